@@ -1,0 +1,4 @@
+"""grantpath.cypher"""
+
+if __name__ != "grantpath.cypher":
+    raise ImportError("import grantpath.cypher, not cypher")

@@ -1,0 +1,4 @@
+"""grantpath.engine"""
+
+if __name__ != "grantpath.engine":
+    raise ImportError("import grantpath.engine, not engine")
