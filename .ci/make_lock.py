@@ -25,7 +25,11 @@ def resolve(roots: list[tuple[str, str, str]]) -> list[str]:
         pom = Path(folder) / "pom.xml"
         pom.write_text(POM.format("".join(DEPENDENCY.format(*root) for root in roots)))
         listing = Path(folder) / "list.txt"
-        options = [f"-DoutputFile={listing}", "-DincludeScope=runtime", "-DoutputAbsoluteArtifactFilename=true"]
+        options = [
+            f"-DoutputFile={listing}",
+            "-DincludeScope=runtime",
+            "-DoutputAbsoluteArtifactFilename=true",
+        ]
         subprocess.run(["mvn", "-q", "-B", "-f", str(pom), LISTER, *options], check=True)
         return [line.strip() for line in listing.read_text().splitlines() if line.startswith("   ")]
 

@@ -1,0 +1,123 @@
+"""From which Maven repository jars come, and how to get one file of it."""
+
+import base64
+import functools
+import os
+import re
+import ssl
+import time
+import urllib.error
+import urllib.request
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from grantpath.graph.errors import ServerError
+
+ATTEMPTS = 3
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A Maven repository: its address without a trailing slash or login, and the login as a header."""
+
+    address: str
+    authorization: str | None = field(default=None, repr=False)
+
+
+def repository() -> Repository:
+    """GRANTPATH_MAVEN, else the mirror of `central` in ~/.m2/settings.xml, else Maven Central."""
+    if named := os.environ.get("GRANTPATH_MAVEN"):
+        return _with_login(named, None)
+    settings = Path("~/.m2/settings.xml").expanduser()
+    if settings.is_file():
+        mirror = _mirror(settings)
+        if mirror:
+            return mirror
+    from jgo.constants import MAVEN_CENTRAL_URL
+
+    return Repository(MAVEN_CENTRAL_URL)
+
+
+def _mirror(settings: Path) -> Repository | None:
+    try:
+        tree = ElementTree.parse(settings)
+    except ElementTree.ParseError as error:
+        raise ServerError(f"{settings} is not XML ({error}); mend it or set GRANTPATH_MAVEN") from error
+    for element in tree.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    for mirror in tree.iterfind("mirrors/mirror"):
+        if _mirrors_central(mirror.findtext("mirrorOf", "")) and (url := _text(mirror, "url")):
+            return _with_login(url, _server_login(tree, _text(mirror, "id")))
+    return None
+
+
+def _mirrors_central(mirror_of: str) -> bool:
+    words = [word.strip() for word in mirror_of.split(",")]
+    return "!central" not in words and bool({"*", "central", "external:*"} & {*words})
+
+
+def _server_login(tree: "ElementTree.ElementTree[ElementTree.Element]", name: str) -> tuple[str, str] | None:
+    for server in tree.iterfind("servers/server"):
+        if _text(server, "id") == name and (user := _text(server, "username")):
+            return user, _text(server, "password")
+    return None
+
+
+def _text(element: ElementTree.Element, name: str) -> str:
+    """The text of a child, with Maven's `${env.NAME}` filled in."""
+    text = element.findtext(name, "").strip()
+    return re.sub(r"\$\{env\.(\w+)\}", lambda match: os.environ.get(match[1], ""), text)
+
+
+def _with_login(address: str, login: tuple[str, str] | None) -> Repository:
+    """A login inside the address becomes a header, so that no message can print it."""
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ServerError("the Maven repository (GRANTPATH_MAVEN or settings.xml) is not an http(s) address")
+    if parts.username is not None:
+        login = (unquote(parts.username), unquote(parts.password or ""))
+    bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    token = base64.b64encode(":".join(login).encode()).decode() if login else None
+    return Repository(bare, f"Basic {token}" if token else None)
+
+
+@functools.cache
+def _opener() -> urllib.request.OpenerDirector:
+    """Proxies come from the environment; so does a company's CA, wherever Python's clients look for it."""
+    context = ssl.create_default_context()
+    for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        bundle = os.environ.get(variable)
+        if bundle and Path(bundle).is_file():
+            context.load_verify_locations(cafile=bundle)
+    return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+
+
+def fetch(source: Repository, path: str) -> bytes:
+    """The bytes at `path` of the repository; ServerError, naming the file and the cause, after 3 attempts."""
+    request = urllib.request.Request(f"{source.address}/{path}", headers={"User-Agent": "grantpath"})
+    if source.authorization:
+        request.add_unredirected_header("Authorization", source.authorization)
+    cause = ""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(2**attempt - 1)
+        try:
+            with _opener().open(request, timeout=TIMEOUT) as response:
+                assert isinstance(response, HTTPResponse)
+                return response.read()
+        except urllib.error.HTTPError as error:
+            cause = f"HTTP {error.code}"
+            if error.code in (401, 403, 404, 407):
+                break
+        except urllib.error.URLError as error:
+            cause = str(error.reason)
+        except (OSError, HTTPException) as error:
+            cause = str(error) or type(error).__name__
+    raise ServerError(
+        f"{path.rpartition('/')[2]} could not be downloaded from {source.address}: {cause}; check the network and "
+        "the proxy, or name a mirror in GRANTPATH_MAVEN"
+    )

@@ -1,0 +1,195 @@
+"""The embedded Neo4j server: up, down, status, and how to connect to it or to one that is there."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import neo4j
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+from grantpath.graph import server_process
+from grantpath.graph.cache import lock_folder
+from grantpath.graph.errors import ServerError, Unavailable
+from grantpath.graph.jars import ensure_jars
+from grantpath.graph.java import java_for
+from grantpath.graph.server_home import LOOPBACK, USER, Ports, ServerHome, server_home
+
+START_SECONDS = 180.0  # recovery after a crash included
+STARTS = 3  # somebody may take a port between our look and Neo4j's
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where a Neo4j server is, and the login."""
+
+    uri: str
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """The embedded server of one line of Neo4j; the addresses are None while it doesn't run."""
+
+    running: bool
+    version: str
+    uri: str | None
+    user: str
+    password_file: Path | None
+    browser: str | None
+    pid: int | None
+    home: Path
+
+
+def up(
+    version: str | None = None, home: Path | None = None, progress: Callable[[str], None] | None = None
+) -> ServerStatus:
+    """Start the embedded server, or find it running; returns when it answers queries.
+
+    `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` is given a line for each thing that
+    takes long or is out of the ordinary (None: the standard error stream). Raises ServerError.
+    """
+    where = server_home(version, home)
+    say = progress or _to_stderr
+    where.create()
+    with lock_folder(where.folder):
+        if server_process.find(where) is None:
+            _start(where, say)
+        else:
+            _await_answer(where)
+    return status(where.line, where.folder.parent)
+
+
+def down(version: str | None = None, home: Path | None = None) -> bool:
+    """Stop the embedded server; True if there was one to stop. Raises ServerError if it doesn't end."""
+    where = server_home(version, home)
+    if not where.folder.exists():
+        return False
+    with lock_folder(where.folder):
+        pid = server_process.find(where)
+        if pid is not None:
+            server_process.stop(where, pid)
+    return pid is not None
+
+
+def status(version: str | None = None, home: Path | None = None) -> ServerStatus:
+    """What is known about the embedded server, without starting it or waiting for it."""
+    where = server_home(version, home)
+    pid, record = server_process.find(where), where.recall()
+    running = pid is not None and record is not None
+    ports = record[0] if running and record else None
+    return ServerStatus(
+        running=running,
+        version=where.release.number,
+        uri=_uri(ports) if ports else None,
+        user=USER,
+        password_file=where.password_file if where.password_file.exists() else None,
+        browser=f"http://{LOOPBACK}:{ports.http}/browser/" if ports else None,
+        pid=pid,
+        home=where.folder,
+    )
+
+
+def connection(uri: str | None = None) -> Connection:
+    """The server at `uri` or NEO4J_URI, with NEO4J_USER (or NEO4J_USERNAME, else neo4j) and NEO4J_PASSWORD.
+
+    Without an address: the embedded server, started if need be. The embedded server's own address needs no
+    password. Raises Unavailable if a password is missing, ServerError if the embedded server cannot be had.
+    """
+    address = uri or os.environ.get("NEO4J_URI")
+    if not address:
+        return _login(up())
+    password = os.environ.get("NEO4J_PASSWORD")
+    if password is None:
+        embedded = status()
+        if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
+            return _login(embedded)
+        raise Unavailable(
+            f"no password for {address}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})"
+        )
+    user = os.environ.get("NEO4J_USER") or os.environ.get("NEO4J_USERNAME") or USER
+    return Connection(address, user, password)
+
+
+def _login(server: ServerStatus) -> Connection:
+    assert server.uri and server.password_file, f"the server in {server.home} is not up"
+    return Connection(server.uri, server.user, server.password_file.read_text().strip())
+
+
+def _uri(ports: Ports) -> str:
+    return f"bolt://{LOOPBACK}:{ports.bolt}"
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _start(where: ServerHome, say: Callable[[str], None]) -> None:
+    java = java_for(where.release.java, say)
+    jars = ensure_jars(where.release.lock, say)
+    where.password()
+    for attempt in range(STARTS):
+        ports, notes = server_process.choose_ports(where)
+        for note in notes:
+            say(note)
+        say(f"starting Neo4j {where.release.number}")
+        where.configure(ports, jars)
+        where.remember(ports, None)
+        where.remember(ports, server_process.start(where, java))
+        try:
+            return _await_answer(where)
+        except ServerError:
+            if attempt == STARTS - 1 or "Address already in use" not in _log(where):
+                raise
+
+
+def _await_answer(where: ServerHome) -> None:
+    """Returns when the server answers a query; ServerError if it ends first, refuses the login or is silent."""
+    record = where.recall()
+    if record is None:
+        raise ServerError(f"{where.folder}/server.json is missing; `grantpath down`, then `grantpath up`")
+    deadline = time.monotonic() + START_SECONDS
+    while not _answers(_uri(record[0]), where):
+        if server_process.find(where) is None:
+            raise ServerError(
+                f"Neo4j stopped while starting: {_cause(where)}; its log is {where.console_log}"
+            )
+        if time.monotonic() > deadline:
+            raise ServerError(
+                f"Neo4j (pid {record[1]}) runs but has not answered for {START_SECONDS:.0f} s; its log is "
+                f"{where.console_log}; `grantpath down` stops it"
+            )
+        time.sleep(0.1)
+
+
+def _answers(uri: str, where: ServerHome) -> bool:
+    options = {
+        "connection_timeout": 5.0,
+        "connection_acquisition_timeout": 10.0,
+        "max_transaction_retry_time": 0.0,
+    }
+    try:
+        with neo4j.GraphDatabase.driver(uri, auth=(USER, where.password()), **options) as driver:
+            driver.execute_query("RETURN 1", database_="neo4j")
+            return True
+    except AuthError as error:
+        raise ServerError(
+            f"the server in {where.folder} refuses the password in {where.password_file}; put the right one there"
+        ) from error
+    except (DriverError, Neo4jError, OSError):
+        return False
+
+
+def _log(where: ServerHome) -> str:
+    return where.console_log.read_text(errors="replace") if where.console_log.exists() else ""
+
+
+def _cause(where: ServerHome) -> str:
+    """The last reason in the console log, without its stack trace."""
+    lines = _log(where).splitlines()
+    causes = [line for line in lines if line.startswith("Caused by:") or " ERROR " in line]
+    return (causes or lines or ["it said nothing"])[-1].strip()

@@ -1,0 +1,119 @@
+"""The process of an embedded server: found, started, stopped, its ports chosen."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+
+from grantpath.graph.errors import ServerError
+from grantpath.graph.server_home import LOOPBACK, Ports, ServerHome
+
+USUAL = Ports(bolt=7687, http=7474)
+STOP_SECONDS = 60.0
+# The shell steps aside, so that nobody's child is left as a zombie when the server ends later.
+DETACH = 'umask 077; "$@" </dev/null >"$CONSOLE" 2>&1 & echo $!'
+
+
+def find(home: ServerHome) -> int | None:
+    """The pid of the server that runs in `home`, told by its command line and not by a number in a file."""
+    record = home.recall()
+    if record and record[1] is not None and _is_server(record[1], home):
+        return record[1]
+    if not home.folder.exists():
+        return None
+    return next((pid for pid in psutil.pids() if _is_server(pid, home)), None)
+
+
+def _is_server(pid: int, home: ServerHome) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return (
+            process.cmdline()[-len(home.arguments) :] == home.arguments
+            and process.status() != psutil.STATUS_ZOMBIE
+        )
+    except psutil.Error:
+        return False
+
+
+def start(home: ServerHome, java: Path) -> int:
+    """Start the server as a process of its own session; its output goes to the console log."""
+    run = subprocess.run(
+        ["/bin/sh", "-c", DETACH, "sh", str(java / "bin" / "java"), *home.arguments],
+        env={**os.environ, "CONSOLE": str(home.console_log)},
+        cwd=home.folder,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    return int(run.stdout)
+
+
+def stop(home: ServerHome, pid: int) -> None:
+    """Ask the server to end and wait until it has; ServerError if it doesn't within a minute."""
+    try:
+        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)  # one that was suspended would never hear it
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise ServerError(
+            f"the server in {home.folder} (pid {pid}) belongs to somebody else; ask them to stop it"
+        ) from error
+    deadline = time.monotonic() + STOP_SECONDS
+    while _is_server(pid, home):
+        if time.monotonic() > deadline:
+            raise ServerError(
+                f"the server in {home.folder} (pid {pid}) did not stop within {STOP_SECONDS:.0f} s; "
+                f"see {home.folder / 'logs'}; `kill -9 {pid}` ends it, committed changes are kept"
+            )
+        time.sleep(0.05)
+
+
+def choose_ports(home: ServerHome) -> tuple[Ports, list[str]]:
+    """Free ports, the usual ones first, then those of the last run; and a line for each usual one taken."""
+    record = home.recall()
+    last = record[0] if record else USUAL
+    notes: list[str] = []
+    bolt = _choose([USUAL.bolt, last.bolt], notes)
+    http = _choose([USUAL.http, last.http], notes)
+    return Ports(bolt, http), notes
+
+
+def _choose(wanted: list[int], notes: list[str]) -> int:
+    chosen = next((port for port in wanted if _is_free(port)), None) or _any_free()
+    if chosen != wanted[0]:
+        notes.append(f"port {wanted[0]} is taken{_holder(wanted[0])}; using {chosen}")
+    return chosen
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def _any_free() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _holder(port: int) -> str:
+    """` by java (pid 12)`, if the system lets us see it."""
+    try:
+        for connection in psutil.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    except psutil.Error:
+        pass
+    return ""
