@@ -1,0 +1,153 @@
+"""What a condition becomes: a short list of clauses over facts, the form that Cypher and Spark evaluate.
+
+A fact is a string, read left to right; `at` is a place of the question:
+
+    ALLOW SELECT_TABLE table          a holder has the grant on that place (DENY likewise)
+    OWNS schema                       a holder owns it
+    IS user                           the place is the subject itself
+    HOLDS role                        the place is one of the holders (groups it is in, roles it holds)
+    HOLDS =role:PUBLIC                that very entity is one of the holders
+    EXISTS table, BUILTIN role        the place is there; is one that came with the policy
+    ALLOW READ dataset below namespace      a holder has the grant on some dataset below that place
+    EVERY ADMIN dataset,stream below namespace   holders have it on every existing one of those below
+
+An atom holds when any fact of `any` is there and none of `none`: this is where a DENY wins. A term is any of its
+atoms, a clause all of its terms, a condition any of its clauses. The places are the types on the way from the object
+up to the root, and, behind `with.KEY.`, those of a second object.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+Place = str
+Fact = str
+
+
+@dataclass(frozen=True, order=True)
+class Atom:
+    """Holds when one fact of `any` is there and no fact of `none`."""
+
+    any: tuple[Fact, ...]
+    none: tuple[Fact, ...] = ()
+
+    def implies(self, other: "Atom") -> bool:
+        """Is `other` true whenever this is?"""
+        return set(self.any) <= set(other.any) and set(other.none) <= set(self.none)
+
+
+Term = tuple[Atom, ...]
+Clause = tuple[Term, ...]
+Clauses = tuple[Clause, ...]
+
+ALWAYS: Clauses = ((),)
+NEVER: Clauses = ()
+MAX_CLAUSES = 256
+
+
+class TooManyClauses(ValueError):
+    """A condition that grows past MAX_CLAUSES when it is expanded."""
+
+
+def atom(any_: Iterable[Fact], none: Iterable[Fact] = ()) -> Clauses:
+    """The condition that is this one atom."""
+    return (((Atom(tuple(dict.fromkeys(any_)), tuple(dict.fromkeys(none))),),),)
+
+
+def either(parts: Iterable[Clauses]) -> Clauses:
+    """The OR of conditions, minimised."""
+    return _minimal([clause for part in parts for clause in part])
+
+
+def both(parts: Iterable[Clauses]) -> Clauses:
+    """The AND of conditions, minimised."""
+    result: Clauses = ALWAYS
+    for part in parts:
+        if len(result) * len(part) > MAX_CLAUSES * 4:
+            raise TooManyClauses
+        result = _minimal([_clause((*left, *right)) for left, right in product(result, part)])
+    return result
+
+
+def facts_of(clauses: Clauses) -> list[Fact]:
+    """Every fact that the clauses look at, sorted."""
+    return sorted(
+        {fact for clause in clauses for term in clause for one in term for fact in (*one.any, *one.none)}
+    )
+
+
+def as_parameters(clauses: Clauses) -> list[list[list[dict[str, list[str]]]]]:
+    """The clauses as lists and maps, the shape of the `$clauses` parameter."""
+    return [
+        [[{"any": list(one.any), "none": list(one.none)} for one in term] for term in clause]
+        for clause in clauses
+    ]
+
+
+def _term_implies(strong: Term, weak: Term) -> bool:
+    return all(any(one.implies(other) for other in weak) for one in strong)
+
+
+def _clause_implies(strong: Clause, weak: Clause) -> bool:
+    return all(any(_term_implies(term, other) for term in strong) for other in weak)
+
+
+def _term(atoms: Iterable[Atom]) -> Term:
+    """Any of the atoms, without those that another one covers."""
+    unique = list(dict.fromkeys(atoms))
+    return tuple(
+        one
+        for at, one in enumerate(unique)
+        if not any(
+            one.implies(other) and (not other.implies(one) or there < at)
+            for there, other in enumerate(unique)
+            if there != at
+        )
+    )
+
+
+def _clause(terms: Iterable[Term]) -> Clause:
+    """All of the terms, without those that another one covers."""
+    unique = list(dict.fromkeys(terms))
+    return tuple(
+        term
+        for at, term in enumerate(unique)
+        if not any(
+            _term_implies(other, term) and (not _term_implies(term, other) or there < at)
+            for there, other in enumerate(unique)
+            if there != at
+        )
+    )
+
+
+def _minimal(clauses: list[Clause]) -> Clauses:
+    """Clauses that differ in one term are merged, and those that another one covers are dropped."""
+    merged = list(dict.fromkeys(clauses))
+    while (pair := _mergeable(merged)) is not None:
+        left, right, clause = pair
+        merged = [one for at, one in enumerate(merged) if at not in (left, right)]
+        merged.insert(left, clause)
+    kept = tuple(
+        clause
+        for at, clause in enumerate(merged)
+        if not any(
+            _clause_implies(clause, other) and (not _clause_implies(other, clause) or there < at)
+            for there, other in enumerate(merged)
+            if there != at
+        )
+    )
+    if len(kept) > MAX_CLAUSES:
+        raise TooManyClauses
+    return kept
+
+
+def _mergeable(clauses: list[Clause]) -> tuple[int, int, Clause] | None:
+    for left, one in enumerate(clauses):
+        for right in range(left + 1, len(clauses)):
+            other = clauses[right]
+            mine = [term for term in one if term not in other]
+            theirs = [term for term in other if term not in one]
+            if len(one) == len(other) and len(mine) == len(theirs) == 1:
+                term = _term((*mine[0], *theirs[0]))
+                return left, right, _clause(tuple(term if each == mine[0] else each for each in one))
+    return None

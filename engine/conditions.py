@@ -1,0 +1,207 @@
+"""Parses the conditions of a policy: `inside and (owner(any) or SELECT_TABLE)` becomes a small tree (pure, no names resolved).
+
+    expression  and, or, parentheses; `and` binds tighter
+    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect there (the object asked, if no place is named)
+    granted                                       in `in_effect` only: the privilege is granted and not denied
+    owner(place)   owner(any)                     a holder owns the place; the object or anything above it
+    self(place)    holds(place)  holds(role:X)    the place is the subject; is one of its groups and roles; that very one is
+    everyone  never  exists(place)  custom(place) always; not at all; it is there; it did not come with the policy
+    some(P, Q in t, u below place)                one of the privileges is granted on something below
+    every(P in t, u below place)                  the privilege is granted on each existing t and u below
+    can(operation), can(operation, place, key=place)   the condition of that operation
+    name                                          an entry of `define`
+
+A place: a type on the way up to the root, `object`, `parent`, `root`, `with.KEY`, `grantee`.
+"""
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\.[a-z][a-z0-9_]*)*(?::[^\s(),=]+)?)|(?P<mark>[(),=]))"
+)
+_PRIVILEGE = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+_ONE_PLACE = {"owner", "self", "holds", "exists", "custom"}
+MAX_EXPRESSION = 4_000
+
+
+class ConditionError(ValueError):
+    """A condition that cannot be parsed; the text says where and what was expected."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name by itself: `everyone`, `never`, `granted` or an entry of `define`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Privilege:
+    """A privilege in effect on a place."""
+
+    name: str
+    place: str
+
+
+@dataclass(frozen=True)
+class AtPlace:
+    """`owner`, `self`, `holds`, `exists` or `custom` of a place."""
+
+    name: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Below:
+    """`some` or `every`: privileges granted on what is below a place."""
+
+    name: str
+    privileges: tuple[str, ...]
+    types: tuple[str, ...]
+    place: str
+
+
+@dataclass(frozen=True)
+class Can:
+    """The condition of another operation, asked on a place, with its second objects bound to places."""
+
+    operation: str
+    place: str | None
+    with_: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class All:
+    """Every part holds."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One part holds."""
+
+    parts: tuple["Condition", ...]
+
+
+Condition = Word | Privilege | AtPlace | Below | Can | All | AnyOf
+
+
+def parse(text: str) -> Condition:
+    """The tree of a condition. Raises ConditionError."""
+    if len(text) > MAX_EXPRESSION:
+        raise ConditionError(f"longer than {MAX_EXPRESSION} characters; split it with `define`")
+    parser = _Parser(text)
+    try:
+        tree = parser.any_of()
+    except RecursionError:
+        raise ConditionError("too many parentheses; split it with `define`") from None
+    if parser.token:
+        raise ConditionError(f"{parser.token!r} is not expected {parser.where()}")
+    return tree
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.tokens = list(self._tokenize(text))
+        self.at = 0
+
+    @staticmethod
+    def _tokenize(text: str) -> list[str]:
+        tokens, at = [], 0
+        while at < len(text.rstrip()):
+            found = _TOKEN.match(text, at)
+            if not found:
+                raise ConditionError(f"{text[at : at + 12]!r} at character {at + 1} cannot be read")
+            tokens.append(found.group().strip())
+            at = found.end()
+        return tokens
+
+    @property
+    def token(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def where(self) -> str:
+        before = " ".join(self.tokens[max(0, self.at - 3) : self.at])
+        return f"after {before!r}" if before else "at the start"
+
+    def take(self, expected: str = "") -> str:
+        token = self.token
+        if not token or (expected and token != expected) or (not expected and token in "(),="):
+            raise ConditionError(
+                f"{expected or 'a name'} is expected {self.where()}, not {token or 'the end'!r}"
+            )
+        self.at += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        if self.token == token:
+            self.at += 1
+            return True
+        return False
+
+    def any_of(self) -> Condition:
+        parts = [self.all_of()]
+        while self.accept("or"):
+            parts.append(self.all_of())
+        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+
+    def all_of(self) -> Condition:
+        parts = [self.one()]
+        while self.accept("and"):
+            parts.append(self.one())
+        return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+    def one(self) -> Condition:
+        if self.accept("("):
+            inner = self.any_of()
+            self.take(")")
+            return inner
+        name = self.take()
+        if name in ("and", "or"):
+            raise ConditionError(f"{name!r} is not expected {self.where()}")
+        if not self.accept("("):
+            return Privilege(name, "object") if _PRIVILEGE.match(name) else Word(name)
+        tree = self.call(name)
+        self.take(")")
+        return tree
+
+    def call(self, name: str) -> Condition:
+        if _PRIVILEGE.match(name):
+            return Privilege(name, self.take())
+        if name in _ONE_PLACE:
+            return AtPlace(name, self.take())
+        if name in ("some", "every"):
+            return self.below(name)
+        if name == "can":
+            return self.can()
+        raise ConditionError(
+            f"{name!r} is unknown; there are can, owner, self, holds, exists, custom, some, every, and PRIVILEGES in upper case"
+        )
+
+    def below(self, name: str) -> Condition:
+        privileges = self.names()
+        types = self.names() if self.accept("in") else ()
+        place = self.take() if self.accept("below") else "object"
+        return Below(name, privileges, types, place)
+
+    def names(self) -> tuple[str, ...]:
+        names = [self.take()]
+        while self.accept(","):
+            names.append(self.take())
+        return tuple(names)
+
+    def can(self) -> Condition:
+        operation, place, with_ = self.take(), None, []
+        while self.accept(","):
+            word = self.take()
+            if self.accept("="):
+                with_.append((word, self.take()))
+            elif place is None and not with_:
+                place = word
+            else:
+                raise ConditionError(
+                    f"{word!r} is not expected {self.where()}: write can(operation, place, key=place)"
+                )
+        return Can(operation, place, tuple(with_))

@@ -1,0 +1,119 @@
+"""Reads YAML files as plain data that remembers its lines, so that an error can name file, line and key.
+
+YAML 1.2 core rules (`on`, `yes` and `no` are text), no anchors or aliases, no tags, no key twice.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from grantpath.graph.errors import InvalidInput
+
+MAX_BYTES = 10_000_000
+MAX_DEPTH = 40
+
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+Key = tuple[str | int, ...]
+
+
+@dataclass
+class Document:
+    """One YAML document: its `data` and where each key stands (`lines`: path of keys to line, from 1)."""
+
+    data: object
+    file: str
+    lines: dict[Key, int] = field(default_factory=dict)
+
+    def line(self, key: Key) -> int:
+        """The line of `key`, or of the nearest key above it."""
+        while key and key not in self.lines:
+            key = key[:-1]
+        return self.lines.get(key, 1)
+
+
+def read_documents(path: Path) -> list[Document]:
+    """The YAML documents of a file. Raises InvalidInput naming file, line and what is wrong."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidInput(f"{path}: larger than {MAX_BYTES:,} bytes; split it")
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise InvalidInput(
+            f"{path}: cannot be read ({error.strerror}); check the path and its rights"
+        ) from None
+    return parse_documents(text, str(path))
+
+
+def parse_documents(text: str, file: str) -> list[Document]:
+    """The YAML documents in `text`; `file` is how errors call it. Raises InvalidInput."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _refuse_aliases(text, file, loader)
+        return [_document(node, file) for node in yaml.compose_all(text, Loader=loader) if node is not None]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{file}:{mark.line + 1}" if mark else file
+        raise InvalidInput(f"{where}: not YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{file}: not YAML: {error}") from None
+    except RecursionError:
+        raise InvalidInput(f"{file}: nested deeper than {MAX_DEPTH} levels; flatten it") from None
+
+
+def _refuse_aliases(text: str, file: str, loader: type) -> None:
+    """Aliases make small files expand without bound; nothing here needs them."""
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise InvalidInput(f"{file}:{line}: anchors and aliases are not accepted; write it out")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise InvalidInput(f"{file}:{line}: nested deeper than {MAX_DEPTH} levels; flatten it")
+
+
+def _document(node: yaml.Node, file: str) -> Document:
+    document = Document(None, file)
+    document.data = _value(node, (), document)
+    return document
+
+
+def _value(node: yaml.Node, key: Key, document: Document) -> object:
+    document.lines.setdefault(key, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, key, document)
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(child, (*key, at), document) for at, child in enumerate(node.value)]
+    return _scalar(node)
+
+
+def _mapping(node: yaml.MappingNode, key: Key, document: Document) -> dict[str, object]:
+    data: dict[str, object] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise InvalidInput(f"{document.file}:{line}: a key must be text")
+        name = str(key_node.value)
+        if name in data:
+            raise InvalidInput(f"{document.file}:{line}: the key {name!r} stands twice; keep one")
+        document.lines[(*key, name)] = line
+        data[name] = _value(value_node, (*key, name), document)
+    return data
+
+
+def _scalar(node: yaml.Node) -> object:
+    text = str(node.value)
+    if not isinstance(node, yaml.ScalarNode) or node.style:
+        return text
+    if text.lower() in _WORDS and text in (text.lower(), text.capitalize(), text.upper()):
+        return _WORDS[text.lower()]
+    if _INT.match(text):
+        return int(text)
+    return float(text) if _FLOAT.match(text) else text

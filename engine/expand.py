@@ -1,0 +1,341 @@
+"""Expands the conditions of a policy into clauses: places are resolved, gates, ladders, aliases and `can()` written out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from grantpath.engine.clauses import ALWAYS, NEVER, Clauses, TooManyClauses, atom, both, either
+from grantpath.engine.conditions import (
+    All,
+    AnyOf,
+    AtPlace,
+    Below,
+    Can,
+    Condition,
+    ConditionError,
+    Privilege,
+    Word,
+    parse,
+)
+from grantpath.engine.policy_file import ConditionEntry, PolicyFile
+from grantpath.engine.policy_names import Names, PolicyProblem, nearest, split
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A type of entity in a question: on the object's own way up, or (prefix) on that of a second object."""
+
+    type: str
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where an expression stands: its object, its second objects, and what is being expanded (against circles)."""
+
+    key: Key
+    object: Spot
+    with_: dict[str, Spot] = field(default_factory=dict)
+    granted: str | None = None
+    in_change: bool = False
+    path: tuple[str, ...] = ()
+
+    def enter(self, what: str, **changes: object) -> "Scope":
+        """The scope inside a named condition. Raises PolicyProblem for a circle."""
+        if what in self.path:
+            raise PolicyProblem(
+                self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle"
+            )
+        return Scope(**{**self.__dict__, **changes, "path": (*self.path, what)})  # type: ignore[arg-type]
+
+
+class Expander:
+    """Turns names and changes of one policy into clauses."""
+
+    def __init__(self, file: PolicyFile, names: Names) -> None:
+        self.file = file
+        self.names = names
+        self._trees: dict[str, Condition] = {}
+        self._in_effect = {type_: text for types, text in file.in_effect.items() for type_ in split(types)}
+
+    # ---- what is asked for -----------------------------------------------------------------------------------
+    def privilege(self, name: str, type_: str) -> Clauses:
+        """When a privilege is in effect on an object of a type."""
+        return self._privilege(
+            self.names.canonical(name), Scope(("privileges", name), Spot(type_)), Spot(type_)
+        )
+
+    def operation(self, name: str, type_: str, with_: Iterable[str]) -> Clauses:
+        """When an operation is allowed on an object of a type, with those second objects named."""
+        name = self.file.aliases.get(name, name)
+        entry = self.names.operations[name, type_]
+        key = ("operations", name)
+        scope = Scope(key, Spot(type_), self._second_spots(entry, with_))
+        clauses = self._entry(entry, scope.enter(name))
+        if self.file.grants.on_missing and not entry.new:
+            return both([clauses, atom([f"EXISTS {self._at(Spot(type_))}"])])
+        return clauses
+
+    def change(self, kind: str, type_: str, grantee: str | None, with_: Iterable[str]) -> Clauses:
+        """What a change of an object of a type asks of its actor."""
+        entry = self.names.change(kind, type_)
+        if entry is None:
+            return NEVER
+        spots = self._second_spots(entry, with_)
+        if grantee is not None:
+            spots["grantee"] = Spot(grantee, "" if grantee == self.names.root else "grantee.")
+        return self._entry(entry, Scope(("changes", kind), Spot(type_), spots, in_change=True))
+
+    def check_everything(self) -> None:
+        """Expands all there is. Raises PolicyProblem with the key of the first thing that is wrong."""
+        for name, entry in self.names.privileges.items():
+            for type_ in entry.effective or entry.on:
+                self._guarded(("privileges", name), lambda n=name, t=type_: self.privilege(n, t))
+        for types, entries in self.file.operations.items():
+            for names, rule in entries.items():
+                for type_ in split(types):
+                    for name in split(names):
+                        self._guarded(
+                            ("operations", types, names),
+                            lambda n=name, t=type_, w=rule.with_: self.operation(n, t, w),
+                        )
+        for kind in type(self.file.changes).model_fields:
+            for types, rule in getattr(self.file.changes, kind).items():
+                for type_ in split(types):
+                    for grantee in self._grantees(kind):
+                        self._guarded(
+                            ("changes", kind, types),
+                            lambda k=kind, t=type_, g=grantee, w=rule.with_: self.change(k, t, g, w),
+                        )
+
+    def _guarded(self, key: Key, expand: object) -> None:
+        try:
+            expand()  # type: ignore[operator]
+        except PolicyProblem as problem:
+            if problem.key[0] in ("define", "in_effect", "privileges"):
+                raise
+            raise PolicyProblem(key, str(problem)) from None
+        except TooManyClauses:
+            raise PolicyProblem(
+                key, "the condition is too large when written out; ask for fewer alternatives"
+            ) from None
+
+    def _grantees(self, kind: str) -> list[str | None]:
+        return [None] if kind in ("add", "drop") else list(self.names.subject_types)
+
+    def _second_spots(self, entry: ConditionEntry, with_: Iterable[str]) -> dict[str, Spot]:
+        for key, second in entry.with_.items():
+            if second.type not in self.names.types:
+                raise PolicyProblem(
+                    ("operations",), f"with.{key}: the type {second.type!r} is unknown; add it to `types`"
+                )
+        return {key: Spot(entry.with_[key].type, f"with.{key}.") for key in with_}
+
+    def _entry(self, entry: ConditionEntry, scope: Scope) -> Clauses:
+        parts = [self._text(entry.if_, scope)]
+        parts += [
+            self._text(second.if_, scope)
+            for key, second in entry.with_.items()
+            if second.if_ and key in scope.with_
+        ]
+        return both(parts)
+
+    # ---- expressions -----------------------------------------------------------------------------------------
+    def _text(self, text: str, scope: Scope) -> Clauses:
+        if text not in self._trees:
+            try:
+                self._trees[text] = parse(text)
+            except ConditionError as error:
+                raise PolicyProblem(scope.key, f"the condition {text!r}: {error}") from None
+        return self._tree(self._trees[text], scope)
+
+    def _tree(self, tree: Condition, scope: Scope) -> Clauses:
+        match tree:
+            case All(parts):
+                return both(self._tree(part, scope) for part in parts)
+            case AnyOf(parts):
+                return either(self._tree(part, scope) for part in parts)
+            case Word(name):
+                return self._word(name, scope)
+            case Privilege(name, place):
+                return self._asked_privilege(name, place, scope)
+            case AtPlace(name, place):
+                return self._at_place(name, place, scope)
+            case Below():
+                return self._below(tree, scope)
+            case Can():
+                return self._can(tree, scope)
+
+    def _word(self, name: str, scope: Scope) -> Clauses:
+        if name == "everyone":
+            return ALWAYS
+        if name == "never":
+            return NEVER
+        if name == "granted" and scope.granted:
+            return self._granted(scope.granted, scope.object)
+        definition = self.file.define.get(name)
+        if definition is None:
+            known = [*self.file.define, "everyone", "never"]
+            raise PolicyProblem(
+                scope.key,
+                f"{name!r} is unknown{nearest(name, known)}; add it to `define`, or write PRIVILEGES in upper case",
+            )
+        if isinstance(definition, dict):
+            by_type = {type_: text for types, text in definition.items() for type_ in split(types)}
+            if scope.object.type not in by_type:
+                raise PolicyProblem(
+                    ("define", name), f"{name} says nothing for {scope.object.type}; add a line for it"
+                )
+            definition = by_type[scope.object.type]
+        return self._text(definition, scope.enter(name))
+
+    def _asked_privilege(self, name: str, place: str, scope: Scope) -> Clauses:
+        if name not in self.names.privileges:
+            raise PolicyProblem(
+                scope.key,
+                f"the privilege {name} is unknown{nearest(name, self.names.privileges)}; add it to `privileges`",
+            )
+        spot = self._spot(place, scope)
+        name = self.names.canonical(name)
+        if spot.type not in self._effective(name):
+            if scope.in_change:
+                return NEVER
+            raise PolicyProblem(
+                scope.key,
+                f"{name} is never in effect on {spot.type}, only on {', '.join(sorted(self._effective(name)))}; "
+                "name the place, as in PRIVILEGE(type)",
+            )
+        return self._privilege(name, scope, spot)
+
+    def _privilege(self, name: str, scope: Scope, spot: Spot) -> Clauses:
+        entry = self.names.privileges[name]
+        if spot.type not in self._effective(name):
+            return NEVER
+        text = entry.in_effect or self._in_effect.get(spot.type, "granted")
+        key: Key = ("privileges", name) if entry.in_effect else ("in_effect",)
+        return self._text(
+            text, scope.enter(f"{name}({spot.prefix}{spot.type})", key=key, object=spot, granted=name)
+        )
+
+    def _effective(self, name: str) -> set[str]:
+        entry = self.names.privileges[name]
+        return set(entry.on if entry.effective is None else entry.effective)
+
+    def _granted(self, name: str, spot: Spot) -> Clauses:
+        """Granted on the place or, where it is inherited, above it, and not denied: the one place that says so."""
+        allow = [
+            f"ALLOW {source} {at}"
+            for source in self.names.sources[name]
+            for at in self._reaching(source, spot)
+        ]
+        deny = [f"DENY {name} {at}" for at in self._reaching(name, spot)] if self.file.grants.deny else []
+        return atom(allow, deny) if allow else NEVER
+
+    def _reaching(self, name: str, spot: Spot) -> list[str]:
+        entry = self.names.privileges[name]
+        inherit = self.file.grants.inherit if entry.inherit is None else entry.inherit
+        chain = self.names.chain(spot.type) if inherit else (spot.type,)
+        return [self._at(Spot(type_, spot.prefix)) for type_ in chain if type_ in entry.on]
+
+    def _at_place(self, name: str, place: str, scope: Scope) -> Clauses:
+        if name == "owner" and place == "any":
+            return either(
+                self._owner(Spot(type_, scope.object.prefix)) for type_ in self.names.chain(scope.object.type)
+            )
+        if name == "holds" and ":" in place:
+            if place not in self.file.builtin:
+                raise PolicyProblem(
+                    scope.key, f"{place} is not in `builtin`{nearest(place, self.file.builtin)}; add it there"
+                )
+            return atom([f"HOLDS ={place}"])
+        spot = self._spot(place, scope)
+        if name == "owner":
+            return self._owner(spot)
+        if name == "custom":
+            return atom([f"EXISTS {self._at(spot)}"], [f"BUILTIN {self._at(spot)}"])
+        word = {"self": "IS", "holds": "HOLDS", "exists": "EXISTS"}[name]
+        return atom([f"{word} {self._at(spot)}"])
+
+    def _owner(self, spot: Spot) -> Clauses:
+        return atom([f"OWNS {self._at(spot)}"]) if self.names.types[spot.type].owned_by else NEVER
+
+    def _below(self, tree: Below, scope: Scope) -> Clauses:
+        if self.file.grants.deny:
+            raise PolicyProblem(
+                scope.key,
+                f"{tree.name}(...) looks at grants below and cannot weigh a DENY; set `grants.deny: false`",
+            )
+        spot = self._spot(tree.place, scope)
+        types = [*tree.types] or self.names.below(spot.type)
+        for type_ in types:
+            if type_ not in self.names.below(spot.type):
+                raise PolicyProblem(
+                    scope.key, f"{type_!r} does not stand below {spot.type}; name a type that does"
+                )
+        for name in tree.privileges:
+            self.names._known_privilege(name, list(scope.key))
+        sources = {source for name in tree.privileges for source in self.names.sources[name]}
+        ordered = [name for name in self.names.privileges if name in sources]
+        at = self._at(spot)
+        if tree.name == "every":
+            return atom([f"EVERY {','.join(ordered)} {','.join(types)} below {at}"])
+        return atom(
+            f"ALLOW {source} {type_} below {at}"
+            for source in ordered
+            for type_ in types
+            if type_ in self.names.privileges[source].on
+        )
+
+    def _can(self, tree: Can, scope: Scope) -> Clauses:
+        name = self.file.aliases.get(tree.operation, tree.operation)
+        types = self.names.operation_types.get(name)
+        if not types:
+            raise PolicyProblem(
+                scope.key,
+                f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; add it to `operations`",
+            )
+        spot = self._spot(tree.place, scope) if tree.place else scope.object
+        chain = self.names.chain(spot.type)
+        target = next((type_ for type_ in chain if type_ in types), None)
+        if target is None:
+            raise PolicyProblem(
+                scope.key,
+                f"{name} is asked on {', '.join(types)}, which {spot.type} is not and does not stand in",
+            )
+        entry = self.names.operations[name, target]
+        bound = {key: self._spot(place, scope) for key, place in tree.with_}
+        for key, second in entry.with_.items():
+            if key not in bound and not second.optional:
+                raise PolicyProblem(
+                    scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})"
+                )
+        inner = scope.enter(
+            f"can({name}, {spot.prefix}{target})", object=Spot(target, spot.prefix), with_=bound, granted=None
+        )
+        return self._entry(entry, inner)
+
+    # ---- places ----------------------------------------------------------------------------------------------
+    def _spot(self, place: str, scope: Scope) -> Spot:
+        here = scope.object
+        chain = self.names.chain(here.type)
+        if place == "object":
+            return here
+        if place == "root":
+            return Spot(self.names.root)
+        if place == "parent" and len(chain) > 1:
+            return Spot(chain[1], here.prefix)
+        key = place.removeprefix("with.")
+        if key in scope.with_ and (place == "grantee" or place.startswith("with.")):
+            return scope.with_[key]
+        if place in chain:
+            return Spot(place, here.prefix)
+        known = [*chain, "object", "parent", "root", *(f"with.{key}" for key in scope.with_)]
+        raise PolicyProblem(
+            scope.key,
+            f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}; "
+            f"there are {', '.join(known)}",
+        )
+
+    def _at(self, spot: Spot) -> str:
+        return spot.type if spot.type == self.names.root else f"{spot.prefix}{spot.type}"

@@ -1,0 +1,213 @@
+"""A policy, checked and ready: resolves references, and turns a name on a type, or a change, into clauses."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from grantpath.engine.clauses import Clauses
+from grantpath.engine.expand import Expander
+from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
+from grantpath.engine.policy_names import Names, PolicyProblem
+from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
+from grantpath.graph.reference import Reference, parse
+
+
+@dataclass(frozen=True)
+class Question:
+    """A name on a type of object: the clauses, and how held roles count."""
+
+    name: str
+    type: str
+    clauses: Clauses
+    one_role: bool
+    with_: Mapping[str, WithEntry]
+    may_be_missing: bool
+
+
+class Policy:
+    """One policy model. Make one by `load`."""
+
+    def __init__(self, file: PolicyFile, path: Path) -> None:
+        self.file = file
+        self.path = path
+        self.names = Names(file)
+        self._expander = Expander(file, self.names)
+        self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
+        self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
+
+    # ---- what it is ------------------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        return self.file.policy
+
+    @property
+    def root_type(self) -> str:
+        return self.names.root
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when anything that decides changes."""
+        text = json.dumps(self.file.model_dump(by_alias=True), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def active_roles(self) -> bool:
+        return self.file.ask.one_role
+
+    @property
+    def grants_on_missing(self) -> bool:
+        return self.file.grants.on_missing
+
+    @cached_property
+    def user_types(self) -> list[str]:
+        """The types that `who` lists: users and service principals."""
+        return [
+            name for name, entry in self.file.types.items() if entry.kind in ("user", "service_principal")
+        ]
+
+    @cached_property
+    def addable_by_mention(self) -> list[str]:
+        return [name for name, entry in self.file.types.items() if entry.kind in ("user", "group")]
+
+    @property
+    def builtins(self) -> Mapping[str, BuiltinEntry]:
+        return self.file.builtin
+
+    @cached_property
+    def hidden(self) -> list[str]:
+        return [ref for ref, entry in self.builtins.items() if entry.hidden]
+
+    def labels(self, type_: str) -> list[str]:
+        """The node labels of a type, besides :Entity."""
+        kinds = ["Subject"] * (type_ in self.names.subject_types) + ["Securable"] * self.is_securable(type_)
+        return [*kinds, "".join(part.capitalize() for part in type_.split("_"))]
+
+    def is_securable(self, type_: str) -> bool:
+        """Is it an object of the tree: anything but a subject that is neither owned nor granted on?"""
+        entry = self.file.types[type_]
+        return entry.kind == "object" or bool(entry.owned_by) or type_ in self.names.granted_types
+
+    # ---- references ------------------------------------------------------------------------------------------
+    def reference(self, text: str, root: Reference) -> Reference:
+        """The reference that `text` spells under `root`. Raises InvalidReference or Unknown."""
+        ref = parse(text, self.names.one_segment)
+        self.names.check_type(ref.type)
+        depth = max(1, len(self.names.chain(ref.type)) - 1)
+        if len(ref.segments) != depth:
+            form = ".".join(f"<{type_}>" for type_ in reversed(self.names.chain(ref.type)[:depth]))
+            raise InvalidReference(
+                f"{ref}: {self._a(ref.type)} has {depth} segment{'s' * (depth > 1)}, not {len(ref.segments)}: "
+                f"write {ref.type}:{form}"
+            )
+        if ref.type == root.type and ref != root:
+            raise Unknown(
+                f"{ref} is another tenant: here the root is {root}; open that one with root={str(ref)!r}"
+            )
+        return ref
+
+    def root(self, text: str) -> Reference:
+        """The root's reference, from `metalake:ml` or the bare name. Raises InvalidReference."""
+        if ":" not in text:
+            return Reference(self.root_type, (text,), one_segment=True)
+        ref = parse(text, self.names.one_segment)
+        if ref.type != self.root_type:
+            raise InvalidReference(
+                f"{text}: the root of the policy {self.name} is {self._a(self.root_type)}: write {self.root_type}:NAME"
+            )
+        return ref
+
+    def chain(self, ref: Reference, root: Reference) -> Iterator[tuple[str, Reference]]:
+        """The reference and what is above it, up to the root, each with its type."""
+        for type_ in self.names.chain(ref.type):
+            if type_ == root.type:
+                yield type_, root
+            else:
+                depth = len(self.names.chain(type_)) - 1
+                yield type_, Reference(type_, ref.segments[:depth], type_ in self.names.one_segment)
+
+    def parent(self, ref: Reference, root: Reference) -> Reference:
+        """What a reference stands in. Raises Invalid for the root."""
+        chain = list(self.chain(ref, root))
+        if len(chain) == 1:
+            raise Invalid(f"{ref} is the root; it has no parent")
+        return chain[1][1]
+
+    # ---- questions -------------------------------------------------------------------------------------------
+    def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Question:
+        """What a privilege or operation asks on a type, with these second objects named. Raises Unknown, Invalid."""
+        key = (name, type_, with_)
+        if key not in self._questions:
+            self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
+        return self._questions[key]
+
+    def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Question:
+        entry = self.names.privilege(name)
+        if with_:
+            raise Invalid(f"{name} is a privilege and takes no second object; leave `with` away")
+        places = set(entry.on) | set(entry.effective or [])
+        if type_ not in places and self.file.ask.elsewhere == "error":
+            raise Invalid(
+                f"{name} cannot be granted on {self._a(type_)}, only on {', '.join(sorted(places))}; ask there"
+            )
+        clauses = self._expander.privilege(name, type_)
+        return Question(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)
+
+    def _ask_operation(self, name: str, type_: str, with_: frozenset[str]) -> Question:
+        entry = self.names.operation(name, type_)
+        self._check_with(name, entry, with_)
+        clauses = self._expander.operation(name, type_, with_)
+        one_role = self.active_roles and not entry.all_roles
+        return Question(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
+
+    @staticmethod
+    def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:
+        for key in sorted(with_ - entry.with_.keys()):
+            known = ", ".join(entry.with_) or "none"
+            raise Invalid(f"{name} takes no second object {key!r} (it takes {known}); leave it away")
+        for key, second in entry.with_.items():
+            if key not in with_ and not second.optional:
+                raise Invalid(f"{name} needs a second object: add `with {key}={second.type}:NAME`")
+
+    def names_on(self, type_: str) -> list[str]:
+        """Every privilege and operation that may be asked on a type, in the policy's order."""
+        privileges = [
+            name
+            for name, entry in self.names.privileges.items()
+            if type_ in {*entry.on, *(entry.effective or [])}
+        ]
+        return privileges + [name for (name, on) in self.names.operations if on == type_]
+
+    def operation_entry(self, name: str, type_: str) -> ConditionEntry:
+        """The operation's entry, for its second objects and words. Raises Unknown, Invalid."""
+        return self.names.operation(name, type_)
+
+    # ---- changes ---------------------------------------------------------------------------------------------
+    def change_entry(self, kind: str, type_: str) -> ConditionEntry | None:
+        """The rule for a change to an object of a type; None: nobody may."""
+        return self.names.change(kind, type_)
+
+    def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
+        """What a change asks of its actor. `grantee` is the type of the subject that gets or loses. Raises Invalid."""
+        key = (kind, type_, grantee, with_)
+        if key not in self._changes:
+            self._changes[key] = self._expander.change(*key)
+        return self._changes[key]
+
+    def _a(self, type_: str) -> str:
+        return f"{'an' if type_[0] in 'aeio' else 'a'} {type_}"
+
+
+def load(name: str, beside: Path | None = None) -> Policy:
+    """A built-in policy by its name, or one by its path. Raises InvalidPolicy naming file, line, key and remedy."""
+    path = find(name, beside)
+    file, document = read(path)
+    try:
+        policy = Policy(file, path)
+        policy._expander.check_everything()
+    except PolicyProblem as problem:
+        key = ".".join(str(part) for part in problem.key)
+        raise InvalidPolicy(f"{path}:{document.line(problem.key)}: {key}: {problem}") from None
+    return policy

@@ -1,0 +1,234 @@
+"""The policy file format: pydantic models of what stands in the YAML, and how one policy extends another.
+
+docs/writing-a-policy.md explains it to people; `json_schema()` gives it to editors. What the names mean together
+is checked in policy.py.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from grantpath.engine.documents import Document, Key, read_documents
+from grantpath.graph.errors import InvalidInput, InvalidPolicy
+
+BUILT_IN = Path(__file__).parent / "policies"
+
+
+def _names(value: Any) -> Any:
+    """`a, b` and `a` for [a, b] and [a]."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return value
+
+
+Names = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_names)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+
+class TypeEntry(_Entry):
+    """A type of entity. The one without `in` is the root."""
+
+    in_: str | None = Field(default=None, alias="in", description="the type of its parent")
+    kind: Literal["object", "user", "service_principal", "group", "role"] = Field(
+        default="object", description="what it is as a subject; users and service principals ask"
+    )
+    owned_by: Names = Field(default=[], description="the types that may own it")
+    keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns something")
+    protected: bool = Field(default=False, description="nobody may add or drop it; the default for the root")
+
+
+class GrantRules(_Entry):
+    """Who is granted privileges, and how far a grant goes."""
+
+    to: Names = Field(description="the types that hold grants")
+    deny: bool = Field(default=False, description="there is DENY, and it beats every ALLOW")
+    inherit: bool = Field(default=True, description="a grant counts for everything below its object")
+    on_missing: bool = Field(default=False, description="a name can hold grants before it is created")
+
+
+class AskRules(_Entry):
+    """Who is asked about, and what is answered for a privilege on a type that it is never in effect on."""
+
+    subjects: Names = Field(default=["user"], description="the types that a check may be about")
+    elsewhere: Literal["error", "no"] = "error"
+    one_role: bool = Field(default=False, description="one held role must do alone; `as role:X` names it")
+
+
+class PrivilegeEntry(_Entry):
+    """A privilege (or a resource role): UPPER_CASE."""
+
+    on: Names = Field(default=[], description="the types it can be granted on")
+    effective: Names | None = Field(default=None, description="the types it is in effect on; default: `on`")
+    implies: Names = Field(default=[], description="privileges that come with it")
+    alias_of: str | None = Field(default=None, description="it is another name of that privilege")
+    inherit: bool | None = Field(default=None, description="as in `grants`, for this privilege")
+    in_effect: str | None = Field(default=None, description="when it is in effect; default: the policy's")
+    membership: bool = Field(default=False, description="granting it on a group makes a member of it")
+
+
+class WithEntry(_Entry):
+    """A second object of an operation or a change."""
+
+    type: str
+    optional: bool = False
+    if_: str | None = Field(default=None, alias="if", description="asked besides, where it is named")
+    inside: str | None = Field(default=None, description="its ancestor of that type is the object's own")
+
+
+def _second(value: Any) -> Any:
+    return {"type": value} if isinstance(value, str) else value
+
+
+class ConditionEntry(_Entry):
+    """An operation of a type, or the rule for a change."""
+
+    if_: str = Field(alias="if", description="the condition")
+    with_: dict[str, Annotated[WithEntry, BeforeValidator(_second)]] = Field(default={}, alias="with")
+    new: bool = Field(default=False, description="asked on a name that need not exist yet")
+    all_roles: bool = Field(default=False, description="judged on all held roles together")
+    returns: str | None = Field(default=None, description="what the operation then shows; for readers only")
+
+
+def _condition(value: Any) -> Any:
+    return {"if": value} if isinstance(value, str) else value
+
+
+Condition = Annotated[ConditionEntry, BeforeValidator(_condition)]
+
+
+class BuiltinEntry(_Entry):
+    """A subject that comes with every root of the policy, and is protected."""
+
+    holds: Names = Field(default=[], description="the roles it holds")
+    owns: Names = Field(default=[], description="the types of root it owns")
+    allow: Names = Field(default=[], description="what it is granted on the root")
+    hidden: bool = Field(
+        default=False, description="it stands in no answer and no change; load sets its members"
+    )
+    held_by_every: str | None = Field(
+        default=None, description="every entity of that type holds it from its creation"
+    )
+    members: Names = Field(default=[], description="the types that may hold it; default: as for its type")
+
+
+Rules = Condition | dict[str, Condition]
+
+
+class Changes(_Entry):
+    """What each change asks of the acting user: a condition, or one by the type of the object."""
+
+    add: dict[str, Condition] = {}
+    drop: dict[str, Condition] = {}
+    member: dict[str, Condition] = {}
+    remove: dict[str, Condition] = {}
+    owner: dict[str, Condition] = {}
+    grant: dict[str, Condition] = {}
+    revoke: dict[str, Condition] = {}
+
+
+class PolicyFile(_Entry):
+    """A whole policy."""
+
+    policy: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    title: str = ""
+    source: str = ""
+    extends: str | None = Field(
+        default=None, description="a built-in policy, or a path; its entries are the start"
+    )
+    types: dict[str, TypeEntry]
+    members: dict[str, Names] = Field(default={}, description="container type: the types that may be in it")
+    grants: GrantRules
+    ask: AskRules = AskRules()
+    creating: str | None = Field(default=None, description="what the creator gets: `owner`, or a privilege")
+    builtin: dict[str, BuiltinEntry] = {}
+    privileges: dict[str, PrivilegeEntry]
+    ladders: list[Names] = Field(
+        default=[], description="privileges from low to high; each implies those before"
+    )
+    in_effect: dict[str, str] = Field(
+        default={}, description="by type: when a granted privilege is in effect"
+    )
+    define: dict[str, str | dict[str, str]] = Field(default={}, description="named conditions, also by type")
+    operations: dict[str, dict[str, Condition]] = Field(description="type or types: operation: condition")
+    aliases: dict[str, str] = Field(default={}, description="other names of operations")
+    changes: Changes = Changes()
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a policy file, for editors."""
+    return PolicyFile.model_json_schema(by_alias=True)
+
+
+def find(name: str, beside: Path | None = None) -> Path:
+    """The file of a built-in policy's name, or of a path (relative to `beside`). Raises InvalidPolicy."""
+    built_in = BUILT_IN / f"{name}.yaml"
+    if "/" not in name and not name.endswith((".yaml", ".yml")):
+        if built_in.is_file():
+            return built_in
+        names = ", ".join(sorted(path.stem for path in BUILT_IN.glob("*.yaml")))
+        raise InvalidPolicy(
+            f"the policy {name!r} is unknown: there are {names}; a file is named by its path, as ./{name}.yaml"
+        )
+    path = (beside or Path.cwd()) / name
+    if not path.is_file():
+        raise InvalidPolicy(f"{path}: no such policy file; check the path")
+    return path
+
+
+def read(path: Path) -> tuple[PolicyFile, Document]:
+    """A policy file with what it extends, and the document for its lines. Raises InvalidPolicy."""
+    document = _document(path, ())
+    try:
+        return PolicyFile.model_validate(document.data), document
+    except ValidationError as error:
+        raise InvalidPolicy("\n".join(_explain(each, document) for each in error.errors())) from None
+
+
+def _document(path: Path, above: tuple[Path, ...]) -> Document:
+    try:
+        documents = read_documents(path)
+    except InvalidInput as error:
+        raise InvalidPolicy(str(error)) from None
+    if len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise InvalidPolicy(f"{path}: a policy file holds one YAML mapping; start it with `policy: name`")
+    document = documents[0]
+    base = document.data.get("extends") if isinstance(document.data, dict) else None
+    if not isinstance(base, str):
+        return document
+    base_path = find(base, path.parent)
+    if base_path in (*above, path):
+        raise InvalidPolicy(
+            f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the circle"
+        )
+    parent = _document(base_path, (*above, path))
+    assert isinstance(parent.data, dict) and isinstance(document.data, dict)
+    document.data = _merge(parent.data, document.data, ())
+    return document
+
+
+def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key) -> dict[str, Any]:
+    """Own entries replace or add to those of the base; null removes one. Sections and their sections merge."""
+    merged = dict(base)
+    for name, value in own.items():
+        if value is None and key:
+            merged.pop(name, None)
+        elif isinstance(value, dict) and isinstance(merged.get(name), dict) and len(key) < 2:
+            merged[name] = _merge(merged[name], value, (*key, name))
+        else:
+            merged[name] = value
+    return merged
+
+
+def _explain(error: Any, document: Document) -> str:
+    key = tuple(part for part in error["loc"] if not (isinstance(part, str) and part.startswith("function-")))
+    place = ".".join(str(part) for part in key) or "the file"
+    remedy = {
+        "extra_forbidden": "no such key; see docs/writing-a-policy.md for those there are",
+        "missing": "the key is missing; add it",
+    }.get(error["type"], error["msg"])
+    return f"{document.file}:{document.line(key)}: {place}: {remedy}"

@@ -1,0 +1,133 @@
+"""Names: parses and prints references such as table:hr.public.`a.b`; nothing else splits one.
+
+The grammar is that of the scenario format: `type:segment.segment`, a segment bare or quoted with backticks (a
+backtick inside doubled). Subjects are one segment whatever it holds.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from grantpath.graph.errors import InvalidReference
+
+MAX_SEGMENT_BYTES = 255
+MAX_REFERENCE_BYTES = 2000
+
+_TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+_SUBJECT_QUOTED = re.compile(r"[\s,`]")
+_QUOTED = re.compile(r"`((?:[^`]|``)*)`")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One entity: its type and the segments of its name below the root.
+
+    `one_segment` says that the type is a subject, whose only segment is printed bare where it can be.
+    """
+
+    type: str
+    segments: tuple[str, ...]
+    one_segment: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """The canonical spelling, without quotes that are not needed."""
+        return f"{self.type}:{'.'.join(self._print(segment) for segment in self.segments)}"
+
+    @property
+    def name(self) -> str:
+        """The last segment, unquoted."""
+        return self.segments[-1]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _print(self, segment: str) -> str:
+        bare = not _SUBJECT_QUOTED.search(segment) if self.one_segment else _BARE.match(segment)
+        return segment if bare else "`" + segment.replace("`", "``") + "`"
+
+
+def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
+    """The reference that `text` spells; `subject_types` are the types that have one segment.
+
+    Raises InvalidReference, naming the place and the remedy.
+    """
+    type_, colon, name = text.partition(":")
+    if not colon or not _TYPE.match(type_):
+        raise InvalidReference(
+            f"{_short(text)} is not a reference: write type:name, the type in lower_snake_case, as in table:a.b.c"
+        )
+    if not _encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
+        raise InvalidReference(
+            f"{_short(text)} is not a reference: at most {MAX_REFERENCE_BYTES} bytes of UTF-8 are allowed"
+        )
+    subject = type_ in subject_types
+    segments = (_subject_segment(name, text),) if subject else tuple(_segments(name, text))
+    for segment in segments:
+        _check_segment(segment, text)
+    return Reference(type_, segments, subject)
+
+
+def _subject_segment(name: str, text: str) -> str:
+    quoted = _QUOTED.fullmatch(name)
+    if quoted:
+        return quoted.group(1).replace("``", "`")
+    if _SUBJECT_QUOTED.search(name):
+        raise InvalidReference(
+            f"{_short(text)}: a name with spaces, commas or backticks is quoted with backticks, "
+            "a backtick inside doubled"
+        )
+    return name
+
+
+def _segments(name: str, text: str) -> Iterator[str]:
+    at = 0
+    while True:
+        quoted = _QUOTED.match(name, at)
+        if quoted:
+            yield quoted.group(1).replace("``", "`")
+            at = quoted.end()
+        else:
+            end = name.find(".", at)
+            end = len(name) if end < 0 else end
+            if not _BARE.match(name[at:end]):
+                raise InvalidReference(
+                    f"{_short(text)}: the segment {_short(name[at:end])!r} is empty or has characters other than "
+                    "letters, digits, _ and -; quote it with backticks, a backtick inside doubled"
+                )
+            yield name[at:end]
+            at = end
+        if at == len(name):
+            return
+        if name[at] != ".":
+            raise InvalidReference(f"{_short(text)}: a dot is missing after the quoted segment at {at}")
+        at += 1
+
+
+def _check_segment(segment: str, text: str) -> None:
+    if not segment:
+        raise InvalidReference(
+            f"{_short(text)}: a segment is empty; every segment has at least one character"
+        )
+    if "\0" in segment:
+        raise InvalidReference(f"{_short(text)}: a segment holds a NUL character; take it out")
+    if len(segment.encode()) > MAX_SEGMENT_BYTES:
+        raise InvalidReference(
+            f"{_short(text)}: a segment is longer than {MAX_SEGMENT_BYTES} bytes of UTF-8; shorten it"
+        )
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _short(text: str) -> str:
+    """A long text cut for a message, with what cannot be printed escaped."""
+    cut = text if len(text) <= 80 else text[:77] + "..."
+    return cut if cut.isprintable() and _encodable(cut) else ascii(cut)[1:-1]

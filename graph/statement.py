@@ -1,0 +1,183 @@
+"""The words of the scenario format, parsed: statements, checks and questions, as pydantic models.
+
+References stay text here: what a type is, and which types are subjects, only a policy knows.
+"""
+
+import re
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from grantpath.graph.errors import InvalidInput
+
+Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
+Effect = Literal["ALLOW", "DENY"]
+
+_TOKEN = re.compile(r"(?:`(?:[^`]|``)*`|[^\s`])+")
+_WITH = re.compile(r"([a-z][a-z0-9_]*)=(.+)\Z", re.DOTALL)
+MAX_LINE = 20_000
+
+
+class _Words(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Statement(_Words):
+    """A fact or a change. `object` is what it is about, `subject` who gets or loses it (None for add and drop)."""
+
+    kind: Kind
+    object: str
+    subject: str | None = None
+    effect: Effect | None = None
+    privilege: str | None = None
+    with_: dict[str, str] = {}
+    text: str
+
+
+class Check(_Words):
+    """One yes-or-no question: may `subject` use `name` (a privilege or an operation) on `object`?"""
+
+    subject: str
+    name: str
+    object: str
+    with_: dict[str, str] = {}
+    as_role: str | None = None
+
+
+class Who(_Words):
+    """Which users can use `name` on `object`?"""
+
+    name: str
+    object: str
+    with_: dict[str, str] = {}
+
+
+class Which(_Words):
+    """On which objects of `type` can `subject` use `name`?"""
+
+    type: str
+    subject: str
+    name: str
+    with_: dict[str, str] = {}
+    as_role: str | None = None
+
+
+def parse_statement(text: str) -> Statement:
+    """The statement that `text` spells. Raises InvalidInput with the accepted forms."""
+    words, with_ = _split(text)
+    match words:
+        case ["add" | "drop" as kind, ref]:
+            return Statement(kind=kind, object=ref, with_=with_, text=text)
+        case ["member", subject, "of", ref]:
+            return Statement(kind="member", object=ref, subject=subject, with_=with_, text=text)
+        case ["remove", subject, "from", ref]:
+            return Statement(kind="remove", object=ref, subject=subject, with_=with_, text=text)
+        case ["owner", subject, "of", ref]:
+            return Statement(kind="owner", object=ref, subject=subject, with_=with_, text=text)
+        case ["allow" | "deny" as effect, privilege, "on", ref, "to", subject]:
+            return _grant("grant", effect, privilege, ref, subject, with_, text)
+        case ["revoke", "allow" | "deny" as effect, privilege, "on", ref, "from", subject]:
+            return _grant("revoke", effect, privilege, ref, subject, with_, text)
+    raise InvalidInput(
+        f"{text[:120]!r} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
+        "allow P on REF to S, deny P on REF to S, revoke allow P on REF from S, revoke deny P on REF from S"
+    )
+
+
+def _grant(
+    kind: Literal["grant", "revoke"],
+    effect: str,
+    privilege: str,
+    ref: str,
+    subject: str,
+    with_: dict[str, str],
+    text: str,
+) -> Statement:
+    verdict: Effect = "ALLOW" if effect == "allow" else "DENY"
+    return Statement(
+        kind=kind, object=ref, subject=subject, effect=verdict, privilege=privilege, with_=with_, text=text
+    )
+
+
+def parse_check(text: str) -> tuple[Check, bool]:
+    """A check line and what it expects: `S [as R] can|cannot NAME on REF [with k=REF]`. Raises InvalidInput."""
+    words, with_ = _split(text)
+    subject, as_role, rest = _actor_words(words)
+    match rest:
+        case ["can" | "cannot" as verb, name, "on", ref]:
+            check = Check(subject=subject, name=name, object=ref, with_=with_, as_role=as_role)
+            return check, verb == "can"
+    raise InvalidInput(
+        f"{text[:120]!r} is not a check: write SUBJECT can NAME on REF, or cannot; "
+        "`as role:X` after the subject and `with k=REF` at the end where they are needed"
+    )
+
+
+def parse_question(text: str) -> Who | Which:
+    """A question: `who can NAME on REF [with ..]` or `which TYPE can S [as R] NAME [with ..]`. Raises InvalidInput."""
+    words, with_ = _split(text)
+    match words:
+        case ["who", "can", name, "on", ref]:
+            return Who(name=name, object=ref, with_=with_)
+        case ["which", type_, "can", subject, "as", role, name]:
+            return Which(type=type_, subject=subject, name=name, with_=with_, as_role=role)
+        case ["which", type_, "can", subject, name]:
+            return Which(type=type_, subject=subject, name=name, with_=with_)
+    raise InvalidInput(
+        f"{text[:120]!r} is not a question: write who can NAME on REF, or which TYPE can SUBJECT NAME"
+    )
+
+
+def parse_actor(text: str) -> tuple[str, str | None]:
+    """`user:bob` or `user:bob as role:X`: the acting user and the active role. Raises InvalidInput."""
+    words, with_ = _split(text)
+    subject, role, rest = _actor_words(words)
+    if rest or with_:
+        raise InvalidInput(f"{text[:120]!r} is not an actor: write user:bob, or user:bob as role:X")
+    return subject, role
+
+
+def parse_with(pairs: str) -> dict[str, str]:
+    """The second objects in `k=REF, k2=REF`. Raises InvalidInput."""
+    with_: dict[str, str] = {}
+    for token in _tokens(pairs):
+        for part in _split_commas(token):
+            found = _WITH.match(part)
+            if not found or found[1] in with_:
+                raise InvalidInput(
+                    f"{pairs[:120]!r}: after `with` write key=REF, each key once, with commas between"
+                )
+            with_[found[1]] = found[2]
+    return with_
+
+
+def _actor_words(words: list[str]) -> tuple[str, str | None, list[str]]:
+    match words:
+        case [subject, "as", role, *rest]:
+            return subject, role, rest
+        case [subject, *rest]:
+            return subject, None, rest
+    raise InvalidInput("an empty line says nothing: name a subject, as in user:bob")
+
+
+def _split(text: str) -> tuple[list[str], dict[str, str]]:
+    words = _tokens(text)
+    if "with" not in words:
+        return words, {}
+    at = words.index("with")
+    pairs = " ".join(words[at + 1 :])
+    if not pairs:
+        raise InvalidInput(f"{text[:120]!r}: after `with` write key=REF, with commas between")
+    return words[:at], parse_with(pairs)
+
+
+def _tokens(text: str) -> list[str]:
+    if len(text) > MAX_LINE:
+        raise InvalidInput(f"{text[:60]!r}... has {len(text)} characters; a line has at most {MAX_LINE}")
+    if text.count("`") % 2:
+        raise InvalidInput(f"{text[:120]!r}: a backtick is not closed; a backtick inside a name is doubled")
+    return _TOKEN.findall(text)
+
+
+def _split_commas(token: str) -> list[str]:
+    return [part for part in re.findall(r"(?:`(?:[^`]|``)*`|[^,`])+", token) if part]
