@@ -1,0 +1,22 @@
+"""The policy model `lakehouse`: Gravitino with nested groups and roles, grants to anybody, owners of any kind."""
+
+from .gravitino import Gravitino
+from .notation import Ref
+
+
+class Lakehouse(Gravitino):
+    """The policy model `lakehouse`."""
+
+    policy = "lakehouse"
+    memberships = {
+        ("user", "group"),
+        ("group", "group"),
+        ("user", "role"),
+        ("group", "role"),
+        ("role", "role"),
+    }
+    grantees = ("user", "group", "role")
+    owner_types = ("user", "group", "role")
+
+    def owns(self, user: Ref, place: Ref) -> bool:
+        return self.owners.get(place) in self.holders(user)
