@@ -181,7 +181,7 @@ class Cdap(Oracle):
 
     policy = "cdap"
     root_type = "instance"
-    types = {
+    types: ClassVar[dict[str, str | None]] = {
         "instance": None,
         "namespace": "instance",
         "artifact": "namespace",
@@ -196,7 +196,12 @@ class Cdap(Oracle):
         "role": "instance",
     }
     askers = ("user", "group", "role")
-    memberships = {("user", "group"), ("group", "group"), ("user", "role"), ("group", "role")}
+    memberships: ClassVar[set[tuple[str, str]]] = {
+        ("user", "group"),
+        ("group", "group"),
+        ("user", "role"),
+        ("group", "role"),
+    }
     grantees = ("user", "group", "role")
     grants_before_creation = True
     privileges: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -206,7 +211,9 @@ class Cdap(Oracle):
         "ADMIN": ("instance", *ENTITIES),
     }
     operations = OPERATIONS
-    adding_with = {type_: OPERATIONS[name].optional for type_, name in CREATING.items()}
+    adding_with: ClassVar[dict[str, dict[str, str]]] = {
+        type_: OPERATIONS[name].optional for type_, name in CREATING.items()
+    }
 
     def checkable_on(self, privilege: str) -> tuple[str, ...]:
         return ("instance", *ENTITIES)

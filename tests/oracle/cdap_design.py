@@ -1,5 +1,7 @@
 """CDAP's design page as its sheet decides: nothing inherited, ALL covers the four, creators get ALL."""
 
+from typing import ClassVar
+
 from .base import Change, Oracle, Question
 from .cdap_design_operations import CREATING, DELETING, OPERATIONS, Case
 from .notation import Ref
@@ -13,7 +15,7 @@ class CdapDesign(Oracle):
 
     policy = "cdap_design"
     root_type = "instance"
-    types = {
+    types: ClassVar[dict[str, str | None]] = {
         "instance": None,
         "namespace": "instance",
         "artifact": "namespace",
@@ -26,11 +28,18 @@ class CdapDesign(Oracle):
         "role": "instance",
     }
     askers = PEOPLE
-    memberships = {("user", "group"), ("group", "group"), ("user", "role"), ("group", "role")}
+    memberships: ClassVar[set[tuple[str, str]]] = {
+        ("user", "group"),
+        ("group", "group"),
+        ("user", "role"),
+        ("group", "role"),
+    }
     grantees = PEOPLE
-    privileges = {name: ENTITIES for name in ("READ", "WRITE", "EXECUTE", "ADMIN", "ALL")}
+    privileges: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
+        ("READ", "WRITE", "EXECUTE", "ADMIN", "ALL"), ENTITIES
+    )
     operations = OPERATIONS
-    adding_with = {"application": {"artifact": "artifact"}}
+    adding_with: ClassVar[dict[str, dict[str, str]]] = {"application": {"artifact": "artifact"}}
 
     def checkable_on(self, privilege: str) -> tuple[str, ...]:
         return ENTITIES

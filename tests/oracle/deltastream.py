@@ -1,6 +1,7 @@
 """DeltaStream as its sheet decides: roles own and hold privileges, one role is active at a time."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from .base import Change, Oracle, Question
 from .deltastream_operations import OPERATIONS, Case
@@ -58,7 +59,7 @@ class DeltaStream(Oracle):
 
     policy = "deltastream"
     root_type = "organization"
-    types = {
+    types: ClassVar[dict[str, str | None]] = {
         "organization": None,
         "database": "organization",
         "schema": "database",
@@ -73,14 +74,14 @@ class DeltaStream(Oracle):
         "user": "organization",
     }
     askers = ("user", "role")
-    memberships = {("user", "role"), ("role", "role")}
+    memberships: ClassVar[set[tuple[str, str]]] = {("user", "role"), ("role", "role")}
     grantees = ("role",)
     owner_types = ("role",)
     ownable = OBJECT_TYPES
     active_roles = True
     privileges = APPLIES
     operations = OPERATIONS
-    adding_with = {"relation": {"store": "store"}}
+    adding_with: ClassVar[dict[str, dict[str, str]]] = {"relation": {"store": "store"}}
 
     def __init__(self, root_name: str) -> None:
         super().__init__(root_name)
@@ -141,9 +142,9 @@ class DeltaStream(Oracle):
             raise InvalidChange("ownership is set, not granted")
         if change.verb == "revoke" and what == self.root and (subject, change.privilege) in BUILT_IN_PRIVILEGES:
             raise InvalidChange(f"{change.privilege} belongs to {subject}")
-        if change.verb == "remove" and subject.type == "role":
-            if what == PUBLIC or (subject, what) in INHERITS:
-                raise InvalidChange(f"{subject} always inherits {what}")
+        always = what == PUBLIC or (subject, what) in INHERITS
+        if change.verb == "remove" and subject.type == "role" and always:
+            raise InvalidChange(f"{subject} always inherits {what}")
 
     def acting_role(self, change: Change, actor: Ref, as_role: Ref | None) -> Ref | None:
         """The first role with which the change is allowed."""

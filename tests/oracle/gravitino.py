@@ -64,7 +64,7 @@ class Gravitino(Oracle):
 
     policy = "gravitino"
     root_type = "metalake"
-    types = {
+    types: ClassVar[dict[str, str | None]] = {
         "metalake": None,
         "catalog": "metalake",
         "schema": "catalog",
@@ -80,7 +80,7 @@ class Gravitino(Oracle):
         "user": "metalake",
         "group": "metalake",
     }
-    memberships = {("user", "group"), ("user", "role"), ("group", "role")}
+    memberships: ClassVar[set[tuple[str, str]]] = {("user", "group"), ("user", "role"), ("group", "role")}
     grantees: ClassVar[tuple[str, ...]] = ("role",)
     owner_types: ClassVar[tuple[str, ...]] = ("user",)
     ownable = OWNABLE
@@ -88,7 +88,7 @@ class Gravitino(Oracle):
     droppable_root = True
     privileges = PRIVILEGES
     operations = OPERATIONS
-    aliases = {
+    aliases: ClassVar[dict[str, str]] = {
         "list_catalogs": "list_catalog",
         "list_schemas": "list_schema",
         "list_tables": "list_table",

@@ -153,7 +153,7 @@ def associate(privilege: str, key: str) -> Operation[Case]:
         )
         return right and c.load()
 
-    return on(SIX, condition, **{key: key})
+    return Operation(tuple(SIX.split()), condition, {key: key})
 
 
 OPERATIONS: dict[str, Operation[Case]] = {

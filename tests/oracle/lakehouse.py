@@ -1,5 +1,7 @@
 """The policy model `lakehouse`: Gravitino with nested groups and roles, grants to anybody, owners of any kind."""
 
+from typing import ClassVar
+
 from .gravitino import Gravitino
 from .notation import Ref
 
@@ -8,7 +10,7 @@ class Lakehouse(Gravitino):
     """The policy model `lakehouse`."""
 
     policy = "lakehouse"
-    memberships = {
+    memberships: ClassVar[set[tuple[str, str]]] = {
         ("user", "group"),
         ("group", "group"),
         ("user", "role"),

@@ -1,5 +1,7 @@
 """Onehouse as its sheet decides: ladders of roles on resources, privileges down the lakes, both behind a gate."""
 
+from typing import ClassVar
+
 from .base import Change, Oracle, Question
 from .errors import InvalidChange
 from .notation import Ref
@@ -62,7 +64,7 @@ class Onehouse(Oracle):
 
     policy = "onehouse"
     root_type = "account"
-    types = {
+    types: ClassVar[dict[str, str | None]] = {
         "account": None,
         "project": "account",
         "group": "account",
@@ -79,11 +81,18 @@ class Onehouse(Oracle):
     }
     askers = ("user", "service_principal")
     people = ("user", "service_principal")
-    memberships = {("user", "group"), ("group", "group"), ("service_principal", "group")}
+    memberships: ClassVar[set[tuple[str, str]]] = {
+        ("user", "group"),
+        ("group", "group"),
+        ("service_principal", "group"),
+    }
     grantees = ("user", "group", "service_principal")
-    privileges = {**{role: (type_,) for role, type_ in ROLE_TYPE.items()}, **GRANTABLE}
+    privileges: ClassVar[dict[str, tuple[str, ...]]] = {
+        **{role: (type_,) for role, type_ in ROLE_TYPE.items()},
+        **GRANTABLE,
+    }
     operations = OPERATIONS
-    adding_with = {
+    adding_with: ClassVar[dict[str, dict[str, str]]] = {
         "job": {"cluster": "cluster"},
         "stream_capture": {"cluster": "cluster", "database": "database"},
     }

@@ -1,0 +1,178 @@
+"""Changes to the facts: what is invalid whoever asks, what each kind of change does."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .errors import InvalidChange
+from .facts import Facts
+from .notation import Malformed, Ref, read_statement
+
+
+@dataclass(frozen=True)
+class Change:
+    """A statement with its references resolved. For `member` and `remove` the object is the container."""
+
+    verb: str
+    object: Ref
+    subject: Ref
+    effect: str
+    privilege: str
+    second: dict[str, Ref]
+
+
+NOBODY = Ref("", ())
+
+
+class Changes(Facts):
+    """Facts that can be changed, by an actor or without one."""
+
+    people: ClassVar[tuple[str, ...]] = ("user",)  # types that act, and that `who` answers
+    memberships: ClassVar[set[tuple[str, str]]]  # (type of the member, type of the container)
+    grantees: ClassVar[tuple[str, ...]]
+    owner_types: ClassVar[tuple[str, ...]] = ()
+    ownable: ClassVar[tuple[str, ...]] = ()
+    denies: ClassVar[bool] = False
+    active_roles: ClassVar[bool] = False
+    grants_before_creation: ClassVar[bool] = False
+    droppable_root: ClassVar[bool] = False
+    privileges: ClassVar[dict[str, tuple[str, ...]]]  # name -> types it can be granted on
+    adding_with: ClassVar[dict[str, dict[str, str]]] = {}  # type -> second objects an `add` of it may name
+
+    def authorized(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
+        """Whether the actor, who exists, may make this valid change."""
+        raise NotImplementedError
+
+    def created(self, change: Change, actor: Ref, as_role: Ref | None) -> None:
+        """What an actor gets by an `add`; called before the new object exists."""
+
+    def extra_rules(self, change: Change, given: bool, actor: Ref | None) -> None:
+        """Rules beyond the common ones; raises InvalidChange."""
+
+    def same_privilege(self, name: str) -> str:
+        """The one name under which a privilege with several names is kept."""
+        return name
+
+    def given(self, statement: str) -> str:
+        """A fact: 'done' or 'invalid'; users and groups it mentions are added."""
+        return self._change(statement, given=True, by=None, as_role=None)
+
+    def do(self, statement: str, by: str | None = None, as_role: str | None = None) -> str:
+        """A change, of an actor or without: 'done', 'refused' or 'invalid'."""
+        return self._change(statement, given=False, by=by, as_role=as_role)
+
+    def _change(self, text: str, given: bool, by: str | None, as_role: str | None) -> str:
+        new: set[Ref] = set()
+        try:
+            change = self._read_change(text)
+            actor = None if by is None else self.resolve(by)
+            role = None if as_role is None else self.resolve(as_role)
+            if as_role is not None and not self.active_roles:
+                raise InvalidChange(f"{self.policy} has no active roles")
+            if given and change.verb not in ("add", "drop"):
+                new = {r for r in (change.subject, change.object) if r.type in ("user", "group")}
+                new -= self.existing
+            self.existing |= new
+            self._validate(change, given)
+            self.extra_rules(change, given, actor)
+        except (Malformed, InvalidChange):
+            self.existing -= new
+            return "invalid"
+        self.only_mentioned |= new
+        if actor is not None:
+            if actor not in self.existing or actor.type not in self.people:
+                return "refused"
+            if not self.authorized(change, actor, role):
+                return "refused"
+            if change.verb == "add":
+                self.created(change, actor, role)
+        self._apply(change)
+        return "done"
+
+    def _read_change(self, text: str) -> Change:
+        statement = read_statement(text)
+        subject = self.resolve(statement.subject) if statement.subject else NOBODY
+        second = {key: self.resolve(ref) for key, ref in statement.with_.items()}
+        privilege = self.same_privilege(statement.privilege)
+        object_ = self.resolve(statement.object)
+        return Change(statement.verb, object_, subject, statement.effect, privilege, second)
+
+    def _validate(self, change: Change, given: bool) -> None:
+        if change.verb == "add":
+            self._validate_add(change, given)
+            return
+        absent_allowed = self.grants_before_creation and change.verb in ("grant", "revoke")
+        if change.object not in self.existing and not absent_allowed:
+            raise InvalidChange(f"{change.object} does not exist")
+        if change.verb == "drop":
+            if change.object == self.root and not self.droppable_root:
+                raise InvalidChange("the root cannot be dropped")
+            return
+        if change.subject not in self.existing:
+            raise InvalidChange(f"{change.subject} does not exist")
+        if change.verb in ("member", "remove"):
+            self._validate_membership(change)
+        elif change.verb == "owner":
+            if change.subject.type not in self.owner_types or change.object.type not in self.ownable:
+                raise InvalidChange(f"{change.subject} cannot own {change.object}")
+        else:
+            self._validate_grant(change)
+
+    def _validate_add(self, change: Change, given: bool) -> None:
+        above = self.parent(change.object)
+        if above is None:
+            raise InvalidChange("a tenant has one root")
+        if change.object in self.existing and not (given and change.object in self.only_mentioned):
+            raise InvalidChange(f"{change.object} exists")
+        if above not in self.existing:
+            raise InvalidChange(f"{above} does not exist")
+        for key, ref in change.second.items():
+            if self.adding_with.get(change.object.type, {}).get(key) != ref.type or ref not in self.existing:
+                raise InvalidChange(f"{key}={ref} cannot be named here")
+
+    def _validate_membership(self, change: Change) -> None:
+        if (change.subject.type, change.object.type) not in self.memberships:
+            raise InvalidChange(f"{change.subject} cannot be a member of {change.object}")
+        if change.verb == "member" and change.subject in self.reach(change.object):
+            raise InvalidChange(f"{change.subject} in {change.object} would be a cycle")
+
+    def _validate_grant(self, change: Change) -> None:
+        if change.effect == "deny" and not self.denies:
+            raise InvalidChange(f"{self.policy} has no deny")
+        if change.privilege not in self.privileges:
+            raise InvalidChange(f"{change.privilege} is not a privilege")
+        if change.object.type not in self.privileges[change.privilege]:
+            raise InvalidChange(f"{change.privilege} cannot be granted on a {change.object.type}")
+        if change.subject.type not in self.grantees:
+            raise InvalidChange(f"nothing is granted to a {change.subject.type}")
+
+    def _apply(self, change: Change) -> None:
+        if change.verb == "add":
+            self.existing.add(change.object)
+            self.only_mentioned.discard(change.object)
+        elif change.verb == "drop":
+            self._drop(change.object)
+        elif change.verb == "member":
+            self.containers.setdefault(change.subject, set()).add(change.object)
+        elif change.verb == "remove":
+            self.containers.get(change.subject, set()).discard(change.object)
+        elif change.verb == "owner":
+            self.owners[change.object] = change.subject
+        else:
+            grant = (change.effect, change.privilege, change.object, change.subject)
+            if change.verb == "grant":
+                self.grants.add(grant)
+            else:
+                self.grants.discard(grant)
+
+    def _drop(self, top: Ref) -> None:
+        gone = {top} | self.existing_inside(top)
+        self.existing -= gone
+        self.only_mentioned -= gone
+        self.containers = {member: those - gone for member, those in self.containers.items() if member not in gone}
+        self.owners = {o: w for o, w in self.owners.items() if o not in gone and w not in gone}
+        # a grant may also stand on a name below that was never created
+        self.grants = {
+            (effect, privilege, on_, to)
+            for effect, privilege, on_, to in self.grants
+            if top not in self.upward(on_) and to not in gone
+        }

@@ -1,0 +1,100 @@
+"""The facts of one tenant as plain sets, and the object tree that the references themselves spell out."""
+
+import copy
+from typing import ClassVar, Self
+
+from .notation import Malformed, Ref, read_reference
+
+Grant = tuple[str, str, Ref, Ref]  # effect, privilege, object, subject
+
+
+class Facts:
+    """What exists, who is in what, who owns what, and what was granted."""
+
+    policy: ClassVar[str]
+    root_type: ClassVar[str]
+    types: ClassVar[dict[str, str | None]]  # type -> the type of its parent
+
+    def __init__(self, root_name: str) -> None:
+        self.root = Ref(self.root_type, (root_name,))
+        self.existing: set[Ref] = {self.root}
+        self.only_mentioned: set[Ref] = set()
+        self.containers: dict[Ref, set[Ref]] = {}  # member -> what it was put into or holds
+        self.owners: dict[Ref, Ref] = {}
+        self.grants: set[Grant] = set()
+
+    def hidden(self, ref: Ref) -> bool:
+        """Whether it appears in no list and no answer."""
+        return False
+
+    def clone(self) -> Self:
+        """A copy whose changes do not reach this one."""
+        other = copy.copy(self)
+        other.existing = set(self.existing)
+        other.only_mentioned = set(self.only_mentioned)
+        other.containers = {member: set(those) for member, those in self.containers.items()}
+        other.owners = dict(self.owners)
+        other.grants = set(self.grants)
+        return other
+
+    def objects(self, type_: str | None = None) -> list[str]:
+        """Everything that exists in the tree, subjects that are objects included, as sorted references."""
+        return sorted(str(r) for r in self.existing if type_ in (None, r.type) and not self.hidden(r))
+
+    def subjects(self) -> list[str]:
+        """All users, groups, roles and service principals, as sorted references."""
+        kinds = {"user", "group", "role", "service_principal"}
+        return sorted(str(r) for r in self.existing if r.type in kinds and not self.hidden(r))
+
+    def depth(self, type_: str) -> int:
+        """How many segments a reference of this type has."""
+        parent = self.types[type_]
+        return 1 if parent is None or parent == self.root_type else self.depth(parent) + 1
+
+    def parent(self, ref: Ref) -> Ref | None:
+        """The object it is in; the root has none."""
+        type_ = self.types[ref.type]
+        if type_ is None:
+            return None
+        return self.root if type_ == self.root_type else Ref(type_, ref.segments[:-1])
+
+    def upward(self, ref: Ref) -> list[Ref]:
+        """The object itself, its parent and so on up to the root."""
+        path = [ref]
+        while (above := self.parent(path[-1])) is not None:
+            path.append(above)
+        return path
+
+    def above(self, ref: Ref, type_: str) -> Ref:
+        """The one of that type on the way from the object to the root."""
+        return next(place for place in self.upward(ref) if place.type == type_)
+
+    def existing_inside(self, ref: Ref) -> set[Ref]:
+        """Everything that exists below it."""
+        return {each for each in self.existing if ref in self.upward(each)[1:]}
+
+    def reach(self, subject: Ref) -> set[Ref]:
+        """The subject, what it is a member of, what those are members of, and so on."""
+        found = {subject}
+        waiting = [subject]
+        while waiting:
+            for container in self.containers.get(waiting.pop(), ()):
+                if container not in found:
+                    found.add(container)
+                    waiting.append(container)
+        return found
+
+    def is_member(self, member: Ref, container: Ref) -> bool:
+        """Whether exactly this membership was stated."""
+        return container in self.containers.get(member, ())
+
+    def resolve(self, text: str) -> Ref:
+        """A written reference to one of a type of this policy, existing or not; raises Malformed."""
+        ref = read_reference(text)
+        if ref.type not in self.types:
+            raise Malformed(f"{self.policy} has no type {ref.type}")
+        if len(ref.segments) != self.depth(ref.type):
+            raise Malformed(f"{ref}: a {ref.type} has {self.depth(ref.type)} segments")
+        if ref.type == self.root_type and ref != self.root:
+            raise Malformed(f"{ref} is not this tenant's root")
+        return ref
