@@ -1,0 +1,64 @@
+"""Which holders speak for a subject: all it reaches, or, where one role must do alone, one role's at a time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from grantpath.spark_sync.intervals import AnyInts, Hats, Ints, offsets, ranges
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Every subject with all its holders, itself included."""
+
+    offset: Ints
+    holder: AnyInts
+
+    @staticmethod
+    def of(subject: AnyInts, holder: AnyInts, size: int) -> "Closure":
+        """From pairs sorted by subject."""
+        return Closure(offsets(subject, size), holder)
+
+    def holders(self, subject: int) -> AnyInts:
+        return self.holder[self.offset[subject] : self.offset[subject + 1]]
+
+    def hats(self, subjects: Ints) -> Hats:
+        """One hat a subject, with all its holders."""
+        count = self.offset[subjects + 1] - self.offset[subjects]
+        chosen = self.holder[ranges(self.offset[subjects], count)]
+        return Hats(subjects, np.concatenate([[0], np.cumsum(count)]).astype(np.int64), chosen)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles that subjects hold directly, as rows sorted by subject."""
+
+    subject: Ints
+    role: Ints
+
+    def hats(self, subjects: Ints, closure: Closure) -> Hats:
+        """One hat a held role, with the subject and what the role reaches; a bare one where no role is held."""
+        low = np.searchsorted(self.subject, subjects, side="left")
+        count = np.searchsorted(self.subject, subjects, side="right") - low
+        role = np.full(int(np.maximum(count, 1).sum()), -1, np.int64)
+        owner = np.repeat(subjects, np.maximum(count, 1))
+        role[np.repeat(count > 0, np.maximum(count, 1))] = self.role[ranges(low, count)]
+        return _with_role(owner, role, closure)
+
+
+def as_role(subject: int, role: int, closure: Closure) -> Hats | None:
+    """The subject with that role active; None if it doesn't hold the role."""
+    if role not in closure.holders(subject):
+        return None
+    return _with_role(np.array([subject]), np.array([role]), closure)
+
+
+def _with_role(subject: Ints, role: Ints, closure: Closure) -> Hats:
+    held = np.maximum(role, 0)
+    count = np.where(role >= 0, closure.offset[held + 1] - closure.offset[held], 0)
+    offset = np.concatenate([[0], np.cumsum(count + 1)]).astype(np.int64)
+    holder = np.empty(int(offset[-1]), np.int64)
+    own = np.zeros(len(holder), np.bool_)
+    own[offset[:-1]] = True
+    holder[own] = subject
+    holder[~own] = closure.holder[ranges(closure.offset[held], count)]
+    return Hats(subject, offset, holder)

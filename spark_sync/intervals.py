@@ -1,0 +1,215 @@
+"""The kernel: access as sets of intervals over positions, for a batch of subjects at once, in plain numpy.
+
+Objects are numbered in tree order, so what is inside a place is the interval [position, last]. A fact that a holder
+has about a place counts for that interval. A *hat* is a subject with the holders that speak for it. One sweep: every
+interval of every hat gives +1 where it starts and -1 behind its end; sorted by (hat, position), a running sum tells
+for each fact where it holds. There is never a row for a pair of subject and object.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from grantpath.engine.clauses import Clauses
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+AnyInts = npt.NDArray[np.signedinteger[Any]]
+
+ALL = "ALL"  # the fact that holds everywhere below the root
+PAIRS = 1_500_000  # hat-and-interval pairs in one sweep: bounds the memory, not the answer
+
+
+def ranges(starts: AnyInts, counts: AnyInts) -> Ints:
+    """The numbers start, start + 1, ... (count of them) of each row, one row after the other."""
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum()), dtype=np.int64) + np.repeat(starts - before, counts)
+
+
+def offsets(sorted_rows: AnyInts, size: int) -> Ints:
+    """Where the entries of each row number begin in a sorted column; one more than rows."""
+    return np.searchsorted(sorted_rows, np.arange(size + 1)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Facts as rows: `owner` (a holder, or a hat) has the fact `key` on the positions start..last."""
+
+    owner: AnyInts
+    key: AnyInts
+    start: AnyInts
+    last: AnyInts
+
+    @staticmethod
+    def concat(parts: "list[Rows]") -> "Rows":
+        columns = [[getattr(part, name) for part in parts] for name in ("owner", "key", "start", "last")]
+        return Rows(*(np.concatenate([*each, np.empty(0, np.int64)]).astype(np.int64) for each in columns))
+
+    def merged(self) -> "Rows":
+        """The same facts, with intervals that touch or overlap made one, sorted by owner and key."""
+        order = np.lexsort((self.start, self.key, self.owner))
+        owner, key = self.owner[order], self.key[order]
+        start, last = self.start[order].astype(np.int64), self.last[order].astype(np.int64)
+        if not len(order):
+            return Rows(owner, key, start, last)
+        same = np.zeros(len(order), np.bool_)
+        same[1:] = (owner[1:] == owner[:-1]) & (key[1:] == key[:-1])
+        group = np.cumsum(~same) - 1
+        width = int(last.max()) + 2
+        furthest = np.maximum.accumulate(last + group * width) - group * width
+        fresh = ~same
+        fresh[1:] |= start[1:] > furthest[:-1] + 1
+        first = np.flatnonzero(fresh)
+        ends = np.append(first[1:], len(order)) - 1
+        return Rows(owner[first], key[first], start[first], furthest[ends])
+
+
+class HolderFacts:
+    """The rows of facts by holder: who holds them looks them up by the holder's position."""
+
+    def __init__(self, rows: Rows, size: int) -> None:
+        order = np.argsort(rows.owner, kind="stable")
+        self.key, self.start, self.last = rows.key[order], rows.start[order], rows.last[order]
+        self.offset = offsets(rows.owner[order], size)
+
+
+@dataclass(frozen=True)
+class Hats:
+    """Subjects with their holders: hat i is `subject[i]` and speaks with holder[offset[i]:offset[i + 1]]."""
+
+    subject: Ints
+    offset: Ints
+    holder: AnyInts
+
+    def pieces(self, facts: HolderFacts) -> "Iterator[Hats]":
+        """The hats in parts that are small enough for one sweep each."""
+        pairs = np.concatenate([[0], np.cumsum(facts.offset[self.holder + 1] - facts.offset[self.holder])])
+        load = pairs[self.offset[1:]] + np.arange(1, len(self.subject) + 1)
+        begin = 0
+        while begin < len(self.subject):
+            done = load[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(load, done + PAIRS, side="right")))
+            low, high = self.offset[begin], self.offset[end]
+            yield Hats(self.subject[begin:end], self.offset[begin : end + 1] - low, self.holder[low:high])
+            begin = end
+
+    def gather(self, facts: HolderFacts) -> Rows:
+        """The facts of every hat: those of its holders."""
+        row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
+        count = facts.offset[self.holder + 1] - facts.offset[self.holder]
+        at = ranges(facts.offset[self.holder], count)
+        return Rows(np.repeat(row, count), facts.key[at], facts.start[at], facts.last[at])
+
+
+class Events:
+    """The facts of a batch of hats as +1 and -1, sorted by (hat, position)."""
+
+    def __init__(self, rows: Rows, size: int, keys: int) -> None:
+        low = (2 * keys).bit_length()
+        middle = (size + 1).bit_length()
+        if low + middle + int(rows.owner.max(initial=0)).bit_length() > 62:
+            raise OverflowError("too many hats for one sweep: cut the batch")
+        packed = np.empty(2 * len(rows.owner), np.int64)
+        head = rows.owner.astype(np.int64) << middle
+        packed[: len(head)] = ((head + rows.start) << low) + rows.key * 2 + 1
+        packed[len(head) :] = ((head + rows.last + 1) << low) + rows.key * 2
+        packed.sort()
+        self.code = (packed & ((1 << low) - 1)).astype(np.int32)
+        packed >>= low
+        self.place = packed
+        self.middle = middle
+
+
+Counter = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a condition holds: for `row` (a hat), on the positions start..last."""
+
+    row: Ints
+    start: Ints
+    last: Ints
+
+
+class Condition:
+    """Clauses made ready for the sweep: an OR of ANDs of ORs of (any of these keys, none of those)."""
+
+    def __init__(self, clauses: Clauses, codes: Mapping[str, int]) -> None:
+        self.clauses: list[list[list[Counter]]] = [[self._term(term, codes) for term in clause] for clause in clauses]
+        used = {
+            key for clause in self.clauses for term in clause for counter in term for key in (*counter[0], *counter[1])
+        }
+        self.used = np.zeros(2 * len(codes), np.bool_)
+        for key in used:
+            self.used[2 * key : 2 * key + 2] = True
+
+    @staticmethod
+    def _term(term: Any, codes: Mapping[str, int]) -> list[Counter]:
+        """Atoms with the same `none` are one atom."""
+        by_none: dict[tuple[int, ...], set[int]] = {}
+        for atom in term:
+            none = tuple(sorted(codes[fact] for fact in atom.none))
+            by_none.setdefault(none, set()).update(codes[fact] for fact in atom.any)
+        return [(tuple(sorted(any_)), none) for none, any_ in by_none.items()]
+
+    def solve(self, events: Events) -> Found:
+        """Where the condition holds, for every hat of the batch."""
+        chosen = np.flatnonzero(self.used[events.code])
+        code, place = events.code[chosen], events.place[chosen]
+        if not len(place):
+            nothing = np.empty(0, np.int64)
+            return Found(nothing, nothing, nothing)
+        ends = np.append(np.flatnonzero(place[1:] != place[:-1]), len(place) - 1)
+        holds = self._holds(code, ends)
+        place = place[ends]
+        before = np.append(False, holds[:-1])
+        start, behind = place[holds & ~before], place[~holds & before]
+        mask = (1 << events.middle) - 1
+        return Found(start >> events.middle, start & mask, (behind & mask) - 1)
+
+    def _holds(self, code: npt.NDArray[np.int32], ends: Ints) -> Bools:
+        """Is the condition true from each position on? The last one of a hat closes all its intervals: false."""
+        known: dict[tuple[int, ...], Bools] = {}
+
+        def covered(keys: tuple[int, ...]) -> Bools:
+            if keys not in known:
+                step = np.zeros(len(self.used), np.int8)
+                for key in keys:
+                    step[2 * key], step[2 * key + 1] = -1, 1
+                known[keys] = np.cumsum(step[code], dtype=np.int32)[ends] > 0
+            return known[keys]
+
+        result = np.zeros(len(ends), np.bool_)
+        for clause in self.clauses:
+            every = np.ones(len(ends), np.bool_)
+            for term in clause:
+                some = np.zeros(len(ends), np.bool_)
+                for any_, none in term:
+                    some |= covered(any_) & ~covered(none) if none else covered(any_)
+                every &= some
+            result |= every
+        return result
+
+
+def union(row: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+    """Half-open intervals [low, high) by row, with those that touch or overlap made one."""
+    rows = Rows(row, np.zeros(len(row), np.int64), low, high - 1).merged()
+    return rows.owner.astype(np.int64), rows.start.astype(np.int64), rows.last.astype(np.int64) + 1
+
+
+def within(row: Ints, low: Ints, high: Ints, runs: tuple[Ints, Ints]) -> tuple[Ints, Ints, Ints]:
+    """Half-open intervals by row, cut down to what lies in the runs (half-open, sorted, apart)."""
+    first = np.searchsorted(runs[1], low, side="right")
+    count = np.maximum(np.searchsorted(runs[0], high, side="left") - first, 0)
+    at = ranges(first, count)
+    back = np.repeat(np.arange(len(row)), count)
+    return row[back], np.maximum(low[back], runs[0][at]), np.minimum(high[back], runs[1][at])
+
+
+def runs_of(chosen: Bools) -> tuple[Ints, Ints]:
+    """Where a column of booleans is true, as half-open runs."""
+    edge = np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]]))
+    return np.flatnonzero(edge == 1).astype(np.int64), np.flatnonzero(edge == -1).astype(np.int64)
