@@ -46,23 +46,38 @@ class Proposals:
         if self.world.grants_before_creation and type_ != self.world.root_type and self.rng.random() < 0.2:
             named = sorted({place for _, _, place, _ in self.world.grants if place.type == type_})
             target = self.rng.choice(named) if named else self.absent(type_)
-        second = {key: self.one(wanted) for key, wanted in keys.items()}
         subject = Ref("user", (NOWHERE,)) if self.rng.random() < 0.02 else self.one(*self.world.people)
-        on_type = [grant for grant in self.world.grants if grant[2].type == type_]
-        if on_type and self.rng.random() < 0.5:
-            _, _, target, grantee = self.rng.choice(sorted(on_type))
-            reached = [each for each in self.existing(*self.world.people) if grantee in self.world.reach(each)]
+        second = {key: self.one(wanted) for key, wanted in keys.items()}
+        likely = self._holdings(type_)
+        if target is not None and self.rng.random() < 0.3:
+            likely = [(target, to) for place in self.world.upward(target) for _, to in self._holdings_on(place)]
+        if likely and self.rng.random() < 0.7:
+            target, holder = self.rng.choice(likely)
+            reached = [each for each in self.existing(*self.world.people) if holder in self.world.reach(each)]
             subject = self.rng.choice(reached) if reached else subject
-        if target is None or subject is None or None in second.values():
+            for key, wanted in keys.items():
+                same = [place for place, to in self._holdings(wanted) if to == holder and self.rng.random() < 0.9]
+                second[key] = self.rng.choice(same) if same else second[key]
+        gone = any(ref is not None and ref not in self.world.existing for ref in second.values())
+        if target is None or subject is None or None in second.values() or gone:
             return None
         with_ = {key: str(ref) for key, ref in second.items()}
-        return str(subject), name, str(target), with_, self.active_role()
+        return str(subject), name, str(target), with_, self.active_role(subject)
 
-    def active_role(self) -> str | None:
-        """A role to act with, where the policy has active roles and this time one is named."""
-        if not self.world.active_roles or self.rng.random() < 0.5:
+    def _holdings(self, type_: str) -> list[tuple[Ref, Ref]]:
+        """The objects of that type on which somebody has something, each with who has it."""
+        granted = {(place, to) for _, _, place, to in self.world.grants}
+        return sorted(each for each in granted | set(self.world.owners.items()) if each[0].type == type_)
+
+    def _holdings_on(self, place: Ref) -> list[tuple[Ref, Ref]]:
+        return [each for each in self._holdings(place.type) if each[0] == place]
+
+    def active_role(self, subject: Ref) -> str | None:
+        """A role to act with, mostly one that is held, where the policy has such and this time one is named."""
+        if not self.world.active_roles or self.rng.random() < 0.6:
             return None
-        role = self.one("role")
+        held = sorted(each for each in self.world.reach(subject) if each.type == "role")
+        role = self.rng.choice(held) if held and self.rng.random() < 0.7 else self.one("role")
         return None if role is None else str(role)
 
     # Valid as a rule

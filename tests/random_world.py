@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 from .oracle import Oracle, oracle
-from .oracle.notation import Ref
+from .oracle.notation import Ref, read_reference
 from .random_names import random_name
 from .random_proposals import Proposals
 
@@ -107,7 +107,7 @@ class _Builder:
         )
         types = [type_, *keys.values()]
         bottoms = [found for type_ in types if (found := self.proposals.one(type_)) is not None]
-        share = self.rng.choice([0.3, 0.7, 1.0])
+        share = self.rng.choice([0.4, 0.8, 1.0])
         self.say(f"member {user} of {grantee}")
         if self.rng.random() < 0.4:
             owner = next((each for each in (grantee, user) if each and each.type in self.world.owner_types), None)
@@ -155,10 +155,10 @@ def random_checks(oracle: Oracle, rng: random.Random, n: int) -> list[Check]:
     while len(checks) < n:
         type_, name, keys = rng.choice(asked)
         wanted = rng.random() < 0.5
-        check = None
+        check: Check | None = None
         for _ in range(12):
-            check = proposals.check(type_, name, keys)
-            if check is None or oracle.check(*check) == wanted:
+            check = proposals.check(type_, name, keys) or check
+            if check is not None and oracle.check(*check) == wanted:
                 break
         if check is not None:
             checks.append(check)
@@ -192,7 +192,7 @@ def _attempt(world: Oracle, proposals: Proposals, rng: random.Random, wanted: st
         if statement is None:
             continue
         for actor in _actors(world, rng):
-            role = proposals.active_role() if actor is not None else None
+            role = None if actor is None else proposals.active_role(read_reference(actor))
             attempt = (statement, actor, role)
             if world.clone().do(*attempt) == wanted:
                 return attempt
