@@ -1,10 +1,10 @@
-"""Parses the conditions of a policy: `inside and (owner(any) or SELECT_TABLE)` becomes a small tree (pure, no names resolved).
+"""Parses the conditions of a policy: `inside and (owner(any) or SELECT_TABLE)` becomes a small tree, no names resolved.
 
     expression  and, or, parentheses; `and` binds tighter
-    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect there (the object asked, if no place is named)
+    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect there; on the object asked, if none is named
     granted                                       in `in_effect` only: the privilege is granted and not denied
     owner(place)   owner(any)                     a holder owns the place; the object or anything above it
-    self(place)    holds(place)  holds(role:X)    the place is the subject; is one of its groups and roles; that very one is
+    self(place)    holds(place)  holds(role:X)    the place is the subject; is one of its groups and roles; that one is
     everyone  never  exists(place)  custom(place) always; not at all; it is there; it did not come with the policy
     some(P, Q in t, u below place)                one of the privileges is granted on something below
     every(P in t, u below place)                  the privilege is granted on each existing t and u below
@@ -17,9 +17,7 @@ A place: a type on the way up to the root, `object`, `parent`, `root`, `with.KEY
 import re
 from dataclasses import dataclass
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\.[a-z][a-z0-9_]*)*(?::[^\s(),=]+)?)|(?P<mark>[(),=]))"
-)
+_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\.[a-z][a-z0-9_]*)*(?::[^\s(),=]+)?)|(?P<mark>[(),=]))")
 _PRIVILEGE = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 _ONE_PLACE = {"owner", "self", "holds", "exists", "custom"}
 MAX_EXPRESSION = 4_000
@@ -129,9 +127,7 @@ class _Parser:
     def take(self, expected: str = "") -> str:
         token = self.token
         if not token or (expected and token != expected) or (not expected and token in "(),="):
-            raise ConditionError(
-                f"{expected or 'a name'} is expected {self.where()}, not {token or 'the end'!r}"
-            )
+            raise ConditionError(f"{expected or 'a name'} is expected {self.where()}, not {token or 'the end'!r}")
         self.at += 1
         return token
 
@@ -177,7 +173,8 @@ class _Parser:
         if name == "can":
             return self.can()
         raise ConditionError(
-            f"{name!r} is unknown; there are can, owner, self, holds, exists, custom, some, every, and PRIVILEGES in upper case"
+            f"{name!r} is unknown; there are can, owner, self, holds, exists, custom, some, every, "
+            "and PRIVILEGES in upper case"
         )
 
     def below(self, name: str) -> Condition:
@@ -201,7 +198,5 @@ class _Parser:
             elif place is None and not with_:
                 place = word
             else:
-                raise ConditionError(
-                    f"{word!r} is not expected {self.where()}: write can(operation, place, key=place)"
-                )
+                raise ConditionError(f"{word!r} is not expected {self.where()}: write can(operation, place, key=place)")
         return Can(operation, place, tuple(with_))

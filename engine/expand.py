@@ -1,7 +1,8 @@
-"""Expands the conditions of a policy into clauses: places are resolved, gates, ladders, aliases and `can()` written out."""
+"""Expands the conditions of a policy into clauses: places resolved, gates, ladders, aliases and `can()` written out."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from grantpath.engine.clauses import ALWAYS, NEVER, Clauses, TooManyClauses, atom, both, either
 from grantpath.engine.conditions import (
@@ -16,6 +17,7 @@ from grantpath.engine.conditions import (
     Word,
     parse,
 )
+from grantpath.engine.policy_checks import check_names
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile
 from grantpath.engine.policy_names import Names, PolicyProblem, nearest, split
 
@@ -32,22 +34,24 @@ class Spot:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where an expression stands: its object, its second objects, and what is being expanded (against circles)."""
+    """Where an expression stands: its object, its second objects, and what is being expanded (against circles).
+
+    `absent` are the second objects that may be named and are not.
+    """
 
     key: Key
     object: Spot
     with_: dict[str, Spot] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
     granted: str | None = None
     in_change: bool = False
     path: tuple[str, ...] = ()
 
-    def enter(self, what: str, **changes: object) -> "Scope":
+    def enter(self, what: str, **changes: Any) -> "Scope":
         """The scope inside a named condition. Raises PolicyProblem for a circle."""
         if what in self.path:
-            raise PolicyProblem(
-                self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle"
-            )
-        return Scope(**{**self.__dict__, **changes, "path": (*self.path, what)})  # type: ignore[arg-type]
+            raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle")
+        return replace(self, **changes, path=(*self.path, what))
 
 
 class Expander:
@@ -57,61 +61,70 @@ class Expander:
         self.file = file
         self.names = names
         self._trees: dict[str, Condition] = {}
-        self._in_effect = {type_: text for types, text in file.in_effect.items() for type_ in split(types)}
+        self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
     # ---- what is asked for -----------------------------------------------------------------------------------
     def privilege(self, name: str, type_: str) -> Clauses:
         """When a privilege is in effect on an object of a type."""
-        return self._privilege(
-            self.names.canonical(name), Scope(("privileges", name), Spot(type_)), Spot(type_)
-        )
+        return self._privilege(self.names.canonical(name), Scope(("privileges", name), Spot(type_)), Spot(type_))
 
     def operation(self, name: str, type_: str, with_: Iterable[str]) -> Clauses:
         """When an operation is allowed on an object of a type, with those second objects named."""
         name = self.file.aliases.get(name, name)
         entry = self.names.operations[name, type_]
-        key = ("operations", name)
-        scope = Scope(key, Spot(type_), self._second_spots(entry, with_))
-        clauses = self._entry(entry, scope.enter(name))
-        if self.file.grants.on_missing and not entry.new:
-            return both([clauses, atom([f"EXISTS {self._at(Spot(type_))}"])])
-        return clauses
+        scope = self._scope(("operations", name), entry, type_, with_)
+        return self._asked_operation(entry, scope.enter(name))
 
     def change(self, kind: str, type_: str, grantee: str | None, with_: Iterable[str]) -> Clauses:
         """What a change of an object of a type asks of its actor."""
         entry = self.names.change(kind, type_)
         if entry is None:
             return NEVER
-        spots = self._second_spots(entry, with_)
+        scope = replace(self._scope(("changes", kind), entry, type_, with_), in_change=True)
         if grantee is not None:
-            spots["grantee"] = Spot(grantee, "" if grantee == self.names.root else "grantee.")
-        return self._entry(entry, Scope(("changes", kind), Spot(type_), spots, in_change=True))
+            scope.with_["grantee"] = Spot(grantee, "grantee.")
+        return self._entry(entry, scope)
 
     def check_everything(self) -> None:
         """Expands all there is. Raises PolicyProblem with the key of the first thing that is wrong."""
+        check_names(self.names)
+        self._parse_everything()
         for name, entry in self.names.privileges.items():
-            for type_ in entry.effective or entry.on:
-                self._guarded(("privileges", name), lambda n=name, t=type_: self.privilege(n, t))
+            for type_ in entry.on if entry.effective is None else entry.effective:
+                self._guarded(("privileges", name), self.privilege, name, type_)
         for types, entries in self.file.operations.items():
             for names, rule in entries.items():
+                for type_, name in ((type_, name) for type_ in split(types) for name in split(names)):
+                    for with_ in self._choices(rule):
+                        self._guarded(("operations", types, names), self.operation, name, type_, with_)
+        for kind in self.names.change_kinds:
+            for types, rule in self.names.rules(kind).items():
                 for type_ in split(types):
-                    for name in split(names):
-                        self._guarded(
-                            ("operations", types, names),
-                            lambda n=name, t=type_, w=rule.with_: self.operation(n, t, w),
-                        )
-        for kind in type(self.file.changes).model_fields:
-            for types, rule in getattr(self.file.changes, kind).items():
-                for type_ in split(types):
-                    for grantee in self._grantees(kind):
-                        self._guarded(
-                            ("changes", kind, types),
-                            lambda k=kind, t=type_, g=grantee, w=rule.with_: self.change(k, t, g, w),
-                        )
+                    for grantee in self.names.grantees(kind, type_):
+                        for with_ in self._choices(rule):
+                            self._guarded(("changes", kind, types), self.change, kind, type_, grantee, with_)
 
-    def _guarded(self, key: Key, expand: object) -> None:
+    def _parse_everything(self) -> None:
+        """Named conditions and gates are parsed even where nothing asks for them."""
+        for types, text in self.file.in_effect.items():
+            self._parse(text, ("in_effect", types))
+        for name, definition in self.file.define.items():
+            if isinstance(definition, str):
+                self._parse(definition, ("define", name))
+                continue
+            for types, text in definition.items():
+                self._parse(text, ("define", name, types))
+
+    @staticmethod
+    def _choices(entry: ConditionEntry) -> list[list[str]]:
+        """The second objects to try: all of them, and those that must be named."""
+        needed = [key for key, second in entry.with_.items() if not second.optional]
+        return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
+
+    @staticmethod
+    def _guarded(key: Key, expand: Callable[..., Clauses], *what: object) -> None:
         try:
-            expand()  # type: ignore[operator]
+            expand(*what)
         except PolicyProblem as problem:
             if problem.key[0] in ("define", "in_effect", "privileges"):
                 raise
@@ -121,34 +134,35 @@ class Expander:
                 key, "the condition is too large when written out; ask for fewer alternatives"
             ) from None
 
-    def _grantees(self, kind: str) -> list[str | None]:
-        return [None] if kind in ("add", "drop") else list(self.names.subject_types)
+    def _scope(self, key: Key, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
+        named = {key: Spot(entry.with_[key].type, f"with.{key}.") for key in with_}
+        return Scope(key, Spot(type_), named, frozenset(entry.with_.keys() - named.keys()))
 
-    def _second_spots(self, entry: ConditionEntry, with_: Iterable[str]) -> dict[str, Spot]:
-        for key, second in entry.with_.items():
-            if second.type not in self.names.types:
-                raise PolicyProblem(
-                    ("operations",), f"with.{key}: the type {second.type!r} is unknown; add it to `types`"
-                )
-        return {key: Spot(entry.with_[key].type, f"with.{key}.") for key in with_}
+    def _asked_operation(self, entry: ConditionEntry, scope: Scope) -> Clauses:
+        """The condition of an operation; where names may stand for nothing, the object has to be there."""
+        clauses = self._entry(entry, scope)
+        if self.file.grants.on_missing and not entry.new:
+            return both([clauses, atom([f"EXISTS {self._at(scope.object)}"])])
+        return clauses
 
     def _entry(self, entry: ConditionEntry, scope: Scope) -> Clauses:
         parts = [self._text(entry.if_, scope)]
         parts += [
-            self._text(second.if_, scope)
-            for key, second in entry.with_.items()
-            if second.if_ and key in scope.with_
+            self._text(second.if_, scope) for key, second in entry.with_.items() if second.if_ and key in scope.with_
         ]
         return both(parts)
 
     # ---- expressions -----------------------------------------------------------------------------------------
     def _text(self, text: str, scope: Scope) -> Clauses:
+        return self._tree(self._parse(text, scope.key), scope)
+
+    def _parse(self, text: str, key: Key) -> Condition:
         if text not in self._trees:
             try:
                 self._trees[text] = parse(text)
             except ConditionError as error:
-                raise PolicyProblem(scope.key, f"the condition {text!r}: {error}") from None
-        return self._tree(self._trees[text], scope)
+                raise PolicyProblem(key, f"the condition {text!r}: {error}") from None
+        return self._trees[text]
 
     def _tree(self, tree: Condition, scope: Scope) -> Clauses:
         match tree:
@@ -181,14 +195,13 @@ class Expander:
                 scope.key,
                 f"{name!r} is unknown{nearest(name, known)}; add it to `define`, or write PRIVILEGES in upper case",
             )
+        what = f"{name} on {scope.object.prefix}{scope.object.type}"
         if isinstance(definition, dict):
-            by_type = {type_: text for types, text in definition.items() for type_ in split(types)}
-            if scope.object.type not in by_type:
-                raise PolicyProblem(
-                    ("define", name), f"{name} says nothing for {scope.object.type}; add a line for it"
-                )
-            definition = by_type[scope.object.type]
-        return self._text(definition, scope.enter(name))
+            types = next((types for types in definition if scope.object.type in split(types)), None)
+            if types is None:
+                raise PolicyProblem(("define", name), f"{name} says nothing for {scope.object.type}; add a line for it")
+            return self._text(definition[types], scope.enter(what, key=("define", name, types)))
+        return self._text(definition, scope.enter(what, key=("define", name)))
 
     def _asked_privilege(self, name: str, place: str, scope: Scope) -> Clauses:
         if name not in self.names.privileges:
@@ -212,11 +225,11 @@ class Expander:
         entry = self.names.privileges[name]
         if spot.type not in self._effective(name):
             return NEVER
-        text = entry.in_effect or self._in_effect.get(spot.type, "granted")
-        key: Key = ("privileges", name) if entry.in_effect else ("in_effect",)
-        return self._text(
-            text, scope.enter(f"{name}({spot.prefix}{spot.type})", key=key, object=spot, granted=name)
-        )
+        types, text = self._in_effect.get(spot.type, ("", "granted"))
+        key: Key = ("in_effect", types)
+        if entry.in_effect:
+            key, text = ("privileges", name, "in_effect"), entry.in_effect
+        return self._text(text, scope.enter(f"{name}({spot.prefix}{spot.type})", key=key, object=spot, granted=name))
 
     def _effective(self, name: str) -> set[str]:
         entry = self.names.privileges[name]
@@ -224,11 +237,7 @@ class Expander:
 
     def _granted(self, name: str, spot: Spot) -> Clauses:
         """Granted on the place or, where it is inherited, above it, and not denied: the one place that says so."""
-        allow = [
-            f"ALLOW {source} {at}"
-            for source in self.names.sources[name]
-            for at in self._reaching(source, spot)
-        ]
+        allow = [f"ALLOW {source} {at}" for source in self.names.sources[name] for at in self._reaching(source, spot)]
         deny = [f"DENY {name} {at}" for at in self._reaching(name, spot)] if self.file.grants.deny else []
         return atom(allow, deny) if allow else NEVER
 
@@ -270,11 +279,9 @@ class Expander:
         types = [*tree.types] or self.names.below(spot.type)
         for type_ in types:
             if type_ not in self.names.below(spot.type):
-                raise PolicyProblem(
-                    scope.key, f"{type_!r} does not stand below {spot.type}; name a type that does"
-                )
+                raise PolicyProblem(scope.key, f"{type_!r} does not stand below {spot.type}; name a type that does")
         for name in tree.privileges:
-            self.names._known_privilege(name, list(scope.key))
+            self.names.need_privilege(name, scope.key)
         sources = {source for name in tree.privileges for source in self.names.sources[name]}
         ordered = [name for name in self.names.privileges if name in sources]
         at = self._at(spot)
@@ -293,7 +300,8 @@ class Expander:
         if not types:
             raise PolicyProblem(
                 scope.key,
-                f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; add it to `operations`",
+                f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; "
+                "add it to `operations`",
             )
         spot = self._spot(tree.place, scope) if tree.place else scope.object
         chain = self.names.chain(spot.type)
@@ -304,16 +312,39 @@ class Expander:
                 f"{name} is asked on {', '.join(types)}, which {spot.type} is not and does not stand in",
             )
         entry = self.names.operations[name, target]
-        bound = {key: self._spot(place, scope) for key, place in tree.with_}
+        bound = self._bound(tree, name, entry, scope)
+        inner = scope.enter(
+            f"can({name}, {spot.prefix}{target})",
+            object=Spot(target, spot.prefix),
+            with_=bound,
+            absent=frozenset(entry.with_.keys() - bound.keys()),
+            granted=None,
+        )
+        return self._asked_operation(entry, inner)
+
+    def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, Spot]:
+        """The second objects of `can(...)`; one that stands for an optional one is left out with it."""
+        bound = {
+            key: self._spot(place, scope)
+            for key, place in tree.with_
+            if place.removeprefix("with.") not in scope.absent
+        }
+        for key, spot in bound.items():
+            if key not in entry.with_:
+                known = ", ".join(entry.with_) or "none"
+                raise PolicyProblem(
+                    scope.key, f"{name} takes no second object {key!r} (it takes {known}); leave it out"
+                )
+            if spot.type != entry.with_[key].type:
+                raise PolicyProblem(
+                    scope.key, f"{name} takes {key}={entry.with_[key].type}, not {spot.type}; name another place"
+                )
         for key, second in entry.with_.items():
             if key not in bound and not second.optional:
                 raise PolicyProblem(
                     scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})"
                 )
-        inner = scope.enter(
-            f"can({name}, {spot.prefix}{target})", object=Spot(target, spot.prefix), with_=bound, granted=None
-        )
-        return self._entry(entry, inner)
+        return bound
 
     # ---- places ----------------------------------------------------------------------------------------------
     def _spot(self, place: str, scope: Scope) -> Spot:

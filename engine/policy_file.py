@@ -39,7 +39,9 @@ class TypeEntry(_Entry):
     )
     owned_by: Names = Field(default=[], description="the types that may own it")
     keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns something")
-    protected: bool = Field(default=False, description="nobody may add or drop it; the default for the root")
+    protected: bool | None = Field(
+        default=None, description="nobody may add or drop it; if it is not said, that holds for the root alone"
+    )
 
 
 class GrantRules(_Entry):
@@ -107,12 +109,8 @@ class BuiltinEntry(_Entry):
     holds: Names = Field(default=[], description="the roles it holds")
     owns: Names = Field(default=[], description="the types of root it owns")
     allow: Names = Field(default=[], description="what it is granted on the root")
-    hidden: bool = Field(
-        default=False, description="it stands in no answer and no change; load sets its members"
-    )
-    held_by_every: str | None = Field(
-        default=None, description="every entity of that type holds it from its creation"
-    )
+    hidden: bool = Field(default=False, description="it stands in no answer and no change; load sets its members")
+    held_by_every: str | None = Field(default=None, description="every entity of that type holds it from its creation")
     members: Names = Field(default=[], description="the types that may hold it; default: as for its type")
 
 
@@ -137,9 +135,7 @@ class PolicyFile(_Entry):
     policy: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     title: str = ""
     source: str = ""
-    extends: str | None = Field(
-        default=None, description="a built-in policy, or a path; its entries are the start"
-    )
+    extends: str | None = Field(default=None, description="a built-in policy, or a path; its entries are the start")
     types: dict[str, TypeEntry]
     members: dict[str, Names] = Field(default={}, description="container type: the types that may be in it")
     grants: GrantRules
@@ -147,12 +143,8 @@ class PolicyFile(_Entry):
     creating: str | None = Field(default=None, description="what the creator gets: `owner`, or a privilege")
     builtin: dict[str, BuiltinEntry] = {}
     privileges: dict[str, PrivilegeEntry]
-    ladders: list[Names] = Field(
-        default=[], description="privileges from low to high; each implies those before"
-    )
-    in_effect: dict[str, str] = Field(
-        default={}, description="by type: when a granted privilege is in effect"
-    )
+    ladders: list[Names] = Field(default=[], description="privileges from low to high; each implies those before")
+    in_effect: dict[str, str] = Field(default={}, description="by type: when a granted privilege is in effect")
     define: dict[str, str | dict[str, str]] = Field(default={}, description="named conditions, also by type")
     operations: dict[str, dict[str, Condition]] = Field(description="type or types: operation: condition")
     aliases: dict[str, str] = Field(default={}, description="other names of operations")

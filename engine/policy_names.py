@@ -1,17 +1,21 @@
-"""The names of a policy, indexed and checked: types and their tree, privileges, operations, rules for changes."""
+"""The names of a policy, indexed: types and their tree, privileges, operations, rules for changes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import pairwise
 
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.graph.errors import Invalid, Unknown
 
 
+Key = Sequence[str | int]
+
+
 class PolicyProblem(ValueError):
     """Something in a policy file that cannot be: `key` says where, the text what and the remedy."""
 
-    def __init__(self, key: Iterable[str | int], text: str) -> None:
+    def __init__(self, key: Key, text: str) -> None:
         super().__init__(text)
         self.key = tuple(key)
 
@@ -28,7 +32,7 @@ def split(key: str) -> list[str]:
 
 
 class Names:
-    """What a policy file's names mean. Raises PolicyProblem where they don't fit together."""
+    """What a policy file's names mean. Raises PolicyProblem if the types are no tree, or an operation stands twice."""
 
     def __init__(self, file: PolicyFile) -> None:
         self.file = file
@@ -37,7 +41,6 @@ class Names:
         self._chains = {type_: self._chain(type_) for type_ in self.types}
         self.privileges: Mapping[str, PrivilegeEntry] = file.privileges
         self.operations = self._operations()
-        self._check()
 
     # ---- types -----------------------------------------------------------------------------------------------
     def _root(self) -> str:
@@ -59,9 +62,7 @@ class Names:
                     f"the parent type {parent!r} is unknown{nearest(parent, self.types)}; add it to `types`",
                 )
             if parent in chain:
-                raise PolicyProblem(
-                    key, f"{' in '.join([*chain, parent])} is a circle; let one stand in the root"
-                )
+                raise PolicyProblem(key, f"{' in '.join([*chain, parent])} is a circle; let one stand in the root")
             chain.append(parent)
         return tuple(chain)
 
@@ -86,6 +87,16 @@ class Names:
     def granted_types(self) -> set[str]:
         return {type_ for entry in self.privileges.values() for type_ in entry.on}
 
+    def is_protected(self, type_: str) -> bool:
+        """May nobody add or drop one? So it is for the root, where the policy doesn't say otherwise."""
+        stated = self.types[type_].protected
+        return type_ == self.root if stated is None else stated
+
+    def need_type(self, type_: str, key: Key) -> None:
+        """Raises PolicyProblem for a type that the policy file doesn't have."""
+        if type_ not in self.types:
+            raise PolicyProblem(key, f"the type {type_!r} is unknown{nearest(type_, self.types)}; add it to `types`")
+
     def check_type(self, type_: str) -> None:
         """Raises Unknown with the nearest types."""
         if type_ not in self.types:
@@ -108,18 +119,28 @@ class Names:
         """A privilege's entry, of the one that an alias stands for. Raises Unknown."""
         return self.privileges[self.canonical(name)]
 
+    def need_privilege(self, name: str, key: Key) -> None:
+        """Raises PolicyProblem for a privilege that the policy file doesn't have."""
+        if name not in self.privileges:
+            raise PolicyProblem(
+                key, f"the privilege {name!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`"
+            )
+
     @cached_property
     def sources(self) -> dict[str, list[str]]:
         """By privilege: the ones that put it in effect where they are granted, itself first."""
         implied: dict[str, set[str]] = {name: set(entry.implies) for name, entry in self.privileges.items()}
         for ladder in self.file.ladders:
-            for low, high in zip(ladder, ladder[1:], strict=False):
+            for low, high in pairwise(ladder):
                 implied[high].add(low)
         closed = {name: self._reach(name, implied) for name in implied}
         return {
-            name: [name, *(other for other in implied if other != name and name in closed[other])]
-            for name in implied
+            name: [name, *(other for other in implied if other != name and name in closed[other])] for name in implied
         }
+
+    def check_implications(self) -> None:
+        """Raises PolicyProblem if a privilege implies itself, by `implies` or by a ladder."""
+        self.sources  # noqa: B018 (it is worked out here)
 
     @staticmethod
     def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
@@ -128,9 +149,7 @@ class Names:
         while waiting:
             name = waiting.pop()
             if name == start:
-                raise PolicyProblem(
-                    ["privileges", start], f"{start} implies itself in a circle; break the circle"
-                )
+                raise PolicyProblem(["privileges", start], f"{start} implies itself in a circle; break the circle")
             if name not in reached:
                 reached.add(name)
                 waiting.extend(edges[name])
@@ -141,7 +160,7 @@ class Names:
         operations: dict[tuple[str, str], ConditionEntry] = {}
         for types, entries in self.file.operations.items():
             for type_ in split(types):
-                self._known_type(type_, ["operations", types])
+                self.need_type(type_, ["operations", types])
                 for names, entry in entries.items():
                     for name in split(names):
                         if (name, type_) in operations:
@@ -173,98 +192,24 @@ class Names:
             raise Invalid(f"{name} is asked on {', '.join(types)}, not on {type_}; name one of those")
         return self.operations[name, type_]
 
+    @cached_property
+    def change_kinds(self) -> list[str]:
+        """add, drop, member, ...: the sections of `changes`."""
+        return list(type(self.file.changes).model_fields)
+
+    def rules(self, kind: str) -> Mapping[str, ConditionEntry]:
+        """The rules for one kind of change, by type or types."""
+        rules: Mapping[str, ConditionEntry] = getattr(self.file.changes, kind)
+        return rules
+
     def change(self, kind: str, type_: str) -> ConditionEntry | None:
         """The rule for a change to an object of a type, or None."""
-        rules: dict[str, ConditionEntry] = getattr(self.file.changes, kind)
-        for types, entry in rules.items():
-            if type_ in split(types):
-                return entry
-        return None
+        return next((rule for types, rule in self.rules(kind).items() if type_ in split(types)), None)
 
-    # ---- does it fit together --------------------------------------------------------------------------------
-    def _known_type(self, type_: str, key: list[str | int] | list[str]) -> None:
-        if type_ not in self.types:
-            raise PolicyProblem(
-                key, f"the type {type_!r} is unknown{nearest(type_, self.types)}; add it to `types`"
-            )
-
-    def _known_privilege(self, name: str, key: list[str | int] | list[str]) -> None:
-        if name not in self.privileges:
-            raise PolicyProblem(
-                key,
-                f"the privilege {name!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`",
-            )
-
-    def _check(self) -> None:
-        for type_, entry in self.types.items():
-            if entry.kind != "object" and entry.in_ != self.root:
-                raise PolicyProblem(
-                    ["types", type_, "in"], f"a {entry.kind} stands in the root; write `in: {self.root}`"
-                )
-            for owner in entry.owned_by:
-                self._subject(owner, ["types", type_, "owned_by"])
-        for container, members in self.file.members.items():
-            for type_ in (container, *members):
-                self._subject(type_, ["members", container])
-        for section, types in (("grants", self.file.grants.to), ("ask", self.file.ask.subjects)):
-            for type_ in types:
-                self._subject(type_, [section])
-        self._check_privileges()
-        self._check_ladders()
-        for alias, name in self.file.aliases.items():
-            if name not in self.operation_types:
-                raise PolicyProblem(
-                    ["aliases", alias],
-                    f"the operation {name!r} is unknown{nearest(name, self.operation_types)}",
-                )
-        for kind in type(self.file.changes).model_fields:
-            for types in getattr(self.file.changes, kind):
-                for type_ in split(types):
-                    self._known_type(type_, ["changes", kind, types])
-
-    def _subject(self, type_: str, key: list[str | int] | list[str]) -> None:
-        self._known_type(type_, key)
-        if self.types[type_].kind == "object":
-            raise PolicyProblem(
-                key, f"{type_!r} is no subject; give it a `kind`, or name a user, group or role type"
-            )
-
-    def _check_privileges(self) -> None:
-        for name, entry in self.privileges.items():
-            key = ["privileges", name]
-            if not name.isupper():
-                raise PolicyProblem(key, "a privilege is written in UPPER_CASE; operations are in lower case")
-            for type_ in (*entry.on, *(entry.effective or [])):
-                self._known_type(type_, [*key, "on"])
-            for other in entry.implies:
-                self._known_privilege(other, [*key, "implies"])
-            if entry.alias_of:
-                self._known_privilege(entry.alias_of, [*key, "alias_of"])
-                if self.privileges[entry.alias_of].alias_of:
-                    raise PolicyProblem(
-                        [*key, "alias_of"], f"{entry.alias_of} is an alias itself; name the privilege"
-                    )
-
-    def _check_ladders(self) -> None:
-        for at, ladder in enumerate(self.file.ladders):
-            for rung, name in enumerate(ladder):
-                self._known_privilege(name, ["ladders", at, rung])
-            if len(set(ladder)) != len(ladder):
-                raise PolicyProblem(
-                    ["ladders", at], "a rung stands twice; name each privilege once, from low to high"
-                )
-            self._check_rungs(at, ladder)
-        if self.sources:
-            return
-
-    def _check_rungs(self, at: int, ladder: list[str]) -> None:
-        """A rung that leaves out a type that rungs above and below it have is a gap."""
-        for rung, name in enumerate(ladder):
-            low = {type_ for other in ladder[:rung] for type_ in self.privileges[other].on}
-            high = {type_ for other in ladder[rung + 1 :] for type_ in self.privileges[other].on}
-            for type_ in sorted((low & high) - set(self.privileges[name].on)):
-                raise PolicyProblem(
-                    ["ladders", at, rung],
-                    f"the ladder has a gap: {name} is not granted on {type_}, but rungs above and below it are; "
-                    f"add {type_} to its `on`",
-                )
+    def grantees(self, kind: str, type_: str) -> list[str] | list[None]:
+        """The types of the subject that a change of an object of that type gives something, or takes it from."""
+        if kind in ("add", "drop"):
+            return [None]
+        if kind == "owner":
+            return self.types[type_].owned_by
+        return self.file.members.get(type_, []) if kind in ("member", "remove") else self.file.grants.to
