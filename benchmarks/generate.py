@@ -24,14 +24,7 @@ LEVELS = ("metalake", "catalog", "schema", "table")
 LEVEL_SHARE = (0.0002, 0.02, 0.22, 0.7598)
 DENY_WEIGHT = (0.02, 0.1, 0.7, 1.0)
 PRIVILEGES: dict[str, dict[str, float]] = {
-    "metalake": {
-        "USE_CATALOG": 0.3,
-        "CREATE_CATALOG": 0.2,
-        "MANAGE_USERS": 0.15,
-        "MANAGE_GROUPS": 0.15,
-        "MANAGE_GRANTS": 0.1,
-        "CREATE_ROLE": 0.1,
-    },
+    "metalake": {"USE_CATALOG": 0.4, "CREATE_CATALOG": 0.2, "MANAGE_USERS": 0.2, "MANAGE_GRANTS": 0.2},
     "catalog": {
         "USE_CATALOG": 0.4,
         "USE_SCHEMA": 0.3,
@@ -107,10 +100,8 @@ def object_names(size: Size) -> pa.Array:
     catalogs = numbered("c", size.catalogs)
     schemas = numbered(pc.binary_join_element_wise(catalogs, ".s", ""), size.schemas)
     tables = numbered(pc.binary_join_element_wise(schemas, ".t", ""), size.tables)
-    levels = [pa.array([size.root]), catalogs, schemas, tables]
-    return pa.concat_arrays(
-        [pc.binary_join_element_wise(f"{level}:", names, "") for level, names in zip(LEVELS, levels, strict=True)]
-    )
+    named = zip(LEVELS, [pa.array([size.root]), catalogs, schemas, tables], strict=True)
+    return pa.concat_arrays([pc.binary_join_element_wise(f"{level}:", names, "") for level, names in named])
 
 
 def subject_names(size: Size) -> pa.Array:
@@ -133,8 +124,8 @@ def a_few_each(rng: np.random.Generator, count: int, mean: float) -> Ints:
 
 def up_a_level(rng: np.random.Generator, count: int, levels: int, mean: float, skew: float) -> tuple[Ints, Ints]:
     """Links from each level of a hierarchy to the one above it: acyclic, and at most `levels` deep."""
-    shares = np.array([4.0**level for level in range(levels)])
-    bounds = np.floor(np.cumsum(shares / shares.sum()) * count).astype(np.int64)
+    shares = 4 ** np.arange(levels)
+    bounds = -(-np.cumsum(shares) * count // shares.sum())  # rounded up: no level is empty
     starts = np.concatenate([[0], bounds[:-1]])
     below, above = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for level in range(1, levels):
@@ -205,8 +196,7 @@ class GrantDraw:
         both = roles[::2]
         subjects = np.concatenate([roles, both])
         privileges = np.repeat(
-            [PRIVILEGE_NAMES.index("USE_CATALOG"), PRIVILEGE_NAMES.index("USE_SCHEMA")],
-            [len(roles), len(both)],
+            [PRIVILEGE_NAMES.index("USE_CATALOG"), PRIVILEGE_NAMES.index("USE_SCHEMA")], [len(roles), len(both)]
         )
         return self._role_numbers(subjects), self._first[1] + self._home[subjects], privileges
 
