@@ -1,5 +1,6 @@
-"""Writes graph/neo4j-*.lock: which jars make one Neo4j Community server, with sha256 and size (for maintainers, wants Maven).
+"""Writes graph/neo4j-*.lock, the list of jars that make one Neo4j Community server (for maintainers).
 
+It wants Maven.
 Use: python .ci/make_lock.py 5.26 5.26.30
      python .ci/make_lock.py 2026 2026.08.1
 """
@@ -54,7 +55,7 @@ def main(line: str, version: str) -> None:
     ]
     lines = sorted(lock_line(resolved) for resolved in resolve(roots))
     target = Path(__file__).parent.parent / "graph" / f"neo4j-{line}.lock"
-    header = f"# Neo4j Community {version}: group:artifact:version[:classifier] sha256 size; made by .ci/make_lock.py"
+    header = f"# Neo4j Community {version} by make_lock.py: group:artifact:version[:classifier] sha256 size"
     target.write_text("\n".join([header, *lines]) + "\n")
     print(f"{target.name}: {len(lines)} jars, {sum(int(row.split()[-1]) for row in lines) / 1e6:.0f} MB")
 

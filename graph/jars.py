@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from grantpath.graph.cache import cache_folder, lock_folder
 from grantpath.graph.errors import ServerError
 from grantpath.graph.maven import Repository, fetch, repository
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 PARALLEL = 8
 SPARE = 50_000_000  # bytes that stay free on the disk after a download
@@ -87,8 +86,7 @@ def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, say: C
     source = repository()
     with _progress(len(missing), total, say) as advance:
         tasks: dict[Future[None], Jar] = {
-            pool.submit(_download_one, jar, folder, source): jar
-            for jar in sorted(missing, key=lambda jar: -jar.size)
+            pool.submit(_download_one, jar, folder, source): jar for jar in sorted(missing, key=lambda jar: -jar.size)
         }
         try:
             for task in as_completed(tasks):

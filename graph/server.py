@@ -1,5 +1,6 @@
 """The embedded Neo4j server: up, down, status, and how to connect to it or to one that is there."""
 
+import logging
 import os
 import sys
 import time
@@ -9,16 +10,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import neo4j
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
-
 from grantpath.graph import server_process
 from grantpath.graph.cache import lock_folder
 from grantpath.graph.errors import ServerError, Unavailable
 from grantpath.graph.jars import ensure_jars
 from grantpath.graph.java import java_for
 from grantpath.graph.server_home import LOOPBACK, USER, Ports, ServerHome, server_home
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+# The driver logs what it raises too; without a handler Python prints that at the user.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 START_SECONDS = 180.0  # recovery after a crash included
+ANSWER_SECONDS = 30.0  # of one that runs already
 STARTS = 3  # somebody may take a port between our look and Neo4j's
 
 
@@ -50,8 +54,8 @@ def up(
 ) -> ServerStatus:
     """Start the embedded server, or find it running; returns when it answers queries.
 
-    `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` is given a line for each thing that
-    takes long or is out of the ordinary (None: the standard error stream). Raises ServerError.
+    `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` is given a line for each
+    thing that takes long or is out of the ordinary (None: the standard error stream). Raises ServerError.
     """
     where = server_home(version, home)
     say = progress or _to_stderr
@@ -60,7 +64,7 @@ def up(
         if server_process.find(where) is None:
             _start(where, say)
         else:
-            _await_answer(where)
+            _await_answer(where, ANSWER_SECONDS)
     return status(where.line, where.folder.parent)
 
 
@@ -108,9 +112,7 @@ def connection(uri: str | None = None) -> Connection:
         embedded = status()
         if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
             return _login(embedded)
-        raise Unavailable(
-            f"no password for {address}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})"
-        )
+        raise Unavailable(f"no password for {address}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
     user = os.environ.get("NEO4J_USER") or os.environ.get("NEO4J_USERNAME") or USER
     return Connection(address, user, password)
 
@@ -141,39 +143,40 @@ def _start(where: ServerHome, say: Callable[[str], None]) -> None:
         where.remember(ports, None)
         where.remember(ports, server_process.start(where, java))
         try:
-            return _await_answer(where)
+            _await_answer(where, START_SECONDS)
+            return
         except ServerError:
-            if attempt == STARTS - 1 or "Address already in use" not in _log(where):
+            if attempt == STARTS - 1 or "Address already in use" not in where.said():
                 raise
 
 
-def _await_answer(where: ServerHome) -> None:
-    """Returns when the server answers a query; ServerError if it ends first, refuses the login or is silent."""
-    record = where.recall()
-    if record is None:
-        raise ServerError(f"{where.folder}/server.json is missing; `grantpath down`, then `grantpath up`")
-    deadline = time.monotonic() + START_SECONDS
-    while not _answers(_uri(record[0]), where):
-        if server_process.find(where) is None:
-            raise ServerError(
-                f"Neo4j stopped while starting: {_cause(where)}; its log is {where.console_log}"
-            )
+def _await_answer(where: ServerHome, seconds: float) -> None:
+    """Returns when the server answers; ServerError if it ends first, refuses the login or stays silent."""
+    deadline = time.monotonic() + seconds
+    while True:
+        pid, record = server_process.find(where), where.recall()
+        if pid is None or record is None:
+            raise ServerError(f"Neo4j ended while starting: {_cause(where)}; its logs are in {where.logs}")
+        # The password is for our server only, not for whoever took the port before it.
+        if server_process.listens(pid, record[0].bolt) and _answers(_uri(record[0]), where):
+            return
         if time.monotonic() > deadline:
             raise ServerError(
-                f"Neo4j (pid {record[1]}) runs but has not answered for {START_SECONDS:.0f} s; its log is "
-                f"{where.console_log}; `grantpath down` stops it"
+                f"Neo4j (pid {pid}) runs but has not answered for {seconds:.0f} s; its logs are in "
+                f"{where.logs}; `grantpath down` stops it"
             )
         time.sleep(0.1)
 
 
 def _answers(uri: str, where: ServerHome) -> bool:
-    options = {
-        "connection_timeout": 5.0,
-        "connection_acquisition_timeout": 10.0,
-        "max_transaction_retry_time": 0.0,
-    }
     try:
-        with neo4j.GraphDatabase.driver(uri, auth=(USER, where.password()), **options) as driver:
+        with neo4j.GraphDatabase.driver(
+            uri,
+            auth=(USER, where.password()),
+            connection_timeout=5.0,
+            connection_acquisition_timeout=10.0,
+            max_transaction_retry_time=0.0,
+        ) as driver:
             driver.execute_query("RETURN 1", database_="neo4j")
             return True
     except AuthError as error:
@@ -184,12 +187,9 @@ def _answers(uri: str, where: ServerHome) -> bool:
         return False
 
 
-def _log(where: ServerHome) -> str:
-    return where.console_log.read_text(errors="replace") if where.console_log.exists() else ""
-
-
 def _cause(where: ServerHome) -> str:
-    """The last reason in the console log, without its stack trace."""
-    lines = _log(where).splitlines()
-    causes = [line for line in lines if line.startswith("Caused by:") or " ERROR " in line]
-    return (causes or lines or ["it said nothing"])[-1].strip()
+    """The innermost reason in what the server said last, without its stack trace."""
+    lines = [line for line in where.said().splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ") or " ERROR " in line]
+    cause = (causes[-1:] or lines[:1] or ["it said nothing"])[0].removeprefix("Caused by: ")
+    return f"{cause} (GRANTPATH_HEAP sets its memory)" if "memory" in cause.lower() else cause

@@ -15,7 +15,8 @@ from grantpath.graph.java import Purpose
 Line = Literal["5.26", "2026"]
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
-# A silent server is given up by the driver after INTERVAL x PROBES seconds.
+# The driver gives a silent server up after INTERVAL x PROBES seconds. The shutdown wait is spent twice at every
+# stop, on connections that are closed already.
 KEEP_ALIVE_INTERVAL = 4
 KEEP_ALIVE_PROBES = 2
 SETTINGS = """\
@@ -28,13 +29,20 @@ server.bolt.connection_keep_alive_for_requests=ALL
 server.http.listen_address={host}:{http}
 server.http.advertised_address={host}:{http}
 server.https.enabled=false
-server.memory.heap.initial_size={heap}
-server.memory.heap.max_size={heap}
 server.memory.pagecache.size={pagecache}
 db.tx_log.preallocate=false
+db.relationship_grouping_threshold=1
 db.tx_log.rotation.retention_policy=512M size
 dbms.usage_report.enabled=false
 client.allow_telemetry=false
+db.logs.query.enabled=OFF
+internal.server.bolt.thread_pool_shutdown_wait_time=1s
+"""
+# 2026.x would announce itself on the local network and offer itself to the vendor's console.
+QUIET_2026 = """\
+dbms.fleet_manager.enabled=false
+server.fleet_discovery.enabled=false
+server.http.x_forward.enabled=false
 """
 JVM_OPTIONS = """\
 -Xms{heap}
@@ -61,6 +69,7 @@ class Release:
     lock: Path
     main_class: str
     java: Purpose
+    settings: str = ""
 
     @property
     def number(self) -> str:
@@ -76,7 +85,7 @@ def _lock(line: str) -> Path:
 
 RELEASES: dict[str, Release] = {
     "5.26": Release(_lock("5.26"), "org.neo4j.server.CommunityEntryPoint", "neo4j-5"),
-    "2026": Release(_lock("2026"), "org.neo4j.server.Neo4jCommunity", "neo4j-2026"),
+    "2026": Release(_lock("2026"), "org.neo4j.server.Neo4jCommunity", "neo4j-2026", QUIET_2026),
 }
 
 
@@ -102,8 +111,21 @@ class ServerHome:
         return self.folder / "password"
 
     @property
+    def logs(self) -> Path:
+        return self.folder / "logs"
+
+    @property
     def console_log(self) -> Path:
-        return self.folder / "logs" / "console.log"
+        """What Java itself says; Neo4j writes logs of its own beside it."""
+        return self.logs / "console.log"
+
+    def said(self) -> str:
+        """What was said at the last start: Java's own complaint if there is one, else Neo4j's log."""
+        console, log = (
+            path.read_text(errors="replace") if path.exists() else ""
+            for path in (self.console_log, self.logs / "neo4j.log")
+        )
+        return console if console.strip() else log.rpartition(" INFO  Starting...")[2]
 
     @property
     def _record(self) -> Path:
@@ -142,11 +164,10 @@ class ServerHome:
             http=ports.http,
             interval=KEEP_ALIVE_INTERVAL,
             probes=KEEP_ALIVE_PROBES,
-            heap=heap,
             pagecache=pagecache,
         )
         options = JVM_OPTIONS.format(heap=heap, classpath=os.pathsep.join(map(str, jars)))
-        (self.folder / "conf" / "neo4j.conf").write_text(settings)
+        (self.folder / "conf" / "neo4j.conf").write_text(settings + self.release.settings)
         (self.folder / "conf" / "java.args").write_text(options)
 
     def remember(self, ports: Ports, pid: int | None) -> None:
@@ -168,19 +189,20 @@ class ServerHome:
 
         Raises ServerError if there are data, and the file with their password is gone.
         """
-        if self.password_file.exists():
+        known = self.password_file.read_text().strip() if self.password_file.exists() else ""
+        if known:
             self.password_file.chmod(0o600)
-            if password := self.password_file.read_text().strip():
-                return password
-        elif (self.folder / "data" / "databases").exists():
+            return known
+        if (self.folder / "data" / "databases").exists():
             raise ServerError(
-                f"{self.password_file} is missing, and the data beside it were made with it; "
+                f"{self.password_file} is missing or empty, and the data beside it were made with it; "
                 f"put it back, or delete {self.folder} to begin with an empty graph"
             )
         password = secrets.token_urlsafe(18)
         self._set_initial(password)
         descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as handle:
+            os.fchmod(descriptor, 0o600)
             handle.write(password + "\n")
         return password
 

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import psutil
-
 from grantpath.graph.errors import ServerError
 from grantpath.graph.server_home import LOOPBACK, Ports, ServerHome
 
@@ -31,9 +30,17 @@ def find(home: ServerHome) -> int | None:
 def _is_server(pid: int, home: ServerHome) -> bool:
     try:
         process = psutil.Process(pid)
-        return (
-            process.cmdline()[-len(home.arguments) :] == home.arguments
-            and process.status() != psutil.STATUS_ZOMBIE
+        return process.cmdline()[-len(home.arguments) :] == home.arguments and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def listens(pid: int, port: int) -> bool:
+    """Whether this process, and not another one, holds the port."""
+    try:
+        return any(
+            connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
+            for connection in psutil.Process(pid).net_connections("tcp")
         )
     except psutil.Error:
         return False
@@ -43,7 +50,8 @@ def start(home: ServerHome, java: Path) -> int:
     """Start the server as a process of its own session; its output goes to the console log."""
     run = subprocess.run(
         ["/bin/sh", "-c", DETACH, "sh", str(java / "bin" / "java"), *home.arguments],
-        env={**os.environ, "CONSOLE": str(home.console_log)},
+        # Java reads a folder's name in the locale's encoding.
+        env={**os.environ, "LC_ALL": "C.UTF-8", "CONSOLE": str(home.console_log)},
         cwd=home.folder,
         start_new_session=True,
         stdout=subprocess.PIPE,
@@ -112,7 +120,8 @@ def _holder(port: int) -> str:
     """` by java (pid 12)`, if the system lets us see it."""
     try:
         for connection in psutil.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+            listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
+            if listens and connection.pid:
                 return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
     except psutil.Error:
         pass
