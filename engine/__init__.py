@@ -1,4 +1,39 @@
-"""grantpath.engine"""
+"""What the graph means: policies, decisions, changes. Start at `Authorizer`."""
 
 if __name__ != "grantpath.engine":
     raise ImportError("import grantpath.engine, not engine")
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.changing import Change
+from grantpath.engine.decision import Decision, Explanation
+from grantpath.graph.errors import (
+    GrantpathError,
+    Inconsistent,
+    Invalid,
+    InvalidInput,
+    InvalidPolicy,
+    InvalidReference,
+    Refused,
+    ServerError,
+    Unavailable,
+    Unknown,
+)
+from grantpath.graph.statement import Check
+
+__all__ = [
+    "Authorizer",
+    "Change",
+    "Check",
+    "Decision",
+    "Explanation",
+    "GrantpathError",
+    "Inconsistent",
+    "Invalid",
+    "InvalidInput",
+    "InvalidPolicy",
+    "InvalidReference",
+    "Refused",
+    "ServerError",
+    "Unavailable",
+    "Unknown",
+]

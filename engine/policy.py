@@ -30,9 +30,8 @@ class Question:
 class Policy:
     """One policy model. Make one by `load`."""
 
-    def __init__(self, file: PolicyFile, path: Path) -> None:
+    def __init__(self, file: PolicyFile) -> None:
         self.file = file
-        self.path = path
         self.names = Names(file)
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
@@ -48,10 +47,14 @@ class Policy:
         return self.names.root
 
     @cached_property
+    def source(self) -> str:
+        """The whole policy as JSON, with what it extends; `from_source` reads it."""
+        return json.dumps(self.file.model_dump(by_alias=True, exclude={"extends"}), sort_keys=True)
+
+    @cached_property
     def digest(self) -> str:
         """Changes when anything that decides changes."""
-        text = json.dumps(self.file.model_dump(by_alias=True), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(self.source.encode()).hexdigest()[:16]
 
     @property
     def active_roles(self) -> bool:
@@ -64,9 +67,7 @@ class Policy:
     @cached_property
     def user_types(self) -> list[str]:
         """The types that `who` lists: users and service principals."""
-        return [
-            name for name, entry in self.file.types.items() if entry.kind in ("user", "service_principal")
-        ]
+        return [name for name, entry in self.file.types.items() if entry.kind in ("user", "service_principal")]
 
     @cached_property
     def addable_by_mention(self) -> list[str]:
@@ -103,15 +104,13 @@ class Policy:
                 f"write {ref.type}:{form}"
             )
         if ref.type == root.type and ref != root:
-            raise Unknown(
-                f"{ref} is another tenant: here the root is {root}; open that one with root={str(ref)!r}"
-            )
+            raise Unknown(f"{ref} is another tenant: here the root is {root}; open that one with root={str(ref)!r}")
         return ref
 
     def root(self, text: str) -> Reference:
         """The root's reference, from `metalake:ml` or the bare name. Raises InvalidReference."""
         if ":" not in text:
-            return Reference(self.root_type, (text,), one_segment=True)
+            return parse(f"{self.root_type}:{text}", self.names.one_segment)
         ref = parse(text, self.names.one_segment)
         if ref.type != self.root_type:
             raise InvalidReference(
@@ -174,9 +173,7 @@ class Policy:
     def names_on(self, type_: str) -> list[str]:
         """Every privilege and operation that may be asked on a type, in the policy's order."""
         privileges = [
-            name
-            for name, entry in self.names.privileges.items()
-            if type_ in {*entry.on, *(entry.effective or [])}
+            name for name, entry in self.names.privileges.items() if type_ in {*entry.on, *(entry.effective or [])}
         ]
         return privileges + [name for (name, on) in self.names.operations if on == type_]
 
@@ -205,9 +202,17 @@ def load(name: str, beside: Path | None = None) -> Policy:
     path = find(name, beside)
     file, document = read(path)
     try:
-        policy = Policy(file, path)
+        policy = Policy(file)
         policy._expander.check_everything()
     except PolicyProblem as problem:
         key = ".".join(str(part) for part in problem.key)
         raise InvalidPolicy(f"{path}:{document.line(problem.key)}: {key}: {problem}") from None
     return policy
+
+
+def from_source(source: str) -> Policy:
+    """The policy that `Policy.source` spelled. Raises InvalidPolicy."""
+    try:
+        return Policy(PolicyFile.model_validate_json(source))
+    except (ValueError, PolicyProblem) as error:
+        raise InvalidPolicy(f"the policy that the root remembers cannot be read: {error}") from None

@@ -26,9 +26,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / ".lock").open("w")
     except OSError as error:
-        raise ServerError(
-            f"{folder} cannot be written ({error.strerror}); free it or name another"
-        ) from error
+        raise ServerError(f"{folder} cannot be written ({error.strerror}); free it or name another") from error
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

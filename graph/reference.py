@@ -6,7 +6,7 @@ backtick inside doubled). Subjects are one segment whatever it holds.
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from grantpath.graph.errors import InvalidReference
@@ -16,7 +16,7 @@ MAX_REFERENCE_BYTES = 2000
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_SUBJECT_QUOTED = re.compile(r"[\s,`]")
+_SUBJECT_QUOTED = re.compile(r"[ ,`]")
 _QUOTED = re.compile(r"`((?:[^`]|``)*)`")
 
 
@@ -29,7 +29,7 @@ class Reference:
 
     type: str
     segments: tuple[str, ...]
-    one_segment: bool = False
+    one_segment: bool = field(default=False, compare=False)
 
     @cached_property
     def text(self) -> str:
@@ -108,9 +108,7 @@ def _segments(name: str, text: str) -> Iterator[str]:
 
 def _check_segment(segment: str, text: str) -> None:
     if not segment:
-        raise InvalidReference(
-            f"{_short(text)}: a segment is empty; every segment has at least one character"
-        )
+        raise InvalidReference(f"{_short(text)}: a segment is empty; every segment has at least one character")
     if "\0" in segment:
         raise InvalidReference(f"{_short(text)}: a segment holds a NUL character; take it out")
     if len(segment.encode()) > MAX_SEGMENT_BYTES:

@@ -13,7 +13,7 @@ from grantpath.graph.errors import InvalidInput
 Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
 
-_TOKEN = re.compile(r"(?:`(?:[^`]|``)*`|[^\s`])+")
+_TOKEN = re.compile(r"(?:`(?:[^`]|``)*`|[^ `])+")
 _WITH = re.compile(r"([a-z][a-z0-9_]*)=(.+)\Z", re.DOTALL)
 MAX_LINE = 20_000
 
@@ -123,9 +123,7 @@ def parse_question(text: str) -> Who | Which:
             return Which(type=type_, subject=subject, name=name, with_=with_, as_role=role)
         case ["which", type_, "can", subject, name]:
             return Which(type=type_, subject=subject, name=name, with_=with_)
-    raise InvalidInput(
-        f"{text[:120]!r} is not a question: write who can NAME on REF, or which TYPE can SUBJECT NAME"
-    )
+    raise InvalidInput(f"{text[:120]!r} is not a question: write who can NAME on REF, or which TYPE can SUBJECT NAME")
 
 
 def parse_actor(text: str) -> tuple[str, str | None]:
@@ -144,9 +142,7 @@ def parse_with(pairs: str) -> dict[str, str]:
         for part in _split_commas(token):
             found = _WITH.match(part)
             if not found or found[1] in with_:
-                raise InvalidInput(
-                    f"{pairs[:120]!r}: after `with` write key=REF, each key once, with commas between"
-                )
+                raise InvalidInput(f"{pairs[:120]!r}: after `with` write key=REF, each key once, with commas between")
             with_[found[1]] = found[2]
     return with_
 

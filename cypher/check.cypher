@@ -1,0 +1,85 @@
+// check.cypher: may each subject do what is asked? A batch of checks on one state of the graph; DENY wins over ALLOW.
+// $root        STRING          'metalake:ml'
+// $checks      LIST OF MAP     subject, needed (what must be there), places (at, ref: the object, what is above it,
+//                              second objects), condition
+//                              (its index in $conditions), one_role, as_role, named (roles to hold), below, every (descendants)
+// $conditions  LIST            conditions of clauses of terms of atoms: any clause, all its terms, any atom of a term
+// Returns one row: answers LIST OF MAP (known, hats: role, allowed, found), revision, begun, revision_after
+// In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
+// :params {root: 'metalake:ml', checks: [{subject: 'user:bob', needed: ['table:hr.public.staff'], places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], condition: 0, one_role: false, as_role: null, named: [], below: [], every: []}], conditions: [[[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]]]}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  UNWIND $checks AS check
+  CALL (check) {
+    UNWIND check.needed AS ref
+    MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
+    RETURN collect(ref) AS known
+  }
+  CALL (check) {
+    MATCH (subject:Entity {root: $root, ref: check.subject})
+    MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
+    WITH check, subject, collect(DISTINCT holder) AS held
+    // who acts: the subject with all it holds, or with one role at a time
+    CALL (check, subject, held) {
+      WITH * WHERE NOT check.one_role AND (check.as_role IS NULL OR any(role IN held WHERE role.ref = check.as_role))
+      RETURN check.as_role AS role, held AS holders
+    UNION ALL
+      WITH * WHERE check.one_role
+      UNWIND [role IN held WHERE role.ref = check.as_role
+              OR check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) }] AS hat
+      MATCH (hat)-[:HAS_ROLE*0..]->(holder)
+      WITH subject, hat, collect(DISTINCT holder) AS own
+      RETURN hat.ref AS role, [subject] + own AS holders
+    }
+    UNWIND check.places AS place
+    MATCH (object:Entity {root: $root, ref: place.ref})
+    WITH *, size(holders) * 4 < COUNT { (object)<-[:ALLOW|DENY|OWNS]-() } AS crowded
+    // the facts: from the end that has fewer edges
+    CALL (subject, holders, place, object, crowded) {
+      WITH * WHERE NOT crowded
+      MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(object) WHERE holder IN holders
+      RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, holder.ref AS by
+    UNION ALL
+      WITH * WHERE crowded
+      UNWIND holders AS holder
+      MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(object)
+      RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, holder.ref AS by
+    UNION ALL
+      UNWIND [CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END, CASE WHEN object.builtin THEN 'BUILTIN ' END,
+              CASE WHEN object = subject THEN 'IS ' END, CASE WHEN object IN holders THEN 'HOLDS ' END] AS word
+      WITH place, word WHERE word IS NOT NULL
+      RETURN word + place.at AS fact, null AS by
+    }
+    WITH check, subject, role, holders, collect(DISTINCT {fact: fact, by: by}) AS found
+    OPTIONAL CALL (check, holders) {
+      UNWIND check.named AS name
+      UNWIND holders AS holder
+      WITH name, holder WHERE holder.ref = name
+      RETURN 'HOLDS =' + name AS fact, null AS by
+    UNION ALL
+      UNWIND check.below AS place
+      UNWIND holders AS holder
+      MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})
+      RETURN DISTINCT 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact, holder.ref AS by
+    UNION ALL
+      UNWIND check.every AS every
+      MATCH (place:Entity {root: $root, ref: every.ref})
+      WHERE NOT EXISTS {
+        MATCH (place)<-[:CHILD_OF*1..]-(inner)
+        WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
+          MATCH (inner)<-[grant:ALLOW]-(holder) WHERE holder IN holders AND grant.privilege IN every.privileges }
+      }
+      RETURN every.fact AS fact, null AS by
+    }
+    WITH check, role, found, collect(CASE WHEN fact IS NULL THEN null ELSE {fact: fact, by: by} END) AS more
+    WITH role, found + more AS found, $conditions[check.condition] AS clauses
+    WITH role, found, clauses, [each IN found | each.fact] AS facts
+    RETURN collect({role: role, found: found, allowed:
+      any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
+        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))}) AS hats
+  }
+  RETURN collect({known: known, hats: hats}) AS answers
+}
+MATCH (after:Revision {root: $root})
+RETURN answers, revision, begun, after.revision AS revision_after, after.begun AS begun_after

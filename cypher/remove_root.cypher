@@ -1,0 +1,17 @@
+// remove_root.cypher: takes a part of a tenant away; run it until it removes nothing.
+// $root  STRING  'metalake:ml'
+// Returns one row: removed INTEGER
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:gone'}
+CALL () {
+  MATCH (entity:Entity {root: $root}) RETURN entity AS node
+UNION ALL
+  MATCH (change:Change {root: $root}) RETURN change AS node
+UNION ALL
+  MATCH (writer:Writer {root: $root}) RETURN writer AS node
+UNION ALL
+  MATCH (revision:Revision {root: $root}) RETURN revision AS node
+}
+WITH node LIMIT 20000
+DETACH DELETE node
+RETURN count(*) AS removed

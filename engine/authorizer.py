@@ -1,0 +1,312 @@
+"""The public verbs: check, explain, who, which and change, on one root of one database."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine import asking, roots
+from grantpath.engine.changing import Change, Changer
+from grantpath.engine.clauses import Clauses, as_parameters, facts_of
+from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, decide, winning
+from grantpath.engine.policy import Policy, Question
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
+from grantpath.graph.reference import Reference
+from grantpath.graph.server import connection
+from grantpath.graph.statement import Check
+from grantpath.graph.store import Store
+
+PAGE = 50_000
+TRIES = 5
+AnyCheck = Check | tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A check with its names resolved."""
+
+    subject: Subject
+    where: asking.Places
+    question: Question
+    as_role: str | None
+
+    @property
+    def needed(self) -> list[str]:
+        """What must be there: the object, second objects, the active role."""
+        refs = [ref.text for ref in self.where.seconds.values()]
+        refs += [] if self.question.may_be_missing else [self.where.object.text]
+        return refs + ([self.as_role] if self.as_role else [])
+
+
+class Authorizer:
+    """Asks and changes one root. May be shared by threads; close it, or use it in a `with` statement."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+        self._store = store
+        self.tenant = tenant
+        self.policy = policy
+        self.root = root
+        self._changer = Changer(store, tenant, policy, root)
+
+    @classmethod
+    def open(cls, root: str, policy: str | None = None, uri: str | None = None, timeout: float = 10.0) -> "Authorizer":
+        """An authorizer for `root`, such as metalake:ml (the bare name will do with the policy given).
+
+        The root is made if it is not there, and remembers its policy. Without `uri` (or NEO4J_URI) the embedded
+        server is used, started if need be. Raises Unknown, Invalid, InvalidPolicy, Unavailable, ServerError.
+        """
+        store = Store(connection(uri), timeout)
+        try:
+            tenant, model, reference = roots.open_root(store, root, policy)
+        except BaseException:
+            store.close()
+            raise
+        return cls(store, tenant, model, reference)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._store.close()
+
+    def __enter__(self) -> "Authorizer":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    # ---- checks ----------------------------------------------------------------------------------------------
+    def check(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+    ) -> Decision:
+        """May `subject` use `name`, a PRIVILEGE or an operation, on `object`? One round trip, one state of the graph.
+
+        `with_` names second objects, `as_role` the active role. A user that is not there is not allowed. Raises
+        Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
+        """
+        asked = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
+        return self._decide([self._resolve(asked)])[0]
+
+    def check_many(self, checks: Iterable[AnyCheck]) -> list[Decision]:
+        """The decisions for a batch, in order, all from one state of the graph, in one round trip.
+
+        Each is (subject, name, object) or a Check. A bad one raises its error, with its index in the text.
+        """
+        resolved = []
+        for index, check in enumerate(checks):
+            try:
+                if not isinstance(check, Check):
+                    subject, name, object_ = check
+                    check = Check(subject=subject, name=name, object=object_)
+                resolved.append(self._resolve(check))
+            except GrantpathError as error:
+                raise type(error)(f"check {index}: {error}") from None
+            except (TypeError, ValueError):
+                raise Invalid(f"check {index}: {check!r} is neither (subject, name, object) nor a Check") from None
+        return self._decide(resolved) if resolved else []
+
+    def _resolve(self, check: Check) -> _Asked:
+        object_ = self.reference(check.object)
+        seconds = {key: self.reference(ref) for key, ref in check.with_.items()}
+        question = self.policy.question(check.name, object_.type, frozenset(seconds))
+        asking.check_seconds(question, seconds)
+        where = asking.places(self.policy, self.root, object_, seconds)
+        subject = self._subject(check.subject)
+        return _Asked(subject, where, question, self._role(check.as_role))
+
+    def _subject(self, text: str) -> Subject:
+        ref = self.reference(text)
+        asked = self.policy.file.ask.subjects
+        if ref.type not in asked:
+            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about a {ref.type}")
+        return Subject(ref.text, ref.type in self.policy.file.grants.to)
+
+    def _role(self, text: str | None) -> str | None:
+        if text is None:
+            return None
+        if not self.policy.active_roles:
+            raise Invalid(f"as {text}: the policy {self.policy.name} has no active roles; leave it away")
+        ref = self.reference(text)
+        if self.policy.file.types[ref.type].kind != "role":
+            raise Invalid(f"as {ref}: a {ref.type} is no role")
+        return ref.text
+
+    def _decide(self, asked: Sequence[_Asked]) -> list[Decision]:
+        conditions: dict[Clauses, int] = {}
+        checks = []
+        for each in asked:
+            condition = conditions.setdefault(each.question.clauses, len(conditions))
+            checks.append(self._check_entry(each, condition))
+        row = self.ask("check", checks=checks, conditions=[as_parameters(clauses) for clauses in conditions])
+        return [self._answer(each, hats, row) for each, hats in zip(asked, row["answers"], strict=True)]
+
+    def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
+        one_role = asked.question.one_role and not asked.subject.ref.startswith("role:")
+        return asking.check_parameters(
+            asked.subject.ref, asked.where, asked.question.clauses, condition, one_role, asked.as_role, asked.needed
+        )
+
+    def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
+        self._all_there(asked, answer["known"])
+        one_role = asked.question.one_role
+        return decide(
+            answer["hats"], asked.question.clauses, asked.where.by_at, asked.subject, row["revision"], one_role
+        )
+
+    def _all_there(self, asked: _Asked, known: Sequence[str]) -> None:
+        """Raises Unknown for an object, a second object or an active role that is not there."""
+        for ref in asked.needed:
+            if ref not in known or ref in self.policy.hidden:
+                raise Unknown(
+                    f"{ref} is not there{roots.nearest(self._store, self.tenant, ref)}; add it, or check the name"
+                )
+
+    # ---- explanations ----------------------------------------------------------------------------------------
+    def explain(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+    ) -> Explanation:
+        """The decision with its paths: those that allowed it, or those of the DENY that won. Raises as `check`."""
+        check = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
+        asked = self._resolve(check)
+        for _ in range(TRIES):
+            row = self.ask(
+                "check", checks=[self._check_entry(asked, 0)], conditions=[as_parameters(asked.question.clauses)]
+            )
+            decision = self._answer(asked, row["answers"][0], row)
+            facts = self._telling_facts(asked.question.clauses, row["answers"][0]["hats"], decision)
+            ways = self.ask("explain", subject=asked.subject.ref, places=asked.where.parameters(), facts=facts)
+            if ways["revision"] == row["revision"]:
+                return Explanation(decision, sorted({_path(way, asked.where.object.text) for way in ways["ways"]}))
+        raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
+
+    @staticmethod
+    def _telling_facts(clauses: Clauses, hats: Sequence[Mapping[str, Any]], decision: Decision) -> list[str]:
+        """The facts whose paths tell why: those of the clause that holds, or each DENY that stands against one."""
+        told: set[str] = set()
+        for hat in hats:
+            found = by_fact(hat["found"])
+            if not decision.allowed:
+                told.update(fact for fact in facts_of(clauses) if fact in found)
+            elif hat["allowed"]:
+                told.update(winning(clauses, found))
+        return sorted(told)
+
+    # ---- lists -----------------------------------------------------------------------------------------------
+    def who(
+        self,
+        name: str,
+        object: str,
+        *,
+        with_: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        after: str = "",
+    ) -> Iterator[str]:
+        """The users and service principals that may use `name` on `object`, in byte order, each once.
+
+        `after` is the last reference of the page before. All come from one state of the graph: where it changes
+        while a long list is read, Inconsistent is raised. Raises as `check`.
+        """
+        object_ = self.reference(object)
+        seconds = {key: self.reference(ref) for key, ref in (with_ or {}).items()}
+        question = self.policy.question(name, object_.type, frozenset(seconds))
+        asking.check_seconds(question, seconds)
+        where = asking.places(self.policy, self.root, object_, seconds)
+        needed = [*seconds.values(), *([] if question.may_be_missing else [object_])]
+        self._exist(needed)
+        return self._pages("who", asking.who_parameters(self.policy, where, question), limit, after)
+
+    def which(
+        self,
+        type: str,
+        subject: str,
+        name: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        after: str = "",
+    ) -> Iterator[str]:
+        """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
+        self.policy.names.check_type(type)
+        seconds = {key: self.reference(ref) for key, ref in (with_ or {}).items()}
+        question = self.policy.question(name, type, frozenset(seconds))
+        asking.check_seconds(question, seconds)
+        where = asking.places(self.policy, self.root, self.root, seconds)
+        asker, role = self._subject(subject), self._role(as_role)
+        self._exist([*seconds.values(), *([self.reference(role)] if role else [])])
+        one_role = question.one_role and not asker.ref.startswith("role:")
+        parameters = asking.which_parameters(self.policy, self.root, asker.ref, question, where, role)
+        return self._pages("which", {**parameters, "one_role": one_role}, limit, after)
+
+    def _pages(self, query: str, parameters: dict[str, Any], limit: int | None, after: str) -> Iterator[str]:
+        """All pages, from one revision. The first is read at once, so that errors come with the call."""
+        if limit is not None and limit < 0:
+            raise Invalid(f"limit={limit}: a limit is 0 or more, or None for all")
+        first = self.ask(query, **parameters, after=after, limit=PAGE if limit is None else min(limit, PAGE))
+        return self._more_pages(query, parameters, limit, first)
+
+    def _more_pages(
+        self, query: str, parameters: dict[str, Any], limit: int | None, page: Mapping[str, Any]
+    ) -> Iterator[str]:
+        revision, given = page["revision"], 0
+        while True:
+            yield from (ref for ref in page["answer"] if ref not in self.policy.hidden)
+            given += len(page["answer"])
+            if len(page["answer"]) < PAGE or (limit is not None and given >= limit):
+                return
+            rest = PAGE if limit is None else min(PAGE, limit - given)
+            page = self.ask(query, **parameters, after=page["answer"][-1], limit=rest)
+            if page["revision"] != revision:
+                raise Inconsistent(f"{self.tenant} changed while the list was read; ask again")
+
+    # ---- changes ---------------------------------------------------------------------------------------------
+    def change(self, statement: str, *, by: str | None = None, as_role: str | None = None) -> Change:
+        """Makes one change, as the acting user `by`; without `by` it is written as a fact.
+
+        Returns Change(id, revision); a change that changes nothing has the id None and leaves the revision as it is.
+        Raises Invalid (or Unknown, InvalidReference) for what breaks a rule whoever asks, Refused for what `by` may
+        not do, Unavailable.
+        """
+        return self._changer.change(statement, by, as_role)
+
+    # ---- help ------------------------------------------------------------------------------------------------
+    def reference(self, text: str) -> Reference:
+        """The reference that `text` spells here. Raises InvalidReference, Unknown."""
+        return self.policy.reference(text, self.root)
+
+    def ask(self, query: str, **parameters: Any) -> Mapping[str, Any]:
+        """The one row of a guarded query of cypher/."""
+        loaded = cypher.load(query)
+        parameters["root"] = self.tenant
+        loaded.check(parameters)
+        return self._store.read_guarded(loaded.text, parameters)
+
+    def _exist(self, refs: Sequence[Reference]) -> None:
+        for ref in refs:
+            if ref.text in self.policy.hidden or not roots.exists(self._store, self.tenant, ref.text):
+                raise Unknown(
+                    f"{ref} is not there{roots.nearest(self._store, self.tenant, ref.text)}; add it, or check the name"
+                )
+
+
+def _path(way: Mapping[str, Any], object_: str) -> str:
+    """One way in words: user:bob -MEMBER_OF-> group:g -HAS_ROLE-> role:r -ALLOW P-> catalog:c <-inside- table:c.s.t"""
+    steps = [way["members"][0]]
+    for link, member in zip(way["links"], way["members"][1:], strict=True):
+        steps.append(f"-{link}-> {member}")
+    edge = way["fact"].rsplit(" ", 1)[0]
+    steps.append(f"-{edge}-> {way['place']}")
+    if way["place"] != object_:
+        steps.append(f"<-CHILD_OF- {object_}")
+    return " ".join(steps)

@@ -1,0 +1,98 @@
+"""Roots: each is one tenant with its own policy, remembered beside its revision."""
+
+from difflib import get_close_matches
+
+from grantpath import cypher
+from grantpath.engine import policy as policies
+from grantpath.engine.policy import Policy
+from grantpath.graph.errors import Invalid
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
+
+DEFAULT_POLICY = "lakehouse"
+
+
+def open_root(store: Store, root: str, policy: str | None) -> tuple[str, Policy, Reference]:
+    """The tenant's key, policy and root reference; made if it is not there. Raises Unknown, Invalid, InvalidPolicy."""
+    named = policies.load(policy) if policy else None
+    key = named.root(root).text if named else root
+    kept = find(store, key)
+    if kept is None:
+        named = named or policies.load(DEFAULT_POLICY)
+        reference = named.root(root)
+        create(store, reference.text, named, reference)
+        return reference.text, named, reference
+    if named is None:
+        named = policies.from_source(kept["source"])
+    elif named.digest != kept["digest"]:
+        raise Invalid(
+            f"{key} uses the policy {kept['policy']}{' in another version' if named.name == kept['policy'] else ''}, "
+            f"not {named.name} as it is now: open it without a policy, or use another root"
+        )
+    return key, named, named.root(root)
+
+
+def find(store: Store, tenant: str) -> dict[str, str] | None:
+    """The policy that a tenant remembers: name, digest, source; None if there is no such tenant."""
+    rows = store.read(cypher.load("root").text, {"root": tenant})
+    return dict(rows[0]) if rows else None
+
+
+def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+    """Makes a root with the subjects that come with the policy. Does nothing where it is there already."""
+    for statement in cypher.statements("schema"):
+        store.execute(statement)
+    builtins = [
+        {
+            "ref": ref,
+            "type": ref.partition(":")[0],
+            "name": ref.partition(":")[2],
+            "labels": policy.labels(ref.partition(":")[0]),
+            "securable": policy.is_securable(ref.partition(":")[0]),
+            "allow": [policy.names.canonical(name) for name in entry.allow],
+            "owns": bool(entry.owns),
+            "holds": [
+                *entry.holds,
+                *(
+                    other
+                    for other, each in policy.builtins.items()
+                    if each.held_by_every == ref.partition(":")[0] and other != ref
+                ),
+            ],
+        }
+        for ref, entry in policy.builtins.items()
+    ]
+    query = cypher.load("create_root")
+    parameters = {
+        "root": tenant,
+        "ref": root.text,
+        "type": root.type,
+        "name": root.name,
+        "labels": policy.labels(root.type),
+        "policy": policy.name,
+        "digest": policy.digest,
+        "source": policy.source,
+        "builtins": builtins,
+    }
+    query.check(parameters)
+    store.execute(query.text, parameters)
+
+
+def remove(store: Store, tenant: str) -> None:
+    """Takes a tenant away with everything it holds, its history too."""
+    while store.execute(cypher.load("remove_root").text, {"root": tenant})[0]["removed"]:
+        pass
+
+
+def exists(store: Store, tenant: str, ref: str) -> bool:
+    """Is there such an entity?"""
+    return bool(store.read(cypher.load("exists").text, {"root": tenant, "ref": ref}))
+
+
+def nearest(store: Store, tenant: str, ref: str) -> str:
+    """`; did you mean X?` from the names of the same type, or nothing."""
+    type_ = ref.partition(":")[0]
+    start = ref[: len(type_) + 2]
+    rows = store.read(cypher.load("names_like").text, {"root": tenant, "type": type_, "start": start})
+    close = get_close_matches(ref, [row["ref"] for row in rows], n=3, cutoff=0.7)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

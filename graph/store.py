@@ -1,0 +1,200 @@
+"""The database: transactions, the revision guard that keeps half a change out of every answer, retries, errors.
+
+The guard. A commit becomes visible piece by piece, so a reader could see half of it. A writer therefore commits a
+mark (`begun` = revision + 1) before its own commit, and after it sets `revision` to the same number. A reader reads
+both numbers before and after its facts, in the same statement, and answers only when all of them are equal: then no
+commit was under way at either end, nor came between. Writers of a root take turns by a lock on its :Writer node, held
+by the transaction that writes; whoever holds that lock and finds the numbers unequal knows that their writer is gone,
+and mends them.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import local
+from typing import Any, LiteralString, TypeVar, cast
+
+import neo4j
+from neo4j import GraphDatabase, ManagedTransaction, Query
+from neo4j.exceptions import AuthError, ConfigurationError, DriverError, Neo4jError, ServiceUnavailable, SessionExpired
+
+from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable, Unknown
+from grantpath.graph.server import Connection
+
+DATABASE = "neo4j"
+QUICK_TRIES = 12
+Row = Mapping[str, Any]
+Result = TypeVar("Result")
+
+
+class Store:
+    """One database. May be shared by threads."""
+
+    def __init__(self, connection: Connection, timeout: float = 10.0) -> None:
+        self.uri = connection.uri
+        self._timeout = timeout
+        self._local = local()
+        with self._errors():
+            self._driver = GraphDatabase.driver(
+                connection.uri,
+                auth=(connection.user, connection.password),
+                connection_timeout=timeout,
+                connection_acquisition_timeout=timeout,
+                max_transaction_retry_time=timeout,
+                notifications_min_severity="OFF",
+                user_agent="grantpath",
+            )
+
+    def close(self) -> None:
+        """Closes every connection."""
+        self._driver.close()
+
+    # ---- reading ---------------------------------------------------------------------------------------------
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query that needs no guard. Raises Unavailable."""
+        with self._errors():
+            result = self._session().run(self._query(text), dict(parameters))
+            return [record.data() for record in result]
+
+    def read_guarded(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        """The one row of a query that returns revision, begun, revision_after and begun_after, from one committed state.
+
+        One round trip where no change is under way. Raises Unknown where the root is not there, Inconsistent where
+        no such answer could be had, Unavailable.
+        """
+        for attempt in range(QUICK_TRIES):
+            row = self._one(self._session(), text, parameters)
+            if _untorn(row):
+                return row
+            time.sleep(min(0.0005 * 2**attempt, 0.05))
+        return self._read_locked(text, parameters)
+
+    def _one(self, runner: Any, text: str, parameters: Mapping[str, Any]) -> Row:
+        with self._errors():
+            record = runner.run(self._query(text) if runner is not None else text, dict(parameters)).single()
+        if record is None:
+            root = parameters.get("root")
+            raise Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
+        return cast(Row, dict(record.items()))
+
+    def _read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
+        root = parameters["root"]
+        with self._errors(), self._driver.session(database=DATABASE) as session:
+            with session.begin_transaction(timeout=self._timeout) as tx:
+                tx.run(_LOCK, root=root).consume()
+                self._mend(root)
+                record = tx.run(cast(LiteralString, text), dict(parameters)).single()
+                if record is None or not _untorn(dict(record.items())):
+                    raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
+                return cast(Row, dict(record.items()))
+
+    # ---- writing ---------------------------------------------------------------------------------------------
+    def write(self, root: str, work: Callable[["Writing"], Result]) -> Result:
+        """Runs `work` in one transaction under the root's lock, and commits what it wrote, if it wrote anything.
+
+        Where `work` raises, nothing is written. A transient failure before the commit is tried again, so `work` may
+        run more than once. Raises Unavailable; then `Unavailable.unknown` says that the commit's outcome is not known.
+        """
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                return self._write_once(root, work)
+            except (Neo4jError, DriverError) as error:
+                if not error.is_retryable() or time.monotonic() > deadline:
+                    raise self._translate(error) from error
+                time.sleep(0.05)
+
+    def _write_once(self, root: str, work: Callable[["Writing"], Result]) -> Result:
+        with self._driver.session(database=DATABASE) as session:
+            with session.begin_transaction(timeout=self._timeout * 30) as tx:
+                tx.run(_LOCK, root=root).consume()
+                writing = Writing(tx, root, self._mend(root))
+                result = work(writing)
+                if not writing.changes:
+                    return result
+                self._mark(_BEGIN, root, writing.revision)
+                tx.commit()
+            self._mark(_END, root, writing.revision)
+            return result
+
+    def _mend(self, root: str) -> int:
+        """The revision, made stable; only for who holds the lock."""
+        with self._driver.session(database=DATABASE) as session:
+            record = session.run(_MEND, root=root).single()
+        if record is None:
+            raise Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
+        return int(record["revision"])
+
+    def _mark(self, text: str, root: str, revision: int) -> None:
+        with self._driver.session(database=DATABASE) as session:
+            session.run(cast(LiteralString, text), root=root, revision=revision).consume()
+
+    def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """Runs one statement by itself: the schema, a new root. Raises Unavailable."""
+
+        def work(tx: ManagedTransaction) -> list[Row]:
+            return [record.data() for record in tx.run(cast(LiteralString, text), dict(parameters or {}))]
+
+        with self._errors(), self._driver.session(database=DATABASE) as session:
+            return session.execute_write(work)
+
+    # ---- the driver ------------------------------------------------------------------------------------------
+    def _session(self) -> neo4j.Session:
+        """A session of this thread's own: sessions may not be shared."""
+        session = getattr(self._local, "session", None)
+        if session is None or session.closed():
+            session = self._local.session = self._driver.session(database=DATABASE)
+        return cast(neo4j.Session, session)
+
+    def _query(self, text: str) -> Query:
+        return Query(cast(LiteralString, text), timeout=self._timeout)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (Neo4jError, DriverError, OSError) as error:
+            raise self._translate(error) from error
+
+    def _translate(self, error: Exception) -> GrantpathError:
+        if isinstance(error, AuthError):
+            return Unavailable(f"{self.uri} refuses the login: check NEO4J_USER and NEO4J_PASSWORD")
+        if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
+            return Unavailable(f"{self.uri} cannot be reached: start the server (`grantpath up`), or check --uri")
+        if isinstance(error, ConfigurationError):
+            return Unavailable(f"{self.uri} is no address of a Neo4j server: write bolt://HOST:7687 or neo4j://HOST")
+        return Unavailable(f"{self.uri} did not answer: {str(error).splitlines()[0]}; ask again")
+
+
+class Writing:
+    """A transaction under the root's lock; each change in it has a revision of its own."""
+
+    def __init__(self, tx: neo4j.Transaction, root: str, revision: int) -> None:
+        self._tx = tx
+        self.root = root
+        self.revision = revision
+        self.changes = 0
+
+    def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query, seeing what this transaction wrote."""
+        return [dict(record.items()) for record in self._tx.run(cast(LiteralString, text), dict(parameters))]
+
+    def next_revision(self) -> int:
+        """The number of the change that is about to be written."""
+        self.changes += 1
+        self.revision += 1
+        return self.revision
+
+
+def _untorn(row: Row) -> bool:
+    return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
+
+
+# The marks are not in cypher/: they are the store's own, and tell nothing to a person in Browser.
+_LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
+_MEND = """MATCH (mark:Revision {root: $root})
+SET mark.revision = CASE WHEN mark.begun > mark.revision THEN mark.begun ELSE mark.revision END
+RETURN mark.revision AS revision"""
+_BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
+_END = "MATCH (mark:Revision {root: $root}) SET mark.revision = CASE WHEN mark.revision < $revision THEN $revision ELSE mark.revision END"
