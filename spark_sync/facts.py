@@ -76,7 +76,7 @@ class Prepared:
         self._numbering = estate.numbering
         self._estate = estate
         self._with = dict(item for ask in asks for item in ask.with_.items())
-        facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)})
+        facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
         every = [fact for fact in facts if fact.startswith("EVERY ")]
         points = sorted({POINT + key for fact in every for key in self._every_keys(fact)})
         self.codes = {name: at for at, name in enumerate([ALL, *facts, *points])}

@@ -36,29 +36,23 @@ class Roles:
     role: Ints
 
     def hats(self, subjects: Ints, closure: Closure) -> Hats:
-        """One hat a held role, with the subject and what the role reaches; a bare one where no role is held."""
+        """One hat a held role, with the subject and what the role reaches; none for who holds no role."""
         low = np.searchsorted(self.subject, subjects, side="left")
         count = np.searchsorted(self.subject, subjects, side="right") - low
-        role = np.full(int(np.maximum(count, 1).sum()), -1, np.int64)
-        owner = np.repeat(subjects, np.maximum(count, 1))
-        role[np.repeat(count > 0, np.maximum(count, 1))] = self.role[ranges(low, count)]
-        return _with_role(owner, role, closure)
+        return _with_role(np.repeat(subjects, count), self.role[ranges(low, count)], closure)
 
 
-def as_role(subject: int, role: int, closure: Closure) -> Hats | None:
-    """The subject with that role active; None if it doesn't hold the role."""
-    if role not in closure.holders(subject):
-        return None
+def as_role(subject: int, role: int, closure: Closure) -> Hats:
+    """The subject with that role active."""
     return _with_role(np.array([subject]), np.array([role]), closure)
 
 
 def _with_role(subject: Ints, role: Ints, closure: Closure) -> Hats:
-    held = np.maximum(role, 0)
-    count = np.where(role >= 0, closure.offset[held + 1] - closure.offset[held], 0)
+    count = closure.offset[role + 1] - closure.offset[role]
     offset = np.concatenate([[0], np.cumsum(count + 1)]).astype(np.int64)
     holder = np.empty(int(offset[-1]), np.int64)
     own = np.zeros(len(holder), np.bool_)
     own[offset[:-1]] = True
     holder[own] = subject
-    holder[~own] = closure.holder[ranges(closure.offset[held], count)]
+    holder[~own] = closure.holder[ranges(closure.offset[role], count)]
     return Hats(subject, offset, holder)

@@ -84,13 +84,17 @@ class Hats:
     holder: AnyInts
 
     def pieces(self, facts: HolderFacts) -> "Iterator[Hats]":
-        """The hats in parts that are small enough for one sweep each."""
+        """The hats in parts that are small enough for one sweep each; the hats of a subject stay together."""
         pairs = np.concatenate([[0], np.cumsum(facts.offset[self.holder + 1] - facts.offset[self.holder])])
         load = pairs[self.offset[1:]] + np.arange(1, len(self.subject) + 1)
         begin = 0
         while begin < len(self.subject):
             done = load[begin - 1] if begin else 0
             end = max(begin + 1, int(np.searchsorted(load, done + PAIRS, side="right")))
+            if end < len(self.subject) and self.subject[end] == self.subject[end - 1]:
+                first = int(np.flatnonzero(self.subject == self.subject[end])[0])
+                last = int(np.flatnonzero(self.subject == self.subject[end])[-1])
+                end = first if first > begin else last + 1
             low, high = self.offset[begin], self.offset[end]
             yield Hats(self.subject[begin:end], self.offset[begin : end + 1] - low, self.holder[low:high])
             begin = end

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -73,26 +72,6 @@ def number(policy: Policy, root: str, entities: Iterable[Entity]) -> Numbering:
                 break
             named[path[:depth]] = _missing(policy, path[:depth])
     return _numbered(policy, named)
-
-
-def join(parts: list[Numbering]) -> Numbering:
-    """Several roots of one policy as one numbering, one behind the other."""
-    begins = np.cumsum([0, *(len(part) for part in parts)])[:-1]
-
-    def moved(columns: list[Ints]) -> Ints:
-        return np.concatenate(
-            [np.where(column < 0, -1, column + begin) for column, begin in zip(columns, begins, strict=True)]
-        )
-
-    return Numbering(
-        list(chain.from_iterable(part.refs for part in parts)),
-        np.concatenate([part.type for part in parts]),
-        moved([part.parent for part in parts]),
-        moved([part.last for part in parts]),
-        np.concatenate([part.exists for part in parts]),
-        np.concatenate([part.builtin for part in parts]),
-        parts[0].types,
-    )
 
 
 def _path(policy: Policy, entity: Entity) -> Path:

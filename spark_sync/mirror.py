@@ -1,0 +1,198 @@
+"""Mirrors a tenant's graph into a snapshot: read at one revision, numbered, its memberships closed over by Spark."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import neo4j
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from grantpath.cypher import load as load_query
+from grantpath.engine.policy import Policy
+from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.server import Connection
+from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.numbering import Entity, Numbering, number
+from grantpath.spark_sync.session import Engine, engine
+from grantpath.spark_sync.snapshot import SnapshotMeta, building, write_policy, write_table
+from neo4j.exceptions import DriverError, Neo4jError
+
+Say = Callable[[str], None]
+TRIES = 5
+FETCH = 20_000
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One tenant's graph as columns of references: what `mirror` reads, and what any other source may give."""
+
+    entities: list[Entity]
+    member: list[str]
+    member_of: list[str]
+    kind: list[str]  # MEMBER_OF, HAS_ROLE
+    holder: list[str]
+    fact: list[str]  # `ALLOW SELECT_TABLE`, `OWNS`
+    object: list[str]
+
+
+def mirror(connection: Connection, root: str, policy: Policy, out: Path, progress: Say) -> SnapshotMeta:
+    """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
+
+    Raises InvalidInput where `out` is there already, Unknown for a root that isn't, Inconsistent where changes never
+    paused long enough to read one revision, Unavailable, ServerError, GrantpathError for a full disk.
+    """
+    with building(out) as folder:
+        started = time.monotonic()
+        revision, graph = read(connection, root, progress)
+        progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
+        return write(folder, root, policy, revision, graph, engine(progress), progress)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------
+def read(connection: Connection, root: str, progress: Say) -> tuple[int, Graph]:
+    """The graph at one revision, and the revision: read again where a change came between."""
+    try:
+        with neo4j.GraphDatabase.driver(
+            connection.uri, auth=(connection.user, connection.password), notifications_min_severity="OFF"
+        ) as driver:
+            for _ in range(TRIES):
+                with driver.session(database="neo4j", fetch_size=FETCH) as session:
+                    before = _revision(session, root)
+                    if before is not None:
+                        graph = _graph(session, root)
+                        if _revision(session, root) == before:
+                            return before, graph
+                progress(f"{root} changed while it was read; reading it again")
+                time.sleep(1)
+    except (Neo4jError, DriverError, OSError) as error:
+        raise Unavailable(
+            f"{connection.uri} cannot be read ({type(error).__name__}: {error}); check that it is up, and the login"
+        ) from error
+    raise Inconsistent(f"{root} changed each of the {TRIES} times it was read; mirror it when fewer changes come in")
+
+
+def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, ...]]:
+    query = load_query(name)
+    query.check({"root": root})
+    return (tuple(record.values()) for record in session.run(cast(LiteralString, query.text), root=root))
+
+
+def _revision(session: neo4j.Session, root: str) -> int | None:
+    """The revision, or None while a change is being written."""
+    rows = list(_rows(session, "mirror_revision", root))
+    if not rows:
+        raise Unknown(f"{root} is not there: no such tenant in this database; check --root")
+    revision, begun = rows[0]
+    return int(revision) if revision == begun else None
+
+
+def _graph(session: neo4j.Session, root: str) -> Graph:
+    entities = [Entity(*row) for row in _rows(session, "mirror_entities", root)]
+    graph = Graph(entities, [], [], [], [], [], [])
+    for ref, groups, roles in _rows(session, "mirror_members", root):
+        graph.member.extend([ref] * (len(groups) + len(roles)))
+        graph.member_of.extend(chain(groups, roles))
+        graph.kind.extend(["MEMBER_OF"] * len(groups) + ["HAS_ROLE"] * len(roles))
+    for ref, facts, objects in _rows(session, "mirror_grants", root):
+        graph.holder.extend([ref] * len(facts))
+        graph.fact.extend(facts)
+        graph.object.extend(objects)
+    return graph
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------
+def write(
+    folder: Path, root: str, policy: Policy, revision: int, graph: Graph, spark: Engine, progress: Say
+) -> SnapshotMeta:
+    """Writes a snapshot's tables into a folder that is there."""
+    numbering = number(policy, root, graph.entities)
+    types = np.array(numbering.types)[numbering.type]
+    write_table(
+        folder,
+        "objects",
+        {
+            "position": np.arange(len(numbering)),
+            "last": numbering.last,
+            "parent": numbering.parent,
+            "ref": numbering.refs,
+            "type": types,
+            "exists": numbering.exists,
+            "builtin": numbering.builtin,
+        },
+    )
+    subjects = np.flatnonzero(np.isin(types, policy.names.subject_types))
+    refs = pa.array(numbering.refs)
+    write_table(
+        folder, "subjects", {"position": subjects, "ref": refs.take(pa.array(subjects)), "type": types[subjects]}
+    )
+    where = Positions(refs)
+    members = {"source": where(graph.member), "target": where(graph.member_of), "kind": graph.kind}
+    write_table(folder, "members", members)
+    write_table(folder, "intervals", interval_columns(numbering, graph, where))
+    write_policy(folder, policy)
+    started = time.monotonic()
+    pairs = _write_closure(folder, spark)
+    progress(f"closed over {len(graph.member):,} memberships to {pairs:,} in {time.monotonic() - started:.0f} s")
+    meta = SnapshotMeta(
+        root=root,
+        revision=revision,
+        policy=policy.name,
+        policy_digest=policy.digest,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        closed_by=composition(spark).name,
+        counts={
+            "objects": len(numbering),
+            "subjects": len(subjects),
+            "members": len(graph.member),
+            "intervals": len(graph.holder),
+            "closure": pairs,
+        },
+    )
+    (folder / "meta.json").write_text(meta.model_dump_json(indent=2))
+    return meta
+
+
+class Positions:
+    """References looked up to positions."""
+
+    def __init__(self, refs: pa.Array) -> None:
+        self._refs = refs
+
+    def __call__(self, wanted: list[str]) -> Ints:
+        found = pc.index_in(pa.array(wanted, pa.string()), self._refs)
+        if found.null_count:
+            raise Inconsistent("a relationship leads out of the tenant's entities; the graph was edited by hand")
+        return found.to_numpy().astype(np.int64)
+
+
+def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> dict[str, Any]:
+    """What every holder has where, sorted by holder: (holder, key, start, last)."""
+    holder, start = where(graph.holder), where(graph.object)
+    fact = pa.array(graph.fact, pa.string()).dictionary_encode()
+    order = np.lexsort((start, fact.indices.to_numpy(), holder))
+    types = pa.array(np.array(numbering.types)[numbering.type[start]], pa.string())
+    key = pc.binary_join_element_wise(fact.cast(pa.string()), types, " ").take(pa.array(order))
+    return {
+        "holder": holder[order],
+        "key": key.dictionary_encode(),
+        "start": start[order],
+        "last": numbering.last[start][order],
+    }
+
+
+def _write_closure(folder: Path, spark: Engine) -> int:
+    """The closure, sorted by subject over all its files."""
+    session = spark.spark
+    subjects = session.read.parquet(str(folder / "subjects.parquet")).withColumnRenamed("position", "id").select("id")
+    members = session.read.parquet(str(folder / "members.parquet"))
+    pairs = close(composition(spark), subjects, members)
+    parts = session.sparkContext.defaultParallelism * 2
+    ordered = pairs.repartitionByRange(parts, "subject").sortWithinPartitions("subject", "holder")
+    ordered.write.parquet(str(folder / "closure"))
+    return session.read.parquet(str(folder / "closure")).count()
