@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-
 from grantpath.engine.documents import Document, Key, read_documents
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 BUILT_IN = Path(__file__).parent / "policies"
 
@@ -217,10 +216,16 @@ def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key) -> dict[st
 
 
 def _explain(error: Any, document: Document) -> str:
-    key = tuple(part for part in error["loc"] if not (isinstance(part, str) and part.startswith("function-")))
+    key = tuple(part for part in error["loc"] if part not in ("str", "dict[str,str]"))
     place = ".".join(str(part) for part in key) or "the file"
     remedy = {
         "extra_forbidden": "no such key; see docs/writing-a-policy.md for those there are",
         "missing": "the key is missing; add it",
+        "string_too_short": "there is a gap: a name is missing; write it, or take the comma away",
+        "string_type": "a name or text is expected; write it, in quotes if it looks like a number",
+        "list_type": "names are expected; write them as `a, b`",
+        "bool_type": "yes or no is expected; write true or false",
+        "dict_type": "keys are expected below this one; see docs/writing-a-policy.md",
+        "model_type": "this is too short; write out its keys, see docs/writing-a-policy.md",
     }.get(error["type"], error["msg"])
     return f"{document.file}:{document.line(key)}: {place}: {remedy}"

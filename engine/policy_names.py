@@ -8,7 +8,6 @@ from itertools import pairwise
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.graph.errors import Invalid, Unknown
 
-
 Key = Sequence[str | int]
 
 

@@ -1,4 +1,4 @@
-"""Evaluates a policy's clauses over the oracle's facts, without a database: wrong rows of a policy show here at once."""
+"""Evaluates a policy's clauses over the oracle's facts, without a database: wrong rows of a policy show here first."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,7 +6,7 @@ from grantpath.engine.clauses import Clauses
 from grantpath.engine.policy import Policy
 
 from .oracle import Oracle
-from .oracle.notation import Ref, read_reference
+from .oracle.notation import Ref, read_reference, read_statement
 
 
 class Situation:
@@ -92,4 +92,22 @@ def decide(
     return who in world.existing and any(
         Situation(world, who, holders, places).allows(question.clauses)
         for holders in holders_to_try(world, who, question.one_role, role)
+    )
+
+
+def authorized(policy: Policy, world: Oracle, statement: str, by: str, as_role: str | None) -> bool:
+    """Whether the policy's rule for this valid change is met by its actor."""
+    said, actor = read_statement(statement), world.resolve(by)
+    target = world.resolve(said.object)
+    second = {f"with.{key}": world.resolve(ref) for key, ref in said.with_.items()}
+    grantee = world.resolve(said.subject) if said.subject else None
+    if grantee is not None:
+        second["grantee"] = grantee
+    effect = said.verb if said.verb in ("add", "drop", "member", "remove", "owner", "revoke") else "grant"
+    clauses = policy.change(effect, target.type, grantee.type if grantee else None, frozenset(said.with_))
+    role = None if as_role is None else world.resolve(as_role)
+    places = places_of(world, target, second)
+    return any(
+        Situation(world, actor, holders, places).allows(clauses)
+        for holders in holders_to_try(world, actor, policy.active_roles, role)
     )
