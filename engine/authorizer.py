@@ -280,6 +280,13 @@ class Authorizer:
         """
         return self._changer.change(statement, by, as_role)
 
+    def given(self, statements: Iterable[str]) -> list[str | None]:
+        """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
+
+        Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises Unavailable.
+        """
+        return self._changer.given(statements)
+
     # ---- help ------------------------------------------------------------------------------------------------
     def reference(self, text: str) -> Reference:
         """The reference that `text` spells here. Raises InvalidReference, Unknown."""
