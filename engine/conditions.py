@@ -1,7 +1,7 @@
 """Parses the conditions of a policy: `inside and (owner(any) or SELECT_TABLE)` becomes a small tree, no names resolved.
 
     expression  and, or, parentheses; `and` binds tighter
-    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect there; on the object asked, if none is named
+    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect there; on the object, if none is named
     granted                                       in `in_effect` only: the privilege is granted and not denied
     owner(place)   owner(any)                     a holder owns the place; the object or anything above it
     self(place)    holds(place)  holds(role:X)    the place is the subject; is one of its groups and roles; that one is

@@ -272,7 +272,13 @@ changes:
 
 BAD = {
     "unknown parent type": ("in: folder}", "in: foldr}", 5, "types.file.in", "did you mean folder"),
-    "parents in a circle": ("folder: {in: root}", "folder: {in: file}", 5, "types.file.in", "is a circle; let one stand in the root"),
+    "parents in a circle": (
+        "folder: {in: root}",
+        "folder: {in: file}",
+        5,
+        "types.file.in",
+        "let one stand in the root",
+    ),
     "two roots": ("folder: {in: root}", "folder: {}", 2, "types", "exactly one type, the root, has no `in`"),
     "user below an object": (
         "{in: root, kind: user}",
