@@ -1,0 +1,122 @@
+"""What tests share: one server a session (embedded, in a container, or one that is there) and fresh tenants on it."""
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from grantpath.engine import Authorizer, policy, roots
+from grantpath.graph.server import Connection, connection, down, up
+from grantpath.graph.server_home import RELEASES
+from grantpath.graph.store import Store
+
+SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
+PASSWORD = "only-for-tests"
+
+
+class Tenants:
+    """Makes tenants under a private suffix, and takes them away."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._made: list[str] = []
+
+    def __call__(self, policy_name: str = "gravitino", given: Iterable[str] = (), root: str = "ml") -> Authorizer:
+        """A fresh tenant with these facts, all of which must be valid."""
+        model = policy.load(policy_name)
+        reference = model.root(root)
+        tenant = f"{reference.text}~{uuid.uuid4().hex}"
+        self._made.append(tenant)
+        roots.create(self._store, tenant, model, reference)
+        authorizer = Authorizer(self._store, tenant, model, reference)
+        problems = [problem for problem in authorizer.given(given) if problem]
+        assert not problems, "\n".join(problems)
+        return authorizer
+
+    def remove(self) -> None:
+        """Takes away what was made since the last time."""
+        while self._made:
+            roots.remove(self._store, self._made.pop())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test reads or writes the data of the person who runs it, nor a database that his variables name."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRANTPATH_HOME", str(home))
+        if os.environ.get(SERVER) != "uri":
+            for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):
+                patch.delenv(name, raising=False)
+        for name, small in (("GRANTPATH_HEAP", "512m"), ("GRANTPATH_PAGECACHE", "128m")):
+            patch.setenv(name, os.environ.get(name, small))
+        yield home
+
+
+@pytest.fixture(scope="session")
+def server(home_of_tests: Path) -> Iterator[Connection]:
+    """The server that tests run against; `connection()` and the command line find it too."""
+    kind = os.environ.get(SERVER, "embedded")
+    if kind == "embedded":
+        yield from _embedded(home_of_tests)
+    elif kind == "docker":
+        yield from _container()
+    elif kind == "uri" and os.environ.get("NEO4J_URI"):
+        yield connection()
+    else:
+        pytest.exit(f"{SERVER}={kind}: choose embedded, docker, or uri with NEO4J_URI set", returncode=2)
+
+
+@pytest.fixture(scope="session")
+def store(server: Connection) -> Iterator[Store]:
+    """One store for all tenants; a test that breaks connections makes its own."""
+    opened = Store(server)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def tenant(store: Store) -> Iterator[Tenants]:
+    """Makes fresh tenants: `auth = tenant("gravitino", given=[...])`; they go with the test."""
+    tenants = Tenants(store)
+    yield tenants
+    tenants.remove()
+
+
+@pytest.fixture(scope="module")
+def module_tenant(store: Store) -> Iterator[Tenants]:
+    """The same, for tenants that the tests of one file share."""
+    tenants = Tenants(store)
+    yield tenants
+    tenants.remove()
+
+
+def _embedded(home: Path) -> Iterator[Connection]:
+    up(home=home)
+    yield connection()
+    down(home=home)
+
+
+def _container() -> Iterator[Connection]:
+    from testcontainers.neo4j import Neo4jContainer
+
+    line = os.environ.get("GRANTPATH_NEO4J") or "5.26"
+    image = f"neo4j:{RELEASES[line].number}-community"
+    with (
+        Neo4jContainer(image, password=PASSWORD) as container,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("NEO4J_URI", container.get_connection_url())
+        patch.setenv("NEO4J_USER", container.username)
+        patch.setenv("NEO4J_PASSWORD", container.password)
+        yield connection()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A Browser test that could not run is said aloud, whatever -q or -r hide."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for report in skipped:
+        if "browser" in report.keywords:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            terminalreporter.write_line(f"NOT RUN: {report.nodeid}: {reason}", red=True, bold=True)
