@@ -15,9 +15,9 @@ MERGE (entity:Entity {root: $root, ref: $ref})
   ON MATCH SET entity.exists = CASE WHEN $exists THEN null ELSE entity.exists END
 SET entity:$($labels)
 WITH entity
-OPTIONAL MATCH (parent:Securable {root: $root, ref: $parent})
+OPTIONAL MATCH (parent:Entity {root: $root, ref: $parent})
 FOREACH (above IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (entity)-[:CHILD_OF]->(above))
 WITH entity
-OPTIONAL MATCH (role:Role {root: $root}) WHERE role.ref IN $holds
+OPTIONAL MATCH (role:Entity {root: $root}) WHERE role.ref IN $holds
 FOREACH (held IN CASE WHEN role IS NULL THEN [] ELSE [role] END | MERGE (entity)-[:HAS_ROLE]->(held))
 RETURN DISTINCT entity.ref AS ref

@@ -7,8 +7,8 @@
 // Returns one row: effect STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}
-MATCH (subject:Subject {root: $root, ref: $subject})
-MATCH (object:Securable {root: $root, ref: $object})
+MATCH (subject:Entity {root: $root, ref: $subject})
+MATCH (object:Entity {root: $root, ref: $object})
 FOREACH (each IN CASE $effect WHEN 'ALLOW' THEN [1] ELSE [] END | MERGE (subject)-[:ALLOW {privilege: $privilege}]->(object))
 FOREACH (each IN CASE $effect WHEN 'DENY' THEN [1] ELSE [] END | MERGE (subject)-[:DENY {privilege: $privilege}]->(object))
 RETURN $effect AS effect

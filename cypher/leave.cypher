@@ -5,6 +5,6 @@
 // Returns one row: left INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob', container: 'role:analyst'}
-MATCH (:Subject {root: $root, ref: $subject})-[link:MEMBER_OF|HAS_ROLE]->(:Subject {root: $root, ref: $container})
+MATCH (:Entity {root: $root, ref: $subject})-[link:MEMBER_OF|HAS_ROLE]->(:Entity {root: $root, ref: $container})
 DELETE link
 RETURN count(*) AS left

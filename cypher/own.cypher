@@ -5,8 +5,8 @@
 // Returns one row: owner STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', owner: 'user:ann', object: 'table:hr.public.staff'}
-MATCH (object:Securable {root: $root, ref: $object})
-MATCH (owner:Subject {root: $root, ref: $owner})
+MATCH (object:Entity {root: $root, ref: $object})
+MATCH (owner:Entity {root: $root, ref: $owner})
 OPTIONAL MATCH (:Subject)-[before:OWNS]->(object)
 WITH object, owner, collect(before) AS befores
 FOREACH (each IN befores | DELETE each)

@@ -7,7 +7,7 @@
 // Returns one row: revoked INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}
-MATCH (:Subject {root: $root, ref: $subject})-[grant:ALLOW|DENY {privilege: $privilege}]->(object:Securable {root: $root, ref: $object})
+MATCH (:Entity {root: $root, ref: $subject})-[grant:ALLOW|DENY {privilege: $privilege}]->(object:Entity {root: $root, ref: $object})
 WHERE type(grant) = $effect
 DELETE grant
 WITH DISTINCT object

@@ -4,6 +4,7 @@
 // $clauses   LIST            any clause, all its terms, any atom of a term
 // $facts     LIST OF STRING  every fact that the clauses look at
 // $users     LIST OF STRING  ['user'], the types that are listed
+// $acting    LIST OF STRING  ['user'], the types whose facts count together: the users, or one role at a time
 // $one_role  BOOLEAN         false: all that a user holds counts together; true: one of his roles must do alone
 // $named     LIST OF STRING  roles that a clause names
 // $below     LIST OF MAP     places whose descendants a clause looks at: at, ref
@@ -13,7 +14,7 @@
 // $limit     INTEGER         10000
 // Returns one row: answer LIST OF STRING, revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], users: ['user'], one_role: false, named: [], below: [], every: [], everyone: false, after: '', limit: 10000}
+// :params {root: 'metalake:ml', places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], users: ['user'], acting: ['user'], one_role: false, named: [], below: [], every: [], everyone: false, after: '', limit: 10000}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -40,11 +41,11 @@ UNION
   WITH holder, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact WHERE fact IN $facts
   RETURN holder, fact
 UNION
-  MATCH (holder:Subject {root: $root}) WHERE $everyone AND (holder.type IN $users OR $one_role)
+  MATCH (holder:Entity {root: $root}) WHERE $everyone AND holder.type IN $acting
   RETURN holder, null AS fact
 UNION
   UNWIND $every AS every
-  MATCH (holder:Subject {root: $root}) WHERE holder.type IN $users OR $one_role
+  MATCH (holder:Entity {root: $root}) WHERE holder.type IN $acting
   MATCH (place:Entity {root: $root, ref: every.ref})
   MATCH (holder)-[:MEMBER_OF|HAS_ROLE*0..]->(source)
   WITH every, place, holder, collect(DISTINCT source) AS sources
@@ -58,7 +59,7 @@ UNION
 WITH revision, begun, given, holder, collect(fact) AS facts
 // handed down to whoever acts, then to the users
 CALL (holder) {
-  MATCH (hat)-[:MEMBER_OF|HAS_ROLE*0..]->(holder) WHERE hat.type IN $users OR $one_role AND hat:Role
+  MATCH (hat)-[:MEMBER_OF|HAS_ROLE*0..]->(holder) WHERE hat.type IN $acting
   RETURN DISTINCT hat
 }
 WITH revision, begun, given, hat, reduce(all = [], some IN collect(facts) | all + some) AS facts

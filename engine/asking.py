@@ -108,6 +108,7 @@ def who_parameters(policy: Policy, where: Places, question: Question) -> dict[st
         "clauses": as_parameters(clauses),
         "facts": facts_of(clauses),
         "users": policy.user_types,
+        "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
         "named": one["named"],
         "below": one["below"],

@@ -70,6 +70,11 @@ class Policy:
         return [name for name, entry in self.file.types.items() if entry.kind in ("user", "service_principal")]
 
     @cached_property
+    def role_types(self) -> list[str]:
+        """The types that are roles."""
+        return [name for name, entry in self.file.types.items() if entry.kind == "role"]
+
+    @cached_property
     def addable_by_mention(self) -> list[str]:
         return [name for name, entry in self.file.types.items() if entry.kind in ("user", "group")]
 
