@@ -121,10 +121,12 @@ class Store:
     def _mend(self, root: str) -> int:
         """The revision, made stable; only for who holds the lock."""
         with self._driver.session(database=DATABASE) as session:
-            record = session.run(_MEND, root=root).single()
-        if record is None:
-            raise Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
-        return int(record["revision"])
+            record = session.run(_MARKS, root=root).single()
+            if record is None:
+                raise Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
+            if record["begun"] > record["revision"]:
+                session.run(_END, root=root, revision=record["begun"]).consume()
+        return max(int(record["begun"]), int(record["revision"]))
 
     def _mark(self, text: str, root: str, revision: int) -> None:
         with self._driver.session(database=DATABASE) as session:
@@ -193,8 +195,6 @@ def _untorn(row: Row) -> bool:
 
 # The marks are not in cypher/: they are the store's own, and tell nothing to a person in Browser.
 _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
-_MEND = """MATCH (mark:Revision {root: $root})
-SET mark.revision = CASE WHEN mark.begun > mark.revision THEN mark.begun ELSE mark.revision END
-RETURN mark.revision AS revision"""
+_MARKS = "MATCH (mark:Revision {root: $root}) RETURN mark.revision AS revision, mark.begun AS begun"
 _BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
 _END = "MATCH (mark:Revision {root: $root}) SET mark.revision = CASE WHEN mark.revision < $revision THEN $revision ELSE mark.revision END"
