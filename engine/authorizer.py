@@ -124,7 +124,7 @@ class Authorizer:
         asked = self.policy.file.ask.subjects
         if ref.type not in asked:
             raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about a {ref.type}")
-        return Subject(ref.text, ref.type in self.policy.file.grants.to)
+        return Subject(ref.text, ref.type in self.policy.file.grants.to, ref.type in self.policy.role_types)
 
     def _role(self, text: str | None) -> str | None:
         if text is None:
@@ -146,7 +146,7 @@ class Authorizer:
         return [self._answer(each, hats, row) for each, hats in zip(asked, row["answers"], strict=True)]
 
     def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
-        one_role = asked.question.one_role and not asked.subject.ref.startswith("role:")
+        one_role = asked.question.one_role and not asked.subject.is_role
         return asking.check_parameters(
             asked.subject.ref, asked.where, asked.question.clauses, condition, one_role, asked.as_role, asked.needed
         )
@@ -245,7 +245,7 @@ class Authorizer:
         where = asking.places(self.policy, self.root, self.root, seconds)
         asker, role = self._subject(subject), self._role(as_role)
         self._exist([*seconds.values(), *([self.reference(role)] if role else [])])
-        one_role = question.one_role and not asker.ref.startswith("role:")
+        one_role = question.one_role and not asker.is_role
         parameters = asking.which_parameters(self.policy, self.root, asker.ref, question, where, role)
         return self._pages("which", {**parameters, "one_role": one_role}, limit, after)
 

@@ -175,7 +175,8 @@ class Changer:
         decision = decide(hats, clauses, where.by_at, subject, writing.revision, one_role)
         if not decision:
             raise Refused(f"{change.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
-        return min((hat["role"] for hat in hats if hat["allowed"]), key=lambda role: str(role or "").encode())
+        roles: list[str | None] = [hat["role"] for hat in hats if hat["allowed"]]
+        return min(roles, key=lambda role: (role or "").encode())
 
     # ---- writing -------------------------------------------------------------------------------------------------
     def _write(self, writing: Writing, change: Resolved, standing: Mapping[str, Any]) -> None:

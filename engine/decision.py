@@ -48,6 +48,7 @@ class Subject:
 
     ref: str
     can_hold_grants: bool
+    is_role: bool = False
 
     @property
     def grantee(self) -> str:
@@ -174,8 +175,8 @@ def _lack(fact: Fact, found: Found, by_at: Mapping[str, Reference], subject: Sub
         case ["OWNS", at]:
             return f"{by_at[at]} is not owned: make {subject.ref} its owner"
         case ["HOLDS", at]:
-            where = at.removeprefix("=") if at.startswith("=") else by_at[at]
-            return f"{subject.ref} is not in {where}: member {subject.ref} of {where}"
+            container = at.removeprefix("=") if at.startswith("=") else by_at[at].text
+            return f"{subject.ref} is not in {container}: member {subject.ref} of {container}"
         case ["ALLOW", privilege, type_, "below", at]:
             return f"no {type_} below {by_at[at]} has {privilege} for {subject.ref}: allow it on one"
         case ["EVERY", privileges, types, "below", at]:

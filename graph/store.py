@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import local
-from typing import Any, LiteralString, TypeVar, cast
+from typing import Any, TypeVar
 
 import neo4j
-from neo4j import GraphDatabase, ManagedTransaction, Query
-from neo4j.exceptions import AuthError, ConfigurationError, DriverError, Neo4jError, ServiceUnavailable, SessionExpired
-
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable, Unknown
 from grantpath.graph.server import Connection
+from neo4j import GraphDatabase, ManagedTransaction, Query
+from neo4j.exceptions import AuthError, ConfigurationError, DriverError, Neo4jError, ServiceUnavailable, SessionExpired
 
 DATABASE = "neo4j"
 QUICK_TRIES = 12
@@ -57,37 +56,33 @@ class Store:
             return [record.data() for record in result]
 
     def read_guarded(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """The one row of a query that returns revision, begun, revision_after and begun_after, from one committed state.
+        """The one row of a query that returns both marks before and after its facts, from one committed state.
 
         One round trip where no change is under way. Raises Unknown where the root is not there, Inconsistent where
         no such answer could be had, Unavailable.
         """
         for attempt in range(QUICK_TRIES):
-            row = self._one(self._session(), text, parameters)
+            with self._errors():
+                row = _single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
             if _untorn(row):
                 return row
             time.sleep(min(0.0005 * 2**attempt, 0.05))
         return self._read_locked(text, parameters)
 
-    def _one(self, runner: Any, text: str, parameters: Mapping[str, Any]) -> Row:
-        with self._errors():
-            record = runner.run(self._query(text) if runner is not None else text, dict(parameters)).single()
-        if record is None:
-            root = parameters.get("root")
-            raise Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
-        return cast(Row, dict(record.items()))
-
     def _read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
         root = parameters["root"]
-        with self._errors(), self._driver.session(database=DATABASE) as session:
-            with session.begin_transaction(timeout=self._timeout) as tx:
-                tx.run(_LOCK, root=root).consume()
-                self._mend(root)
-                record = tx.run(cast(LiteralString, text), dict(parameters)).single()
-                if record is None or not _untorn(dict(record.items())):
-                    raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
-                return cast(Row, dict(record.items()))
+        with (
+            self._errors(),
+            self._driver.session(database=DATABASE) as session,
+            session.begin_transaction(timeout=self._timeout) as tx,
+        ):
+            tx.run(_LOCK, root=root).consume()
+            self._mend(root)
+            row = _single(tx.run(text, dict(parameters)), root)
+            if not _untorn(row):
+                raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
+            return row
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[["Writing"], Result]) -> Result:
@@ -123,20 +118,20 @@ class Store:
         with self._driver.session(database=DATABASE) as session:
             record = session.run(_MARKS, root=root).single()
             if record is None:
-                raise Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
+                raise _no_root(root)
             if record["begun"] > record["revision"]:
                 session.run(_END, root=root, revision=record["begun"]).consume()
         return max(int(record["begun"]), int(record["revision"]))
 
     def _mark(self, text: str, root: str, revision: int) -> None:
         with self._driver.session(database=DATABASE) as session:
-            session.run(cast(LiteralString, text), root=root, revision=revision).consume()
+            session.run(text, root=root, revision=revision).consume()
 
     def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Runs one statement by itself: the schema, a new root. Raises Unavailable."""
 
         def work(tx: ManagedTransaction) -> list[Row]:
-            return [record.data() for record in tx.run(cast(LiteralString, text), dict(parameters or {}))]
+            return [record.data() for record in tx.run(text, dict(parameters or {}))]
 
         with self._errors(), self._driver.session(database=DATABASE) as session:
             return session.execute_write(work)
@@ -144,13 +139,13 @@ class Store:
     # ---- the driver ------------------------------------------------------------------------------------------
     def _session(self) -> neo4j.Session:
         """A session of this thread's own: sessions may not be shared."""
-        session = getattr(self._local, "session", None)
+        session: neo4j.Session | None = getattr(self._local, "session", None)
         if session is None or session.closed():
             session = self._local.session = self._driver.session(database=DATABASE)
-        return cast(neo4j.Session, session)
+        return session
 
     def _query(self, text: str) -> Query:
-        return Query(cast(LiteralString, text), timeout=self._timeout)
+        return Query(text, timeout=self._timeout)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -180,13 +175,24 @@ class Writing:
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query, seeing what this transaction wrote."""
-        return [dict(record.items()) for record in self._tx.run(cast(LiteralString, text), dict(parameters))]
+        return [dict(record) for record in self._tx.run(text, dict(parameters))]
 
     def next_revision(self) -> int:
         """The number of the change that is about to be written."""
         self.changes += 1
         self.revision += 1
         return self.revision
+
+
+def _no_root(root: str) -> Unknown:
+    return Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
+
+
+def _single(result: neo4j.Result, root: str) -> Row:
+    record = result.single()
+    if record is None:
+        raise _no_root(root)
+    return dict(record)
 
 
 def _untorn(row: Row) -> bool:
@@ -197,4 +203,4 @@ def _untorn(row: Row) -> bool:
 _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
 _MARKS = "MATCH (mark:Revision {root: $root}) RETURN mark.revision AS revision, mark.begun AS begun"
 _BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
-_END = "MATCH (mark:Revision {root: $root}) SET mark.revision = CASE WHEN mark.revision < $revision THEN $revision ELSE mark.revision END"
+_END = "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $revision SET mark.revision = $revision"
