@@ -67,14 +67,10 @@ def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame
     itself = containers.select(F.col("target").alias("source"), "target")
     reach = itself if inner.isEmpty() else _to_a_fixpoint(by, inner.union(itself).distinct())
     outer = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_anti")
-    alone = subjects.select(F.col("id").alias("source"), F.col("id").alias("target"))
-    return (
-        by.compose(outer, reach)
-        .union(reach)
-        .union(alone)
-        .distinct()
-        .select(F.col("source").alias("subject"), F.col("target").alias("holder"))
-    )
+    others = subjects.join(containers.withColumnRenamed("target", "id"), "id", "left_anti")
+    alone = others.select(F.col("id").alias("source"), F.col("id").alias("target"))
+    pairs = by.compose(outer, reach).union(reach).union(alone)
+    return pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder")).localCheckpoint()
 
 
 def _to_a_fixpoint(by: Composition, reach: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import neo4j
 import numpy as np
@@ -80,7 +80,7 @@ def read(connection: Connection, root: str, progress: Say) -> tuple[int, Graph]:
 def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, ...]]:
     query = load_query(name)
     query.check({"root": root})
-    return (tuple(record.values()) for record in session.run(cast(LiteralString, query.text), root=root))
+    return (tuple(record.values()) for record in session.run(query.text, root=root))
 
 
 def _revision(session: neo4j.Session, root: str) -> int | None:

@@ -23,14 +23,12 @@ from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Numbering
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-SCHEMA = 1
-
 
 class SnapshotMeta(BaseModel):
     """What a snapshot is of."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    schema_version: Literal[1] = SCHEMA
+    schema_version: Literal[1] = 1
     root: str
     revision: int
     policy: str

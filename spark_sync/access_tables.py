@@ -1,0 +1,86 @@
+"""Makes the tables of a bulk answer that people read: reach, exposure, intervals, by name instead of condition."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.snapshot import Snapshot, ints
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+_WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+class Name(NamedTuple):
+    """A privilege or operation on a type, and the number of its condition: equal conditions are computed once."""
+
+    name: str
+    type: str
+    condition: int
+
+
+def listed_objects(source: Snapshot, type_: str) -> Ints:
+    """The positions of the existing objects of a type that answers list."""
+    chosen = source.numbering.of_type(type_) & source.numbering.exists
+    chosen[source.hidden] = False
+    return np.flatnonzero(chosen)
+
+
+class AccessTables:
+    """The tables in `folder`, from the raw rows in its folder `raw`."""
+
+    def __init__(self, spark: SparkSession, folder: Path, listed: list[Name], source: Snapshot) -> None:
+        self._spark, self._folder, self._listed, self._source = spark, folder, listed, source
+        names = pa.table(
+            {
+                "name": [each.name for each in listed],
+                "type": [each.type for each in listed],
+                "condition": pa.array([each.condition for each in listed], pa.int32()),
+            }
+        )
+        pq.write_table(names, folder / "names.parquet")
+
+    def named(self, what: str, everybody: Sequence[tuple[int, ...]], columns: list[str], out: str) -> int:
+        """Rows with the names of their condition in its place, a row a name, into `out`; returns how many."""
+        schema = pa.schema([("condition", pa.int32()), *((column, pa.int64()) for column in columns)])
+        arrays = [pa.array([row[at] for row in everybody], field.type) for at, field in enumerate(schema)]
+        path = self._folder / "raw" / f"everybody-{out}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
+        rows = self._spark.read.parquet(str(path))
+        own = self._folder / "raw" / f"what={what}"
+        if own.exists():
+            renamed = [F.col(old).alias(new) for old, new in zip("abc", columns, strict=False)]
+            rows = rows.union(self._spark.read.parquet(str(own)).select("condition", *renamed))
+        names = F.broadcast(self._spark.read.parquet(str(self._folder / "names.parquet")))
+        joined = rows.join(names, "condition").select(columns[0], "name", "type", *columns[1:])
+        joined.write.parquet(str(self._folder / out))
+        return int(pads.dataset(self._folder / out).count_rows())
+
+    def exposure(self) -> dict[tuple[str, str], int]:
+        """Writes how many users may, by object and name; returns the pairs of user and object by (name, type)."""
+        steps = self._folder / "raw" / "what=step"
+        table = pads.dataset(steps).to_table() if steps.exists() else None
+        conditions = table["condition"].to_numpy() if table else np.empty(0, np.int32)
+        pairs: dict[tuple[str, str], int] = {}
+        schema = pa.schema([("position", pa.int64()), ("name", _WORD), ("type", _WORD), ("users", pa.int64())])
+        with pq.ParquetWriter(self._folder / "exposure.parquet", schema) as writer:
+            for each in self._listed:
+                pairs[each.name, each.type] = 0
+                if table is None or each.condition not in conditions:
+                    continue
+                mine = table.filter(pa.array(conditions == each.condition))
+                targets = listed_objects(self._source, each.type)
+                count = np.zeros(len(targets) + 1, np.int64)
+                np.add.at(count, ints(mine, "a"), ints(mine, "b"))
+                count = np.cumsum(count)[:-1]
+                some = count > 0
+                pairs[each.name, each.type] = int(count.sum())
+                words = [pa.array([word] * int(some.sum()), pa.string()).dictionary_encode() for word in each[:2]]
+                writer.write_table(pa.Table.from_arrays([targets[some], *words, count[some]], schema=schema))
+        return pairs
