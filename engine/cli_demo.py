@@ -1,0 +1,7 @@
+"""The command `demo`."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""

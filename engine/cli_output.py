@@ -1,0 +1,96 @@
+"""What the commands print: answers to standard output, everything else to standard error, JSON where it is asked."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+Say = Callable[[str], None]
+Count = Callable[[str, int, int], None]
+
+
+def out() -> Console:
+    """For answers. Lines are not wrapped, so that a pipe gets each whole."""
+    return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def err() -> Console:
+    """For progress, notes and errors."""
+    return Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def emit(value: Any) -> None:
+    """One JSON value, on one line."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
+def printable(text: str) -> str:
+    """The text with control characters written as escapes: a name must not steer the terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+
+
+def styled(text: str, style: str = "") -> Text:
+    """Text for the console, safe to show."""
+    return Text(printable(text), style)
+
+
+def lines(say: Console, label: str, texts: list[str], style: str = "dim") -> None:
+    """Indented lines, the first with its label."""
+    for at, text in enumerate(texts):
+        head = label if at == 0 else ""
+        say.print(Text.assemble((f"  {head:<8} ", style), printable(text)))
+
+
+@contextmanager
+def saying() -> Iterator[Say]:
+    """Progress in words: on a terminal a line that is replaced, elsewhere one line after the other."""
+    console = err()
+    if not console.is_terminal:
+        yield lambda text: print(text, file=sys.stderr, flush=True)
+        return
+    with console.status(Text("one moment", "dim")) as status:
+
+        def say(text: str) -> None:
+            console.print(styled(text, "dim"))
+            status.update(styled(text, "dim"))
+
+        yield say
+
+
+@contextmanager
+def counting() -> Iterator[Count]:
+    """Progress in numbers (what, done, of all): a bar on a terminal, a line for each new `what` elsewhere."""
+    console = err()
+    if not console.is_terminal:
+        seen: set[str] = set()
+
+        def plain(what: str, done: int, of: int) -> None:
+            if what not in seen:
+                seen.add(what)
+                print(f"{what} ({of:,})", file=sys.stderr, flush=True)
+
+        yield plain
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def count(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done, total=of)
+
+        yield count
+
+
+def emit_error(text: str, as_json: bool) -> None:
+    """What went wrong, to standard error."""
+    if as_json:
+        print(json.dumps({"error": text}, ensure_ascii=False), file=sys.stderr, flush=True)
+    else:
+        err().print(Text.assemble(("error: ", "bold red"), printable(text)))

@@ -1,0 +1,68 @@
+"""The commands about policies: policy list, show, validate."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from grantpath.engine import policy as policies
+from grantpath.engine.cli_output import emit, out, styled
+from grantpath.engine.cli_policy_show import show_policy
+from grantpath.engine.cli_session import Session, command
+from grantpath.engine.policy_file import BUILT_IN
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    policy = typer.Typer(
+        help="List, show and validate policies: what a system's types, privileges and operations are.",
+        no_args_is_help=False,
+        rich_markup_mode="rich",
+    )
+    app.add_typer(policy, name="policy", rich_help_panel="Policies")
+    command(policy, "Commands", "grantpath policy list", name="list")(list_policies)
+    command(policy, "Commands", "grantpath policy show gravitino")(show)
+    command(policy, "Commands", "grantpath policy validate ./mine.yaml")(validate)
+
+
+def list_policies(session: Session) -> None:
+    """List the built-in policies."""
+    loaded = [policies.load(path.stem) for path in sorted(BUILT_IN.glob("*.yaml"))]
+    if session.json:
+        answer = [{"policy": each.name, "title": each.file.title, "root": each.root_type} for each in loaded]
+        emit({"answer": answer, "complete": True})
+        return
+    width = max(len(each.name) for each in loaded)
+    for each in loaded:
+        out().print(styled(f"{each.name:<{width}}", "bold"), styled(f"  {each.file.title}"), sep="")
+
+
+def show(session: Session, name: Name) -> None:
+    """Show a policy for reading; with --json its whole source."""
+    policy = policies.load(name)
+    if session.json:
+        emit(json.loads(policy.source))
+    else:
+        show_policy(policy)
+
+
+def validate(session: Session, file: File) -> None:
+    """Check a policy file, and name what is wrong by file, line, key and remedy.
+
+    Exit code 0 if it can be used, else 2.
+    """
+    # a name without a folder is a file here, not a built-in policy
+    policy = policies.load(str(Path(file).absolute()))
+    counts = {
+        "types": len(policy.names.types),
+        "privileges": len(policy.names.privileges),
+        "operations": len(policy.names.operations),
+    }
+    if session.json:
+        emit({"valid": True, "policy": policy.name, **counts})
+        return
+    counted = ", ".join(f"{count} {what}" for what, count in counts.items())
+    out().print(styled("ok", "bold green"), styled(f" {file}: the policy {policy.name} with {counted}"), sep="")

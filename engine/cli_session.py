@@ -1,0 +1,152 @@
+"""What all commands share: the options --root, --policy, --uri and --json, and the root that they lead to."""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+from grantpath import cypher
+from grantpath.engine import policy as policies
+from grantpath.engine import roots
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.cli_output import err, styled
+from grantpath.engine.policy import Policy
+from grantpath.graph.errors import Unknown
+from grantpath.graph.reference import Reference
+from grantpath.graph.server import connection
+from grantpath.graph.statement import parse_with
+from grantpath.graph.store import Store
+
+PANEL = "Which graph, and how to print"
+Root = Annotated[
+    str | None, typer.Option(help="the tenant, as metalake:ml; else GRANTPATH_ROOT", rich_help_panel=PANEL)
+]
+PolicyName = Annotated[
+    str | None,
+    typer.Option(help="a policy's name or file; else GRANTPATH_POLICY, else the root's own", rich_help_panel=PANEL),
+]
+Uri = Annotated[
+    str | None,
+    typer.Option(
+        help="a Neo4j server, as bolt://HOST:7687; else NEO4J_URI, else the embedded one", rich_help_panel=PANEL
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object", rich_help_panel=PANEL)]
+With = Annotated[
+    list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, as tag=tag:pii; may be repeated")
+]
+As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="with this active role, as role:SYSADMIN")]
+
+
+class Watched(Authorizer):
+    """An authorizer that remembers what its last queries were asked with, and the revision of the last answer."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+        super().__init__(store, tenant, policy, root)
+        self.asked: dict[str, dict[str, Any]] = {}
+        self.revision = 0
+
+    def ask(self, query: str, **parameters: Any) -> Mapping[str, Any]:
+        row = super().ask(query, **parameters)
+        self.asked[query] = {"root": self.tenant, **parameters}
+        self.revision = row["revision"]
+        return row
+
+
+@dataclass(frozen=True)
+class Session:
+    """The options that every command takes."""
+
+    root: str | None = None
+    policy: str | None = None
+    uri: str | None = None
+    json: bool = False
+
+    @classmethod
+    def from_environment(cls) -> "Session":
+        """What GRANTPATH_ROOT and GRANTPATH_POLICY say; NEO4J_URI is read where the login is."""
+        return cls(os.environ.get("GRANTPATH_ROOT") or None, os.environ.get("GRANTPATH_POLICY") or None)
+
+    def but(self, root: str | None, policy: str | None, uri: str | None, json: bool) -> "Session":
+        """With the options that are given."""
+        return Session(root or self.root, policy or self.policy, uri or self.uri, json or self.json)
+
+    def store(self) -> Store:
+        """The database. Raises Unavailable, ServerError."""
+        return Store(connection(self.uri))
+
+    def open(self, create: bool = False) -> Watched:
+        """The authorizer of the root that is meant; one that isn't there is made only if `create` says so.
+
+        Raises Unknown with the roots there are, Invalid, InvalidPolicy, Unavailable, ServerError.
+        """
+        store = self.store()
+        try:
+            known = [row["root"] for row in store.read(cypher.load("roots").text, {})]
+            wanted, there = self._find(known, create)
+            tenant, model, reference = roots.open_root(store, wanted, self.policy)
+        except BaseException:
+            store.close()
+            raise
+        if not there:
+            err().print(styled(f"made the root {tenant} with the policy {model.name}", "dim"))
+        return Watched(store, tenant, model, reference)
+
+    def _find(self, known: list[str], create: bool) -> tuple[str, bool]:
+        """The root that is meant, and whether it is there."""
+        there = f"there are {', '.join(known)}" if known else "there is none yet"
+        if self.root is None:
+            if len(known) == 1:
+                return known[0], True
+            example = known[0] if known else "lake:main"
+            raise Unknown(f"which root? {there}; name one by --root or GRANTPATH_ROOT, as --root {example}")
+        wanted = policies.load(self.policy).root(self.root).text if self.policy else self.root
+        fitting = [root for root in known if wanted in (root, root.partition(":")[2])]
+        if len(fitting) == 1:
+            return fitting[0], True
+        if fitting:
+            raise Unknown(f"--root {wanted} may be {' or '.join(fitting)}; write the type too")
+        if create:
+            return wanted, False
+        raise Unknown(f"the root {wanted} is not there: {there}; `grantpath change` and `grantpath load` make one")
+
+
+def seconds(pairs: list[str]) -> dict[str, str]:
+    """The second objects of `--with` options. Raises InvalidInput."""
+    return parse_with(", ".join(pairs)) if pairs else {}
+
+
+def command(app: typer.Typer, panel: str, example: str, name: str | None = None) -> Callable[[Any], Any]:
+    """Makes a command of a function (session, its own arguments) -> exit code or None; adds the shared options."""
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        own = list(inspect.signature(function).parameters.values())[1:]
+
+        @wraps(function)
+        def run(
+            context: typer.Context, root: str | None, policy: str | None, uri: str | None, json: bool, **given: Any
+        ) -> None:
+            before: Session = context.find_root().obj or Session.from_environment()
+            raise typer.Exit(function(before.but(root, policy, uri, json), **given) or 0)
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        shared = [
+            inspect.Parameter(key, keyword, default=default, annotation=kind)
+            for key, kind, default in (
+                ("root", Root, None),
+                ("policy", PolicyName, None),
+                ("uri", Uri, None),
+                ("json", Json, False),
+            )
+        ]
+        context = inspect.Parameter("context", keyword, annotation=typer.Context)
+        given = [parameter.replace(kind=keyword) for parameter in own]
+        run.__signature__ = inspect.Signature([context, *given, *shared])  # type: ignore[attr-defined]
+        run.__annotations__ = {}
+        app.command(name, rich_help_panel=panel, epilog=f"Example: {example}")(run)
+        return function
+
+    return register
