@@ -19,7 +19,8 @@ from grantpath.engine.conditions import (
 )
 from grantpath.engine.policy_checks import check_names
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile
-from grantpath.engine.policy_names import Names, PolicyProblem, nearest, split
+from grantpath.engine.policy_merge import split
+from grantpath.engine.policy_names import Names, PolicyProblem, nearest
 
 Key = tuple[str | int, ...]
 

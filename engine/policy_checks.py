@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 
 from grantpath.engine.policy_file import BuiltinEntry
-from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest, split
+from grantpath.engine.policy_merge import split
+from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.reference import parse
 

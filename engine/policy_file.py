@@ -4,11 +4,11 @@ docs/writing-a-policy.md explains it to people; `json_schema()` gives it to edit
 is checked in policy.py.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from grantpath.engine.documents import Document, Key, read_documents
+from grantpath.engine.documents import Document, read_documents
+from grantpath.engine.policy_merge import merge, split
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -18,11 +18,13 @@ BUILT_IN = Path(__file__).parent / "policies"
 def _names(value: Any) -> Any:
     """`a, b` and `a` for [a, b] and [a]."""
     if isinstance(value, str):
-        return [part.strip() for part in value.split(",")]
+        return split(value)
     return value
 
 
-Names = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_names)]
+Names = Annotated[
+    list[Annotated[str, Field(min_length=1)]], BeforeValidator(_names, json_schema_input_type=str | list[str])
+]
 
 
 class _Entry(BaseModel):
@@ -85,11 +87,14 @@ def _second(value: Any) -> Any:
     return {"type": value} if isinstance(value, str) else value
 
 
+With = Annotated[WithEntry, BeforeValidator(_second, json_schema_input_type=str | WithEntry)]
+
+
 class ConditionEntry(_Entry):
     """An operation of a type, or the rule for a change."""
 
     if_: str = Field(alias="if", description="the condition")
-    with_: dict[str, Annotated[WithEntry, BeforeValidator(_second)]] = Field(default={}, alias="with")
+    with_: dict[str, With] = Field(default={}, alias="with", description="the second objects it names")
     new: bool = Field(default=False, description="asked on a name that need not exist yet")
     all_roles: bool = Field(default=False, description="judged on all held roles together")
     returns: str | None = Field(default=None, description="what the operation then shows; for readers only")
@@ -99,7 +104,7 @@ def _condition(value: Any) -> Any:
     return {"if": value} if isinstance(value, str) else value
 
 
-Condition = Annotated[ConditionEntry, BeforeValidator(_condition)]
+Condition = Annotated[ConditionEntry, BeforeValidator(_condition, json_schema_input_type=str | ConditionEntry)]
 
 
 class BuiltinEntry(_Entry):
@@ -111,9 +116,6 @@ class BuiltinEntry(_Entry):
     hidden: bool = Field(default=False, description="it stands in no answer and no change; load sets its members")
     held_by_every: str | None = Field(default=None, description="every entity of that type holds it from its creation")
     members: Names = Field(default=[], description="the types that may hold it; default: as for its type")
-
-
-Rules = Condition | dict[str, Condition]
 
 
 class Changes(_Entry):
@@ -151,8 +153,18 @@ class PolicyFile(_Entry):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a policy file, for editors."""
-    return PolicyFile.model_json_schema(by_alias=True)
+    """The JSON schema of a policy file, for editors. A file that extends another may say less, and may say null."""
+    schema = PolicyFile.model_json_schema(by_alias=True)
+    whole = [key for key in schema["required"] if key != "policy"]
+    schema["required"] = ["policy"]
+    schema["anyOf"] = [{"required": ["extends"]}, {"required": whole}]
+    schema["$defs"]["GrantRules"].pop("required")
+    sections = [*schema["properties"].values(), *schema["$defs"]["Changes"]["properties"].values()]
+    sections.append(schema["properties"]["operations"]["additionalProperties"])
+    for section in sections:
+        if isinstance(section.get("additionalProperties"), dict):
+            section["additionalProperties"] = {"anyOf": [section["additionalProperties"], {"type": "null"}]}
+    return schema
 
 
 def find(name: str, beside: Path | None = None) -> Path:
@@ -197,22 +209,9 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
             f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the circle"
         )
     parent = _document(base_path, (*above, path))
-    assert isinstance(parent.data, dict) and isinstance(document.data, dict)
-    document.data = _merge(parent.data, document.data, ())
+    assert isinstance(parent.data, dict)
+    document.data = merge(parent.data, document)
     return document
-
-
-def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key) -> dict[str, Any]:
-    """Own entries replace or add to those of the base; null removes one. Sections and their sections merge."""
-    merged = dict(base)
-    for name, value in own.items():
-        if value is None and key:
-            merged.pop(name, None)
-        elif isinstance(value, dict) and isinstance(merged.get(name), dict) and len(key) < 2:
-            merged[name] = _merge(merged[name], value, (*key, name))
-        else:
-            merged[name] = value
-    return merged
 
 
 def _explain(error: Any, document: Document) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry
+from grantpath.engine.policy_merge import split
 from grantpath.graph.errors import Invalid, Unknown
 
 Key = Sequence[str | int]
@@ -23,11 +24,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean X?`, or nothing."""
     close = get_close_matches(word, list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
-
-
-def split(key: str) -> list[str]:
-    """`a, b` as two names."""
-    return [part.strip() for part in key.split(",")]
 
 
 class Names:

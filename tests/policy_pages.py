@@ -1,17 +1,19 @@
-"""The tables of the policies' pages, as they follow from the YAML; run it as a module to bring the pages up to date.
+"""The tables of the policies' pages, as they follow from the YAML; run as a module, it brings them up to date.
 
 A page has them between `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from grantpath.engine.policy import Policy, load
-from grantpath.engine.policy_file import ConditionEntry, WithEntry
-from grantpath.engine.policy_names import split
+from grantpath.engine.policy_file import ConditionEntry, WithEntry, json_schema
+from grantpath.engine.policy_merge import split
 
 PAGES = Path(__file__).parent.parent / "docs" / "policies"
+SCHEMA = PAGES.parent / "policy.schema.json"
 MARKED = re.compile(r"(<!-- table: ([a-z -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Rows = list[tuple[str, ...]]
@@ -45,6 +47,11 @@ def tables_in(page: Path) -> dict[str, str]:
         found[2]: found[0].removeprefix(found[1]).removesuffix(found[3])
         for found in MARKED.finditer(page.read_text(encoding="utf-8"))
     }
+
+
+def schema_text() -> str:
+    """The JSON schema as it ships."""
+    return json.dumps(json_schema(), indent=2) + "\n"
 
 
 def update(page: Path) -> None:
@@ -143,3 +150,4 @@ def _notes(entry: ConditionEntry) -> Iterator[str]:
 if __name__ == "__main__":
     for each in sorted(PAGES.glob("*.md")):
         update(each)
+    SCHEMA.write_text(schema_text())

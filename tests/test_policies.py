@@ -4,14 +4,18 @@ import random
 from pathlib import Path
 
 import pytest
+
 from grantpath.engine.clauses import ALWAYS, NEVER
+from grantpath.engine.documents import parse_documents, read_documents
 from grantpath.engine.policy import Policy, load
 from grantpath.engine.policy_file import BUILT_IN, json_schema
 from grantpath.graph.errors import Invalid, InvalidPolicy, Unknown
 
 from .documented_names import IMPLIED, OPERATIONS, PRIVILEGES, TYPES
 from .in_memory import authorized, decide
+from .json_schema import fits
 from .oracle import POLICIES, oracle
+from .policy_pages import SCHEMA, schema_text
 from .random_world import ROOT_NAME, random_checks, random_statements, random_world
 
 BUILT_IN_NAMES = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
@@ -230,10 +234,33 @@ def test_the_default_says_only_what_differs() -> None:
     assert lakehouse.digest != gravitino.digest
 
 
-def test_the_schema_for_editors_knows_every_key() -> None:
+@pytest.mark.parametrize("name", BUILT_IN_NAMES)
+def test_the_schema_for_editors_accepts_every_policy(name: str) -> None:
     schema = json_schema()
-    assert {"policy", "types", "privileges", "operations", "changes"} <= schema["properties"].keys()
-    assert schema["additionalProperties"] is False
+    data = read_documents(BUILT_IN / f"{name}.yaml")[0].data
+    assert fits(data, schema, schema)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("grants: {to:", "grants: {two: 2, to:"),
+        ('grants: {to: "user, group"}\n', ""),
+        ("kind: group", "kind: team"),
+        ("list: READ", "list: 5"),
+        ("list: READ", "list: {with: {to: folder}}"),
+        ("list: READ", "list: {if: READ, with: {to: 5}}"),
+        ("policy: mine", "policy: My Policy"),
+    ],
+)
+def test_the_schema_for_editors_sees_what_is_wrong(old: str, new: str) -> None:
+    schema = json_schema()
+    assert fits(parse_documents(GOOD, "good")[0].data, schema, schema)
+    assert not fits(parse_documents(GOOD.replace(old, new), "bad")[0].data, schema, schema)
+
+
+def test_the_schema_for_editors_that_ships_is_the_present_one() -> None:
+    assert SCHEMA.read_text() == schema_text(), "bring it up to date: python -m tests.policy_pages"
 
 
 # ---- bad policies
@@ -483,6 +510,44 @@ def test_what_a_policy_takes_away_may_not_be_missed(tmp_path: Path) -> None:
     path.write_text("policy: ours\nextends: github\nprivileges:\n  MAINTAIN: null\n")
     with pytest.raises(InvalidPolicy, match="the privilege 'MAINTAIN' is unknown"):
         load(str(path))
+
+
+def test_one_entry_of_a_group_of_entries_is_replaced_by_its_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text(
+        "policy: ours\nextends: lakehouse\n"
+        "operations:\n"
+        "  catalog: {drop_catalog: owner(metalake), get_credential: null}\n"
+        "  table, topic: {get_owner: never}\n"
+        "changes:\n  grant: {tag: never}\n"
+    )
+    ours, base = load(str(path)), load("lakehouse")
+    assert len(ours.question("drop_catalog", "catalog").clauses[0][0]) == 1
+    for name, type_ in [("alter_catalog", "catalog"), ("get_credential", "table"), ("get_owner", "catalog")]:
+        assert ours.question(name, type_).clauses == base.question(name, type_).clauses
+    assert ours.question("get_owner", "topic").clauses == NEVER
+    with pytest.raises(Invalid):
+        ours.question("get_credential", "catalog")
+    assert ours.change("grant", "tag", "role", frozenset()) == NEVER
+    assert ours.change("grant", "table", "role", frozenset()) != NEVER
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "reason"),
+    [
+        ("operations:\n  repository:\n    pull: null\n", "5: operations.repository.pull", "no such entry to take away"),
+        ("operations:\n  org, repository:\n    fork: REED\n", "5: operations.repository.fork", "did you mean READ"),
+        ("changes:\n  grant:\n    org, repository: REED\n", "5: changes.grant.org", "did you mean READ"),
+        ("privileges:\n  READ:\n    implies: WRITE\n", "4: privileges.READ", "implies itself in a circle"),
+    ],
+)
+def test_an_extending_policy_is_checked_as_a_whole(text: str, where: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text(f"policy: ours\nextends: github\n{text}")
+    with pytest.raises(InvalidPolicy) as caught:
+        load(str(path))
+    assert str(caught.value).startswith(f"{path}:{where}: ")
+    assert reason in str(caught.value)
 
 
 def test_policies_that_extend_each_other_are_refused(tmp_path: Path) -> None:
