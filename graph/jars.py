@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
 from grantpath.graph.cache import cache_folder, lock_folder
 from grantpath.graph.errors import ServerError
 from grantpath.graph.maven import Repository, fetch, repository
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 PARALLEL = 8
 SPARE = 50_000_000  # bytes that stay free on the disk after a download

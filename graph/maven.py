@@ -89,9 +89,9 @@ def _with_login(address: str, login: tuple[str, str] | None) -> Repository:
 def _opener() -> urllib.request.OpenerDirector:
     """Proxies come from the environment; so does a company's CA, wherever Python's clients look for it."""
     context = ssl.create_default_context()
-    for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
-        bundle = os.environ.get(variable)
-        if bundle and Path(bundle).is_file():
+    named = {os.environ.get(variable, "") for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")}
+    for bundle in named - {os.environ.get("SSL_CERT_FILE", "")}:  # that one is loaded already
+        if Path(bundle).is_file():
             context.load_verify_locations(cafile=bundle)
     return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import neo4j
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
 from grantpath.graph import server_process
 from grantpath.graph.cache import lock_folder
 from grantpath.graph.errors import ServerError, Unavailable
 from grantpath.graph.jars import ensure_jars
 from grantpath.graph.java import java_for
-from grantpath.graph.server_home import LOOPBACK, USER, Ports, ServerHome, server_home
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
+from grantpath.graph.server_home import LOOPBACK, USER, Record, ServerHome, server_home
 
 # The driver logs what it raises too; without a handler Python prints that at the user.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -61,10 +62,8 @@ def up(
     say = progress or _to_stderr
     where.create()
     with lock_folder(where.folder):
-        if server_process.find(where) is None:
+        if not _await_answer(where, ANSWER_SECONDS):
             _start(where, say)
-        else:
-            _await_answer(where, ANSWER_SECONDS)
     return status(where.line, where.folder.parent)
 
 
@@ -84,15 +83,14 @@ def status(version: str | None = None, home: Path | None = None) -> ServerStatus
     """What is known about the embedded server, without starting it or waiting for it."""
     where = server_home(version, home)
     pid, record = server_process.find(where), where.recall()
-    running = pid is not None and record is not None
-    ports = record[0] if running and record else None
+    here = record if pid is not None else None
     return ServerStatus(
-        running=running,
+        running=here is not None,
         version=where.release.number,
-        uri=_uri(ports) if ports else None,
+        uri=_uri(here) if here else None,
         user=USER,
         password_file=where.password_file if where.password_file.exists() else None,
-        browser=f"http://{LOOPBACK}:{ports.http}/browser/" if ports else None,
+        browser=f"http://{LOOPBACK}:{here.http}/browser/" if here else None,
         pid=pid,
         home=where.folder,
     )
@@ -122,8 +120,8 @@ def _login(server: ServerStatus) -> Connection:
     return Connection(server.uri, server.user, server.password_file.read_text().strip())
 
 
-def _uri(ports: Ports) -> str:
-    return f"bolt://{LOOPBACK}:{ports.bolt}"
+def _uri(record: Record) -> str:
+    return f"bolt://{LOOPBACK}:{record.bolt}"
 
 
 def _to_stderr(line: str) -> None:
@@ -140,26 +138,29 @@ def _start(where: ServerHome, say: Callable[[str], None]) -> None:
             say(note)
         say(f"starting Neo4j {where.release.number}")
         where.configure(ports, jars)
-        where.remember(ports, None)
-        where.remember(ports, server_process.start(where, java))
-        try:
-            _await_answer(where, START_SECONDS)
+        where.remember(ports)
+        server_process.start(where, java, ports)
+        if _await_answer(where, START_SECONDS):
             return
-        except ServerError:
-            if attempt == STARTS - 1 or "Address already in use" not in where.said():
-                raise
+        if attempt == STARTS - 1 or "Address already in use" not in where.said():
+            raise ServerError(f"Neo4j ended while starting: {_cause(where)}; its logs are in {where.logs}")
 
 
-def _await_answer(where: ServerHome, seconds: float) -> None:
-    """Returns when the server answers; ServerError if it ends first, refuses the login or stays silent."""
+def _await_answer(where: ServerHome, seconds: float) -> bool:
+    """True when the server answers, False if there is none (any more); ServerError if it refuses us or is silent."""
     deadline = time.monotonic() + seconds
     while True:
         pid, record = server_process.find(where), where.recall()
-        if pid is None or record is None:
-            raise ServerError(f"Neo4j ended while starting: {_cause(where)}; its logs are in {where.logs}")
+        if pid is None:
+            return False
+        if record is None:
+            raise ServerError(
+                f"a server runs in {where.folder} (pid {pid}), but server.json, which says where it listens, is gone; "
+                "`grantpath down`, then `grantpath up`"
+            )
         # The password is for our server only, not for whoever took the port before it.
-        if server_process.listens(pid, record[0].bolt) and _answers(_uri(record[0]), where):
-            return
+        if server_process.listens(pid, record.bolt) and _answers(_uri(record), where):
+            return True
         if time.monotonic() > deadline:
             raise ServerError(
                 f"Neo4j (pid {pid}) runs but has not answered for {seconds:.0f} s; its logs are in "
@@ -191,5 +192,6 @@ def _cause(where: ServerHome) -> str:
     """The innermost reason in what the server said last, without its stack trace."""
     lines = [line for line in where.said().splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ") or " ERROR " in line]
-    cause = (causes[-1:] or lines[:1] or ["it said nothing"])[0].removeprefix("Caused by: ")
-    return f"{cause} (GRANTPATH_HEAP sets its memory)" if "memory" in cause.lower() else cause
+    cause = causes[-1] if causes else ". ".join(lines[:2]) or "it said nothing"
+    about_memory = "memory" in cause.lower() or "heap" in cause.lower()
+    return cause.removeprefix("Caused by: ") + (" (GRANTPATH_HEAP sets the heap)" if about_memory else "")

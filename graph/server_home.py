@@ -5,7 +5,7 @@ import json
 import os
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -90,9 +90,13 @@ RELEASES: dict[str, Release] = {
 
 
 @dataclass(frozen=True)
-class Ports:
+class Record:
+    """Where a server was told to listen and, once it is started, which process it is since when."""
+
     bolt: int
     http: int
+    pid: int | None = None
+    started: float | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ class ServerHome:
             path.read_text(errors="replace") if path.exists() else ""
             for path in (self.console_log, self.logs / "neo4j.log")
         )
-        return console if console.strip() else log.rpartition(" INFO  Starting...")[2]
+        console = console.strip("\x06\n ")  # Neo4j sends one ACK when it is up
+        return console or log.rpartition(" INFO  Starting...")[2]
 
     @property
     def _record(self) -> Path:
@@ -155,7 +160,7 @@ class ServerHome:
                 "name another folder in GRANTPATH_HOME"
             ) from error
 
-    def configure(self, ports: Ports, jars: list[Path]) -> None:
+    def configure(self, ports: Record, jars: list[Path]) -> None:
         """Write Neo4j's settings and Java's arguments."""
         heap, pagecache = _size("GRANTPATH_HEAP", "1g"), _size("GRANTPATH_PAGECACHE", "512m")
         settings = SETTINGS.format(
@@ -170,18 +175,17 @@ class ServerHome:
         (self.folder / "conf" / "neo4j.conf").write_text(settings + self.release.settings)
         (self.folder / "conf" / "java.args").write_text(options)
 
-    def remember(self, ports: Ports, pid: int | None) -> None:
-        """Note where the server listens and, once known, which process it is."""
+    def remember(self, record: Record) -> None:
+        """Note how the server was started last."""
         fresh = self._record.with_suffix(".new")
-        fresh.write_text(json.dumps({"bolt": ports.bolt, "http": ports.http, "pid": pid}))
+        fresh.write_text(json.dumps(asdict(record)))
         fresh.replace(self._record)
 
-    def recall(self) -> tuple[Ports, int | None] | None:
+    def recall(self) -> Record | None:
         """What `remember` noted last; None if nothing readable is there."""
         try:
-            record = json.loads(self._record.read_text())
-            return Ports(record["bolt"], record["http"]), record["pid"]
-        except (OSError, ValueError, KeyError, TypeError):
+            return Record(**json.loads(self._record.read_text()))
+        except (OSError, ValueError, TypeError):
             return None
 
     def password(self) -> str:

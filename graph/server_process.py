@@ -1,27 +1,38 @@
 """The process of an embedded server: found, started, stopped, its ports chosen."""
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
-from grantpath.graph.errors import ServerError
-from grantpath.graph.server_home import LOOPBACK, Ports, ServerHome
 
-USUAL = Ports(bolt=7687, http=7474)
+from grantpath.graph.errors import ServerError
+from grantpath.graph.server_home import LOOPBACK, Record, ServerHome
+
+USUAL = Record(bolt=7687, http=7474)
 STOP_SECONDS = 60.0
+SAME_START = 5.0  # the system's idea of a start time moves a little when its clock is set
 # The shell steps aside, so that nobody's child is left as a zombie when the server ends later.
 DETACH = 'umask 077; "$@" </dev/null >"$CONSOLE" 2>&1 & echo $!'
 
 
 def find(home: ServerHome) -> int | None:
-    """The pid of the server that runs in `home`, told by its command line and not by a number in a file."""
+    """The pid of the server that runs in `home`, told by its command line and not by a number in a file.
+
+    One that is just ending is waited for: it still holds its files.
+    """
     record = home.recall()
-    if record and record[1] is not None and _is_server(record[1], home):
-        return record[1]
+    if record and record.pid is not None:
+        deadline = time.monotonic() + STOP_SECONDS
+        while _is_ending(record) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if _is_server(record.pid, home):
+            return record.pid
     if not home.folder.exists():
         return None
     return next((pid for pid in psutil.pids() if _is_server(pid, home)), None)
@@ -29,8 +40,24 @@ def find(home: ServerHome) -> int | None:
 
 def _is_server(pid: int, home: ServerHome) -> bool:
     try:
-        process = psutil.Process(pid)
-        return process.cmdline()[-len(home.arguments) :] == home.arguments and process.status() != psutil.STATUS_ZOMBIE
+        return psutil.Process(pid).cmdline()[-len(home.arguments) :] == home.arguments and _is_alive(pid)
+    except psutil.Error:
+        return False
+
+
+def _is_ending(record: Record) -> bool:
+    """A process that is being torn down has no command line any more, but still its pid and start time."""
+    try:
+        process = psutil.Process(record.pid)
+        ours = record.started is not None and abs(process.create_time() - record.started) < SAME_START
+        return ours and not process.cmdline() and _is_alive(process.pid)
+    except psutil.Error:
+        return False
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -46,8 +73,8 @@ def listens(pid: int, port: int) -> bool:
         return False
 
 
-def start(home: ServerHome, java: Path) -> int:
-    """Start the server as a process of its own session; its output goes to the console log."""
+def start(home: ServerHome, java: Path, ports: Record) -> None:
+    """Start the server as a process of its own session, and note which it is; it writes to the console log."""
     run = subprocess.run(
         ["/bin/sh", "-c", DETACH, "sh", str(java / "bin" / "java"), *home.arguments],
         # Java reads a folder's name in the locale's encoding.
@@ -58,7 +85,12 @@ def start(home: ServerHome, java: Path) -> int:
         stdin=subprocess.DEVNULL,
         text=True,
     )
-    return int(run.stdout)
+    pid = int(run.stdout)
+    # Until the shell has made way for Java, the process can't be told from any other.
+    while not _is_server(pid, home) and _is_alive(pid):
+        time.sleep(0.01)
+    with contextlib.suppress(psutil.Error):
+        home.remember(replace(ports, pid=pid, started=psutil.Process(pid).create_time()))
 
 
 def stop(home: ServerHome, pid: int) -> None:
@@ -73,23 +105,23 @@ def stop(home: ServerHome, pid: int) -> None:
             f"the server in {home.folder} (pid {pid}) belongs to somebody else; ask them to stop it"
         ) from error
     deadline = time.monotonic() + STOP_SECONDS
-    while _is_server(pid, home):
+    while _is_alive(pid):
         if time.monotonic() > deadline:
             raise ServerError(
                 f"the server in {home.folder} (pid {pid}) did not stop within {STOP_SECONDS:.0f} s; "
-                f"see {home.folder / 'logs'}; `kill -9 {pid}` ends it, committed changes are kept"
+                f"see {home.logs}; `kill -9 {pid}` ends it, committed changes are kept"
             )
         time.sleep(0.05)
 
 
-def choose_ports(home: ServerHome) -> tuple[Ports, list[str]]:
+def choose_ports(home: ServerHome) -> tuple[Record, list[str]]:
     """Free ports, the usual ones first, then those of the last run; and a line for each usual one taken."""
     record = home.recall()
-    last = record[0] if record else USUAL
+    last = record or USUAL
     notes: list[str] = []
     bolt = _choose([USUAL.bolt, last.bolt], notes)
     http = _choose([USUAL.http, last.http], notes)
-    return Ports(bolt, http), notes
+    return Record(bolt, http), notes
 
 
 def _choose(wanted: list[int], notes: list[str]) -> int:
