@@ -9,6 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from pyspark import Broadcast
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
 from grantpath.engine.policy import Policy, Question
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.spark_sync.access_tables import AccessTables, Name, listed_objects
@@ -17,9 +21,6 @@ from grantpath.spark_sync.intervals import Bools, Hats, Ints
 from grantpath.spark_sync.session import engine
 from grantpath.spark_sync.snapshot import Snapshot, building
 from grantpath.spark_sync.tally import SCHEMA, Tally, sweep
-from pyspark import Broadcast
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 Say = Callable[[str], None]
 EVERYBODY = -1  # as a subject: what everybody may, and all that those may who have no row of their own

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.snapshot import Snapshot, ints
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+
+from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.snapshot import Snapshot, ints
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 

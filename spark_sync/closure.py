@@ -7,9 +7,10 @@ cycles end by themselves. Only subjects that something is in go through the roun
 import warnings
 from typing import Protocol
 
-from grantpath.spark_sync.session import Engine
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
+from grantpath.spark_sync.session import Engine
 
 MAX_ROUNDS = 64  # paths of 2^64 memberships: never reached, only a bound
 

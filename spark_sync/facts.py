@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from grantpath.engine.clauses import Atom, Clause, Clauses, Fact, Term, facts_of
 from grantpath.spark_sync.intervals import (
     ALL,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyspark
+
 from grantpath.graph import maven
 from grantpath.graph.cache import cache_folder, lock_folder
 from grantpath.graph.errors import ServerError

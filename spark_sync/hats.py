@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+
 from grantpath.spark_sync.intervals import AnyInts, Hats, Ints, offsets, ranges
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from grantpath.engine.clauses import Clauses
 
 Ints = npt.NDArray[np.int64]

@@ -12,6 +12,8 @@ import neo4j
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from neo4j.exceptions import DriverError, Neo4jError
+
 from grantpath.cypher import load as load_query
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
@@ -21,7 +23,6 @@ from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Entity, Numbering, number
 from grantpath.spark_sync.session import Engine, engine
 from grantpath.spark_sync.snapshot import SnapshotMeta, building, write_policy, write_table
-from neo4j.exceptions import DriverError, Neo4jError
 
 Say = Callable[[str], None]
 TRIES = 5

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from grantpath.engine.policy import Policy
 from grantpath.graph.reference import Reference, parse
 from grantpath.spark_sync.intervals import Bools, Ints

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+
 from grantpath.engine.asking import check_seconds
 from grantpath.engine.clauses import Clauses, Fact, facts_of
 from grantpath.engine.policy import Policy, Question

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
+from pyspark.sql import SparkSession
+
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.java import java_for
 from grantpath.spark_sync.graphframes_jar import from_maven, from_wheel
-from pyspark.sql import SparkSession
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
 CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from grantpath.engine.policy import Policy, load
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.reference import Reference
@@ -21,7 +23,6 @@ from grantpath.spark_sync.facts import Estate
 from grantpath.spark_sync.hats import Closure, Roles
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Numbering
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class SnapshotMeta(BaseModel):

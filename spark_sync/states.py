@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import Check, Which, Who

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+
 from grantpath.spark_sync.facts import Prepared
 from grantpath.spark_sync.intervals import AnyInts, Bools, Hats, Ints, union
 

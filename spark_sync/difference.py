@@ -1,0 +1,153 @@
+"""What changed between two snapshots: entities, memberships, grants, and who gained or lost access to what."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from grantpath.engine.clauses import Atom
+from grantpath.graph.errors import InvalidInput
+from grantpath.spark_sync.access import conditions, prepare, users
+from grantpath.spark_sync.intervals import Condition, Events, Ints, Rows, runs_of, within
+from grantpath.spark_sync.numbering import Entity, Numbering, number
+from grantpath.spark_sync.report import intervals_of
+from grantpath.spark_sync.snapshot import Snapshot, ints
+
+USERS = 5_000  # compared at a time
+CODES = {"before": 1, "after": 2, "ALL": 0}
+GAINED = Condition((((Atom(("after",), ("before",)),),),), CODES)
+LOST = Condition((((Atom(("before",), ("after",)),),),), CODES)
+
+
+@dataclass(frozen=True)
+class AccessChange:
+    """For one name on one type: pairs of user and object gained and lost, and by user."""
+
+    name: str
+    type: str
+    gained: int
+    lost: int
+    by_user: dict[str, tuple[int, int]]  # gained, lost
+
+
+@dataclass(frozen=True)
+class Difference:
+    """From the first snapshot to the second. Lists are sorted; facts are written as statements."""
+
+    added: list[str]
+    dropped: list[str]
+    facts_added: list[str]
+    facts_removed: list[str]
+    access: list[AccessChange]
+
+
+def diff(before: Path, after: Path, names: list[str] | None = None) -> Difference:
+    """What changed from one snapshot to the other, with the access by `names` (none: the facts alone).
+
+    Raises InvalidInput for a folder that is no snapshot, or two of different tenants or policies; Unknown, Invalid.
+    """
+    old, new = Snapshot(before), Snapshot(after)
+    if (old.meta.root, old.meta.policy) != (new.meta.root, new.meta.policy):
+        raise InvalidInput(
+            f"{before} is of {old.meta.root} ({old.meta.policy}), {after} of {new.meta.root} ({new.meta.policy}); "
+            "compare two snapshots of one tenant"
+        )
+    facts_before, facts_after = _facts(old), _facts(new)
+    there_before, there_after = _existing(old), _existing(new)
+    return Difference(
+        sorted(there_after - there_before),
+        sorted(there_before - there_after),
+        sorted(facts_after - facts_before),
+        sorted(facts_before - facts_after),
+        list(_access(old, new, names)) if names else [],
+    )
+
+
+def _existing(source: Snapshot) -> set[str]:
+    return {ref for ref, there in zip(source.numbering.refs, source.numbering.exists, strict=True) if there}
+
+
+def _facts(source: Snapshot) -> set[str]:
+    """Memberships and grants as statements."""
+    refs = source.numbering.refs
+    members = source.table("members")
+    facts = {
+        f"member {refs[a]} of {refs[b]}"
+        for a, b in zip(ints(members, "source").tolist(), ints(members, "target").tolist(), strict=True)
+    }
+    estate = source.estate
+    for holder, key, place in zip(estate.holder.tolist(), estate.key.tolist(), estate.place.tolist(), strict=True):
+        words = estate.keys[key].split()
+        if words[0] == "OWNS":
+            facts.add(f"owner {refs[holder]} of {refs[place]}")
+        else:
+            facts.add(f"{words[0].lower()} {words[1]} on {refs[place]} to {refs[holder]}")
+    return facts
+
+
+# ---- access ----------------------------------------------------------------------------------------------------
+class _Side:
+    """One snapshot, its users and targets numbered as those of both together."""
+
+    def __init__(self, source: Snapshot, common: Numbering) -> None:
+        self.source = source
+        self._common = pc.index_in(pa.array(source.numbering.refs), pa.array(common.refs)).to_numpy().astype(np.int64)
+        self.closure = source.closure()
+        self.users = np.flatnonzero(users(source))
+        self.user_numbers = self._common[self.users]
+
+    def intervals(self, name: str, type_: str, targets: Ints, chunk: tuple[int, int]) -> Rows:
+        """What the users in the chunk may, in the numbers of the common targets."""
+        listed, questions = conditions(self.source.policy, [name])
+        question = next(questions[each.condition] for each in listed if each.type == type_)
+        prepared = prepare(self.source, [question])
+        place = np.searchsorted(targets, self._common[prepared.asked[0].targets])
+        present = np.zeros(len(targets), np.bool_)
+        present[place] = True
+        here = self.users[(chunk[0] <= self.user_numbers) & (self.user_numbers < chunk[1])]
+        parts = []
+        for who, low, high in intervals_of(self.source, prepared, question, here, self.closure):
+            row, low, high = within(self._common[who] - chunk[0], place[low], place[high - 1] + 1, runs_of(present))
+            parts.append(Rows(row, np.zeros(len(row), np.int64), low, high - 1))
+        return Rows.concat(parts)
+
+
+def _access(old: Snapshot, new: Snapshot, names: list[str]) -> Iterator[AccessChange]:
+    entities = {ref: code for side in (old, new) for ref, code in _typed(side)}
+    common = number(new.policy, old.meta.root, (Entity(ref, type_) for ref, type_ in entities.items()))
+    sides = _Side(old, common), _Side(new, common)
+    for name, type_, _ in conditions(new.policy, names)[0]:
+        targets = np.flatnonzero(common.of_type(type_))
+        gained: dict[int, int] = {}
+        lost: dict[int, int] = {}
+        for begin in range(0, len(common), USERS):
+            chunk = begin, begin + USERS
+            if not any(((s.user_numbers >= chunk[0]) & (s.user_numbers < chunk[1])).any() for s in sides):
+                continue
+            before, after = (side.intervals(name, type_, targets, chunk) for side in sides)
+            for change, into in ((GAINED, gained), (LOST, lost)):
+                for user, many in _count(change, before, after, len(targets)):
+                    into[begin + user] = many
+        by_user = {common.refs[user]: (gained.get(user, 0), lost.get(user, 0)) for user in sorted({*gained, *lost})}
+        yield AccessChange(name, type_, sum(gained.values()), sum(lost.values()), by_user)
+
+
+def _typed(source: Snapshot) -> Iterator[tuple[str, str]]:
+    types = source.numbering.types
+    for ref, code in zip(source.numbering.refs, source.numbering.type.tolist(), strict=True):
+        yield ref, types[code]
+
+
+def _count(change: Condition, before: Rows, after: Rows, size: int) -> Iterator[tuple[int, int]]:
+    """By user how many targets are in the one and not in the other."""
+    parts = [
+        Rows(rows.owner, np.full(len(rows.owner), CODES[side]), rows.start, rows.last)
+        for side, rows in (("before", before), ("after", after))
+    ]
+    found = change.solve(Events(Rows.concat(parts), size, len(CODES)))
+    many = np.bincount(found.row, weights=found.last - found.start + 1).astype(np.int64)
+    for user in np.flatnonzero(many).tolist():
+        yield user, int(many[user])

@@ -1,0 +1,62 @@
+"""The entry for spark-submit: mirrors a tenant, or computes the bulk answers of a snapshot, in the session it is given.
+
+    spark-submit --jars graphframes.jar job.py mirror metalake:ml gravitino /data/snapshot
+    spark-submit job.py access /data/snapshot --names load_table,SELECT_TABLE --expand load_table
+
+The server is NEO4J_URI with NEO4J_USER and NEO4J_PASSWORD. The folder must be one that driver and executors share, and
+grantpath be installed where the executors run.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from grantpath.engine.policy import load
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.server import connection
+from grantpath.spark_sync.access import access
+from grantpath.spark_sync.mirror import mirror
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code: 0, or 2 with the reason on the standard error stream."""
+    options = _arguments(given)
+    try:
+        if options.command == "mirror":
+            policy = load(options.policy)
+            meta = mirror(connection(), options.root, policy, options.out, _say)
+            _say(f"{options.out}: {meta.root} at revision {meta.revision}")
+        else:
+            report = access(options.snapshot, options.names, options.expand, _say)
+            _say(f"{report.snapshot}: {len(report.names)} names, {report.reach_rows:,} rows of reach")
+    except GrantpathError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("mirror", help="a tenant's graph to a snapshot")
+    one.add_argument("root")
+    one.add_argument("policy")
+    one.add_argument("out", type=Path)
+    other = commands.add_parser("access", help="the bulk answers of a snapshot")
+    other.add_argument("snapshot", type=Path)
+    other.add_argument("--names", type=_split, help="privileges and operations, with commas between; default: all")
+    other.add_argument("--expand", type=_split, default=[], help="those whose intervals by user are kept")
+    return parser.parse_args(given)
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

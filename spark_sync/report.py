@@ -1,0 +1,134 @@
+"""What a snapshot tells people: widest readers, most exposed objects, and whether Cypher says the same."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.dataset as pads
+
+from grantpath.engine.policy import Question
+from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.spark_sync.access import EVERYBODY, conditions, prepare, users
+from grantpath.spark_sync.facts import Prepared
+from grantpath.spark_sync.hats import Closure
+from grantpath.spark_sync.intervals import Hats, Ints, union
+from grantpath.spark_sync.snapshot import Snapshot
+
+Triple = tuple[str, str, str]  # subject, name, object
+CheckMany = Callable[[list[Triple]], Sequence[Any]]  # decisions: their truth is the answer, `revision` whose it is
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A sample of Spark's answers beside Cypher's."""
+
+    compared: int
+    allowed: int
+    different: list[str]
+    seed: int
+
+
+def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+    """The users that may use `name` on the most objects of a type, with how many; `everybody` stands for all others.
+
+    Raises InvalidInput where `access` hasn't been run for it.
+    """
+    return _top(snapshot, "reach", ("subject", "objects"), name, type_, limit)
+
+
+def exposed(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+    """The objects of a type on which the most users may use `name`, with how many. Raises as `widest`."""
+    return _top(snapshot, "exposure", ("position", "users"), name, type_, limit)
+
+
+def _top(
+    snapshot: Path, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
+) -> list[tuple[str, int]]:
+    source = Snapshot(snapshot)
+    if not (snapshot / "access" / "names.parquet").exists():
+        raise InvalidInput(f"{snapshot} has no bulk answers yet; run `grantpath access {snapshot}` first")
+    known = source.table("access/names")
+    if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):
+        raise InvalidInput(f"{snapshot} has no bulk answers for {name} on {type_}; run `grantpath access` with it")
+    where, count = columns
+    chosen = (pads.field("name") == name) & (pads.field("type") == type_)
+    rows = source.table(f"access/{table}", columns=list(columns), filter=chosen)
+    pairs = zip(rows[where].to_pylist(), rows[count].to_pylist(), strict=True)
+    named = [("everybody" if at == EVERYBODY else source.numbering.refs[at], many) for at, many in pairs]
+    return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def verify(snapshot: Path, check_many: CheckMany, sample: int, seed: int) -> Verification:
+    """Compares a random sample of the snapshot's answers with those of `check_many` (an Authorizer's).
+
+    Half of them are looked for among what Spark allows. Raises Inconsistent where the graph has moved on from the
+    snapshot's revision, and whatever `check_many` raises.
+    """
+    source = Snapshot(snapshot)
+    triples = list(_sample(source, sample, random.Random(seed)))
+    decisions = check_many([triple for triple, _ in triples])
+    for decision in decisions:
+        if decision.revision != source.meta.revision:
+            raise Inconsistent(
+                f"{source.meta.root} is at revision {decision.revision}, {snapshot} at {source.meta.revision}; "
+                "mirror it again and verify that"
+            )
+    different = [
+        f"{subject} {name} on {object_}: Spark says {'yes' if spark else 'no'}, Cypher {'no' if spark else 'yes'}"
+        for ((subject, name, object_), spark), decision in zip(triples, decisions, strict=True)
+        if bool(decision) != spark
+    ]
+    return Verification(len(triples), sum(spark for _, spark in triples), different, seed)
+
+
+def _sample(source: Snapshot, size: int, rng: random.Random) -> Iterator[tuple[Triple, bool]]:
+    listed, questions = conditions(source.policy, None)
+    people = np.flatnonzero(users(source))
+    closure = source.closure()
+    askable = [name for name in listed if len(np.flatnonzero(source.numbering.of_type(name.type)))]
+    if not len(people) or not askable:
+        raise InvalidInput(f"{source.folder} has no users, or no objects; there is nothing to verify")
+    left = size
+    while left:
+        batch = min(left, max(1, size // 40))
+        chosen = rng.choice(askable)
+        question = questions[chosen.condition]
+        prepared = prepare(source, [question])
+        targets = prepared.asked[0].targets
+        if not len(targets):
+            continue
+        looked_at = np.unique(rng.choices(people.tolist(), k=20 * batch))
+        may = allowed(source, prepared, question, looked_at, closure)
+        for _ in range(batch):
+            if may and rng.random() < 0.5:
+                subject = rng.choice(list(may))
+                rank = rng.randrange(*rng.choice(may[subject]))
+            else:
+                subject, rank = rng.choice(looked_at.tolist()), rng.randrange(len(targets))
+            answer = any(low <= rank < high for low, high in may.get(subject, []))
+            yield (source.numbering.refs[subject], chosen.name, source.numbering.refs[targets[rank]]), answer
+        left -= batch
+
+
+def allowed(
+    source: Snapshot, prepared: Prepared, question: Question, subjects: Ints, closure: Closure
+) -> dict[int, list[tuple[int, int]]]:
+    """By user where one prepared question gets a yes: half-open intervals in the numbers of its targets."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for who, low, high in intervals_of(source, prepared, question, subjects, closure):
+        for user, a, b in zip(who.tolist(), low.tolist(), high.tolist(), strict=True):
+            found.setdefault(user, []).append((a, b))
+    return found
+
+
+def intervals_of(
+    source: Snapshot, prepared: Prepared, question: Question, subjects: Ints, closure: Closure
+) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """The same in columns (user, low, high), in pieces."""
+    hats: Hats = source.roles.hats(subjects, closure) if question.one_role else closure.hats(subjects)
+    for piece in hats.pieces(prepared.facts):
+        ((row, low, high),) = prepared.answers(piece)
+        yield union(piece.subject[row], low, high)
