@@ -1,10 +1,9 @@
 """Expands the conditions of a policy into clauses: places resolved, gates, ladders, aliases and `can()` written out."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
-from grantpath.engine.clauses import ALWAYS, NEVER, Clauses, TooManyClauses, atom, both, either
+from grantpath.engine.clauses import ALWAYS, NEVER, Clauses, atom, both, either
 from grantpath.engine.conditions import (
     All,
     AnyOf,
@@ -17,42 +16,11 @@ from grantpath.engine.conditions import (
     Word,
     parse,
 )
-from grantpath.engine.policy_checks import check_names
+from grantpath.engine.places import Scope, Spot, find_place
+from grantpath.engine.policy_checks import check_conditions, check_names
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile
 from grantpath.engine.policy_merge import split
-from grantpath.engine.policy_names import Names, PolicyProblem, nearest
-
-Key = tuple[str | int, ...]
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A type of entity in a question: on the object's own way up, or (prefix) on that of a second object."""
-
-    type: str
-    prefix: str = ""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Where an expression stands: its object, its second objects, and what is being expanded (against circles).
-
-    `absent` are the second objects that may be named and are not.
-    """
-
-    key: Key
-    object: Spot
-    with_: dict[str, Spot] = field(default_factory=dict)
-    absent: frozenset[str] = frozenset()
-    granted: str | None = None
-    in_change: bool = False
-    path: tuple[str, ...] = ()
-
-    def enter(self, what: str, **changes: Any) -> "Scope":
-        """The scope inside a named condition. Raises PolicyProblem for a circle."""
-        if what in self.path:
-            raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle")
-        return replace(self, **changes, path=(*self.path, what))
+from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
 
 
 class Expander:
@@ -89,51 +57,7 @@ class Expander:
     def check_everything(self) -> None:
         """Expands all there is. Raises PolicyProblem with the key of the first thing that is wrong."""
         check_names(self.names)
-        self._parse_everything()
-        for name, entry in self.names.privileges.items():
-            for type_ in entry.on if entry.effective is None else entry.effective:
-                self._guarded(("privileges", name), self.privilege, name, type_)
-        for types, entries in self.file.operations.items():
-            for names, rule in entries.items():
-                for type_, name in ((type_, name) for type_ in split(types) for name in split(names)):
-                    for with_ in self._choices(rule):
-                        self._guarded(("operations", types, names), self.operation, name, type_, with_)
-        for kind in self.names.change_kinds:
-            for types, rule in self.names.rules(kind).items():
-                for type_ in split(types):
-                    for grantee in self.names.grantees(kind, type_):
-                        for with_ in self._choices(rule):
-                            self._guarded(("changes", kind, types), self.change, kind, type_, grantee, with_)
-
-    def _parse_everything(self) -> None:
-        """Named conditions and gates are parsed even where nothing asks for them."""
-        for types, text in self.file.in_effect.items():
-            self._parse(text, ("in_effect", types))
-        for name, definition in self.file.define.items():
-            if isinstance(definition, str):
-                self._parse(definition, ("define", name))
-                continue
-            for types, text in definition.items():
-                self._parse(text, ("define", name, types))
-
-    @staticmethod
-    def _choices(entry: ConditionEntry) -> list[list[str]]:
-        """The second objects to try: all of them, and those that must be named."""
-        needed = [key for key, second in entry.with_.items() if not second.optional]
-        return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
-
-    @staticmethod
-    def _guarded(key: Key, expand: Callable[..., Clauses], *what: object) -> None:
-        try:
-            expand(*what)
-        except PolicyProblem as problem:
-            if problem.key[0] in ("define", "in_effect", "privileges"):
-                raise
-            raise PolicyProblem(key, str(problem)) from None
-        except TooManyClauses:
-            raise PolicyProblem(
-                key, "the condition is too large when written out; ask for fewer alternatives"
-            ) from None
+        check_conditions(self)
 
     def _scope(self, key: Key, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
         named = {key: Spot(entry.with_[key].type, f"with.{key}.") for key in with_}
@@ -155,9 +79,10 @@ class Expander:
 
     # ---- expressions -----------------------------------------------------------------------------------------
     def _text(self, text: str, scope: Scope) -> Clauses:
-        return self._tree(self._parse(text, scope.key), scope)
+        return self._tree(self.parse(text, scope.key), scope)
 
-    def _parse(self, text: str, key: Key) -> Condition:
+    def parse(self, text: str, key: Key) -> Condition:
+        """The tree of a condition that stands at `key`. Raises PolicyProblem."""
         if text not in self._trees:
             try:
                 self._trees[text] = parse(text)
@@ -210,7 +135,7 @@ class Expander:
                 scope.key,
                 f"the privilege {name} is unknown{nearest(name, self.names.privileges)}; add it to `privileges`",
             )
-        spot = self._spot(place, scope)
+        spot = self._place(place, scope)
         name = self.names.canonical(name)
         if spot.type not in self._effective(name):
             if scope.in_change:
@@ -259,7 +184,7 @@ class Expander:
                     scope.key, f"{place} is not in `builtin`{nearest(place, self.file.builtin)}; add it there"
                 )
             return atom([f"HOLDS ={place}"])
-        spot = self._spot(place, scope)
+        spot = self._place(place, scope)
         if name == "owner":
             return self._owner(spot)
         if name == "custom":
@@ -276,7 +201,7 @@ class Expander:
                 scope.key,
                 f"{tree.name}(...) looks at grants below and cannot weigh a DENY; set `grants.deny: false`",
             )
-        spot = self._spot(tree.place, scope)
+        spot = self._place(tree.place, scope)
         types = [*tree.types] or self.names.below(spot.type)
         for type_ in types:
             if type_ not in self.names.below(spot.type):
@@ -304,7 +229,7 @@ class Expander:
                 f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; "
                 "add it to `operations`",
             )
-        spot = self._spot(tree.place, scope) if tree.place else scope.object
+        spot = self._place(tree.place, scope) if tree.place else scope.object
         chain = self.names.chain(spot.type)
         target = next((type_ for type_ in chain if type_ in types), None)
         if target is None:
@@ -326,7 +251,7 @@ class Expander:
     def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, Spot]:
         """The second objects of `can(...)`; one that stands for an optional one is left out with it."""
         bound = {
-            key: self._spot(place, scope)
+            key: self._place(place, scope)
             for key, place in tree.with_
             if place.removeprefix("with.") not in scope.absent
         }
@@ -348,26 +273,8 @@ class Expander:
         return bound
 
     # ---- places ----------------------------------------------------------------------------------------------
-    def _spot(self, place: str, scope: Scope) -> Spot:
-        here = scope.object
-        chain = self.names.chain(here.type)
-        if place == "object":
-            return here
-        if place == "root":
-            return Spot(self.names.root)
-        if place == "parent" and len(chain) > 1:
-            return Spot(chain[1], here.prefix)
-        key = place.removeprefix("with.")
-        if key in scope.with_ and (place == "grantee" or place.startswith("with.")):
-            return scope.with_[key]
-        if place in chain:
-            return Spot(place, here.prefix)
-        known = [*chain, "object", "parent", "root", *(f"with.{key}" for key in scope.with_)]
-        raise PolicyProblem(
-            scope.key,
-            f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}; "
-            f"there are {', '.join(known)}",
-        )
+    def _place(self, name: str, scope: Scope) -> Spot:
+        return find_place(name, scope, self.names)
 
     def _at(self, spot: Spot) -> str:
         return spot.type if spot.type == self.names.root else f"{spot.prefix}{spot.type}"

@@ -1,13 +1,19 @@
-"""Checks that the names of a policy file fit together; conditions are checked where they are expanded."""
+"""Checks that what a policy file says fits together: first its names, then its conditions, by expanding all of them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import TYPE_CHECKING
 
-from grantpath.engine.policy_file import BuiltinEntry
+from grantpath.engine.clauses import Clauses, TooManyClauses
+from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry
 from grantpath.engine.policy_merge import split
 from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.reference import parse
+
+if TYPE_CHECKING:
+    from grantpath.engine.expand import Expander
 
 _LOWER = re.compile(r"[a-z][a-z0-9_]*\Z")
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]*\Z")
@@ -209,3 +215,52 @@ def _check_builtin(names: Names, reference: str, entry: BuiltinEntry) -> None:
     for holder in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
         if holder not in names.file.members.get(type_, []):
             raise PolicyProblem(key, f"{holder} is no member of a {type_}; add it to `members`, or name another type")
+
+
+def check_conditions(expander: "Expander") -> None:
+    """Expands every privilege, operation and rule. Raises PolicyProblem for the first condition that cannot be."""
+    file, names = expander.file, expander.names
+    _parse_all(expander)
+    for name, entry in names.privileges.items():
+        for type_ in entry.on if entry.effective is None else entry.effective:
+            _guarded(("privileges", name), expander.privilege, name, type_)
+    for types, entries in file.operations.items():
+        for written, rule in entries.items():
+            key = ("operations", types, written)
+            for type_, name in product(split(types), split(written)):
+                for with_ in _choices(rule):
+                    _guarded(key, expander.operation, name, type_, with_)
+    for kind in names.change_kinds:
+        for types, rule in names.rules(kind).items():
+            for type_ in split(types):
+                for grantee, with_ in product(names.grantees(kind, type_), _choices(rule)):
+                    _guarded(("changes", kind, types), expander.change, kind, type_, grantee, with_)
+
+
+def _parse_all(expander: "Expander") -> None:
+    """Named conditions and gates are parsed even where nothing asks for them."""
+    for types, text in expander.file.in_effect.items():
+        expander.parse(text, ("in_effect", types))
+    for name, definition in expander.file.define.items():
+        if isinstance(definition, str):
+            expander.parse(definition, ("define", name))
+            continue
+        for types, text in definition.items():
+            expander.parse(text, ("define", name, types))
+
+
+def _choices(entry: ConditionEntry) -> list[list[str]]:
+    """The second objects to try: those that must be named, and all of them."""
+    needed = [key for key, second in entry.with_.items() if not second.optional]
+    return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
+
+
+def _guarded(key: Key, expand: Callable[..., Clauses], *what: object) -> None:
+    try:
+        expand(*what)
+    except PolicyProblem as problem:
+        if problem.key[0] in ("define", "in_effect", "privileges"):
+            raise
+        raise PolicyProblem(key, str(problem)) from None
+    except TooManyClauses:
+        raise PolicyProblem(key, "the condition is too large when written out; ask for fewer alternatives") from None

@@ -21,7 +21,7 @@ Rows = list[tuple[str, ...]]
 
 def tables(policy: Policy) -> dict[str, Rows]:
     """Each table by its name: a header and rows. Columns that would be empty all the way down are left out."""
-    made = {
+    made: dict[str, Rows] = {
         "types": _types(policy),
         "built-in": _builtins(policy),
         "privileges": _privileges(policy),

@@ -27,7 +27,7 @@ def sheet_of(policy: str) -> str:
     return "gravitino" if policy == "lakehouse" else policy
 
 
-@pytest.fixture(params=[*OPERATIONS, "lakehouse"])
+@pytest.fixture(params=[*OPERATIONS, "lakehouse"], scope="module")
 def policy(request: pytest.FixtureRequest) -> Policy:
     return load(request.param)
 
