@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import typer
+
 from grantpath.engine import cli_ask, cli_change, cli_demo, cli_policy, cli_server, cli_spark, cli_test
 from grantpath.engine.cli_output import emit_error, printable
 from grantpath.engine.cli_session import Json, PolicyName, Root, Session, Uri

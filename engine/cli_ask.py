@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
 from grantpath.engine.cli_output import emit, err, lines, out, printable, styled
 from grantpath.engine.cli_session import As, Session, Watched, With, command, seconds
 from grantpath.engine.decision import Decision

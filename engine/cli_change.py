@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+
 from grantpath.engine.cli_output import counting, emit, err, out, styled
 from grantpath.engine.cli_session import As, Session, command
 from grantpath.graph.statement import parse_statement
-from rich.table import Table
 
 PANEL = "Change"
 Statement = Annotated[str, typer.Argument(metavar="STATEMENT", help="what to change, in quotes; the forms stand above")]

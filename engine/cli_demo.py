@@ -1,7 +1,149 @@
-"""The command `demo`."""
+"""The command `demo`: the main job end to end, on Neo4j and Spark."""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
 
 import typer
+from rich.console import Console
+
+from grantpath.engine import demo as parts
+from grantpath.engine import estate, roots
+from grantpath.engine.cli_output import counting, emit, saying, styled
+from grantpath.engine.cli_server import browser_login
+from grantpath.engine.cli_session import Session, Watched, command
+from grantpath.engine.cli_spark import check_in_batches, table
+from grantpath.engine.load import load
+from grantpath.graph import server
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.server import Connection, connection
+
+SAMPLE = 500
+ASKED = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
+    command(app, "Start here", "grantpath demo")(demo)
+
+
+def demo(
+    session: Session,
+    target: Annotated[Path, typer.Option("--out", help="the folder for the Spark snapshot")] = Path("out/demo"),
+) -> None:
+    """See the main job end to end: changes, checks, explanations, the same in Spark.
+
+    It makes its two roots, metalake:demo and metalake:tpc, and its snapshot anew each time. The data are the worked
+    example of the Gravitino document, and the tables of TPC-DS and TPC-H with invented users.
+    """
+    started = time.monotonic()
+    console = Console(quiet=session.json, highlight=False, markup=False, emoji=False)
+    _clear(target)
+    login = connection(session.uri)
+    _fresh_roots(session)
+    parts.heading(
+        console,
+        "1  The worked example of the Gravitino document",
+        "Thirteen steps in metalake:demo. Each is a guarded change: the acting user is authorized, or refused.",
+    )
+    with session.at(parts.ROOT).open() as authorizer:
+        parts.worked_example(authorizer, console)
+    with session.at(estate.ROOT).open() as authorizer:
+        _estate(authorizer, console)
+        parts.stories(authorizer, console)
+        found = _spark(authorizer, login, console, target)
+    _next(login, console, target)
+    console.print(styled(f"\n{time.monotonic() - started:.0f} s", "dim"))
+    if session.json:
+        emit({"roots": [parts.ROOT, estate.ROOT], "snapshot": str(target), **found})
+
+
+def _clear(target: Path) -> None:
+    """Makes room for the snapshot; what isn't one stays. Raises InvalidInput."""
+    if not target.exists():
+        return
+    if not (target / "meta.json").is_file():
+        raise InvalidInput(f"{target} is there already and no snapshot; name another folder with --out")
+    shutil.rmtree(target)
+
+
+def _fresh_roots(session: Session) -> None:
+    store = session.store()
+    try:
+        for root in (parts.ROOT, estate.ROOT):
+            roots.remove(store, root)
+            roots.open_root(store, root, estate.POLICY)
+    finally:
+        store.close()
+
+
+def _estate(authorizer: Watched, console: Console) -> None:
+    """Loads the estate."""
+    parts.heading(
+        console,
+        "2  An estate of real shape",
+        "The tables of TPC-DS and TPC-H in three catalogs; departments, roles, ALLOW and DENY on every level, owners.\n"
+        "Loaded as `grantpath load` does. The commands below work as they stand after\n"
+        f"export GRANTPATH_ROOT={estate.ROOT}",
+    )
+    with tempfile.TemporaryDirectory(prefix="grantpath-") as folder, counting() as count:
+        estate.write_estate(Path(folder))
+        report = load(authorizer, Path(folder), count)
+    counted = ", ".join(f"{rows:,} {name}" for name, rows in report.rows.items())
+    console.print(styled(f"  {counted}\n"))
+
+
+def _spark(authorizer: Watched, login: Connection, console: Console, target: Path) -> dict[str, int]:
+    """Mirrors the estate, answers for everybody, and compares with Cypher. Raises GrantpathError where they differ."""
+    from grantpath.spark_sync.access import access
+    from grantpath.spark_sync.mirror import mirror
+    from grantpath.spark_sync.report import exposed, verify, widest
+
+    parts.heading(
+        console,
+        "3  The same graph in Spark",
+        "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
+    )
+    with saying() as say:
+        meta = mirror(login, authorizer.tenant, authorizer.policy, target, say)
+        access(target, ASKED, ["load_table"], say)
+    names = ("load_table", "table")
+    users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]
+    console.print("\nWho can load each table: the ten most exposed")
+    console.print(table(("table", "users"), users))
+    readers = [(ref, f"{many:,}") for ref, many in widest(target, *names, 5)]
+    console.print("\nWidest readers")
+    console.print(table(("user", "tables"), readers))
+    found = verify(target, lambda checks: check_in_batches(authorizer, checks), SAMPLE, meta.revision)
+    console.print(
+        styled(f"\nSpark against Cypher: {found.compared:,} answers compared, {len(found.different)} different", "bold")
+    )
+    if found.different:
+        raise GrantpathError(f"Spark and Cypher differ: {'; '.join(found.different[:3])}; please report this")
+    return {"revision": meta.revision, "compared": found.compared, "different": len(found.different)}
+
+
+def _next(login: Connection, console: Console, target: Path) -> None:
+    parts.heading(console, "What to try next", "The demo's graphs stay until the next run.")
+    subject, operation, object_ = estate.STORIES["allowed"]
+    for text in (
+        f"export GRANTPATH_ROOT={estate.ROOT}",
+        f"grantpath explain {subject} {operation} {object_}",
+        f"grantpath who drop_table {object_}",
+        f'grantpath change "add table:retail.store.mine" --by {subject}',
+        f'grantpath ask {target} "which table can {subject} alter_table"',
+        f"grantpath log --root {parts.ROOT}",
+        "grantpath policy show gravitino",
+    ):
+        console.print(styled(f"  {text}"), soft_wrap=True)
+    parquet = f"spark.read.parquet('{target}/access/exposure')"
+    console.print(styled(f"\nParquet in {target}; in Spark: {parquet}"), soft_wrap=True)
+    console.print("Neo4j Browser:")
+    running = server.status()
+    told = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
+    for key, value in told:
+        console.print(styled(f"  {key:<10} {value}"), soft_wrap=True)
+    console.print("  There run the line that this prints, then paste cypher/explain.cypher:")
+    console.print(styled(f"  grantpath params {subject} {operation} {object_}"), soft_wrap=True)

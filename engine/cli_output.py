@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
 Say = Callable[[str], None]
@@ -39,11 +40,17 @@ def styled(text: str, style: str = "") -> Text:
     return Text(printable(text), style)
 
 
-def lines(say: Console, label: str, texts: list[str], style: str = "dim") -> None:
-    """Indented lines, the first with its label."""
+def lines(console: Console, label: str, texts: list[str], style: str = "dim") -> None:
+    """Indented lines, the first with its label; wrapped under themselves where the console wraps."""
+    grid = Table.grid(padding=(0, 1))
     for at, text in enumerate(texts):
-        head = label if at == 0 else ""
-        say.print(Text.assemble((f"  {head:<8} ", style), printable(text)))
+        head = Text(f"  {label if at == 0 else '':<8}", style)
+        if console.soft_wrap:
+            console.print(head, printable(text))
+        else:
+            grid.add_row(head, styled(text))
+    if grid.row_count:
+        console.print(grid)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from grantpath.engine import policy as policies
 from grantpath.engine.cli_output import emit, out, styled
 from grantpath.engine.cli_policy_show import show_policy

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
-from grantpath.engine.cli_output import styled
-from grantpath.engine.policy import Policy
-from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
+
+from grantpath.engine.cli_output import styled
+from grantpath.engine.policy import Policy
+from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
 
 
 def show_policy(policy: Policy) -> None:
@@ -69,7 +70,7 @@ def _tree(policy: Policy) -> Tree:
 def _type(name: str, entry: TypeEntry) -> Text:
     notes = [] if entry.kind == "object" else [f"a {entry.kind.replace('_', ' ')}"] * (entry.kind != name)
     notes += [f"owned by {', '.join(entry.owned_by)}"] if entry.owned_by else []
-    return Text.assemble((name, "cyan"), (f"  {'; '.join(notes)}", "dim"))
+    return Text.assemble((name, "cyan"), (f"  {'; '.join(notes)}" if notes else "", "dim"))
 
 
 def _builtin(file: PolicyFile, ref: str) -> str:

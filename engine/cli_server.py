@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import typer
+
 from grantpath.engine.cli_output import emit, out, saying, styled
 from grantpath.engine.cli_session import Session, command
 from grantpath.graph import server

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+
 from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine import roots
@@ -49,6 +50,9 @@ class Watched(Authorizer):
         self.asked: dict[str, dict[str, Any]] = {}
         self.revision = 0
 
+    def __enter__(self) -> "Watched":
+        return self
+
     def ask(self, query: str, **parameters: Any) -> Mapping[str, Any]:
         row = super().ask(query, **parameters)
         self.asked[query] = {"root": self.tenant, **parameters}
@@ -73,6 +77,10 @@ class Session:
     def but(self, root: str | None, policy: str | None, uri: str | None, json: bool) -> "Session":
         """With the options that are given."""
         return Session(root or self.root, policy or self.policy, uri or self.uri, json or self.json)
+
+    def at(self, root: str) -> "Session":
+        """The same for a root that is known to be there."""
+        return Session(root, None, self.uri, self.json)
 
     def store(self) -> Store:
         """The database. Raises Unavailable, ServerError."""

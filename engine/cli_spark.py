@@ -1,26 +1,52 @@
 """The commands that work in bulk, on a snapshot in Spark: mirror, access, ask, diff, verify."""
 
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from grantpath.engine.cli_output import emit, err, out, printable, saying, styled
+from rich.table import Table
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.cli_output import counting, emit, err, out, printable, saying, styled
 from grantpath.engine.cli_session import Session, command
+from grantpath.engine.decision import Decision
 from grantpath.graph.server import connection
 
+if TYPE_CHECKING:
+    from grantpath.spark_sync.access import AccessReport
+    from grantpath.spark_sync.difference import Difference
+
 PANEL = "In bulk, with Spark"
+BATCH = 500
+SHOWN = 20
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder to make")]
 Snapshot = Annotated[Path, typer.Argument(metavar="SNAPSHOT", help="a folder that `grantpath mirror` made")]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")]
+Names = Annotated[
+    list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, with commas between")
+]
+Expand = Annotated[
+    list[str], typer.Option("--expand", metavar="NAME,NAME", help="keep the intervals of each user for these too")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     command(app, PANEL, "grantpath mirror ./monday --root metalake:tpc")(mirror)
+    command(app, PANEL, "grantpath access ./monday --names load_table,SELECT_TABLE")(access)
     command(app, PANEL, 'grantpath ask ./monday "which table can user:bob load_table"')(ask)
+    command(app, PANEL, "grantpath diff ./monday ./tuesday --names load_table")(diff)
+    command(app, PANEL, "grantpath verify ./monday --sample 1000")(verify)
 
 
 def mirror(session: Session, target: Out) -> None:
-    """Mirror a root's graph into a snapshot for Spark: Parquet, at one revision, memberships closed over."""
+    """Mirror a root's graph into a snapshot for Spark.
+
+    Parquet files of one revision, the memberships closed over.
+    """
     from grantpath.spark_sync.mirror import mirror as mirror_graph
 
     with session.open() as authorizer, saying() as say:
@@ -29,20 +55,54 @@ def mirror(session: Session, target: Out) -> None:
         emit({"snapshot": str(target), **meta.model_dump(mode="json")})
         return
     counts = ", ".join(f"{count:,} {what}" for what, count in meta.counts.items())
-    out().print(
-        styled("mirrored", "bold green"), styled(f" {meta.root} at revision {meta.revision} to {target}"), sep=""
-    )
+    text = f" {meta.root} at revision {meta.revision} to {target}"
+    out().print(styled("mirrored", "bold green"), styled(text), sep="")
     out().print(styled(f"  {counts}", "dim"))
 
 
-def ask(
-    session: Session,
-    snapshot: Snapshot,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")],
-) -> int:
-    """Ask a snapshot: who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF.
+def access(session: Session, snapshot: Snapshot, names: Names = [], expand: Expand = []) -> None:  # noqa: B006
+    """Answer for everybody at once: who may use what, as reach by user and exposure by object.
 
-    The database is not needed. Exit code 1 where the answer to the last form is no.
+    Without --names all privileges, and all operations that need no second object. The Parquet files are written into
+    SNAPSHOT/access.
+    """
+    from grantpath.spark_sync.access import access as compute
+
+    asked = _split(names)
+    with saying() as say:
+        report = compute(snapshot, asked or None, _split(expand), say)
+    if session.json:
+        answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
+        emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})
+        return
+    show_access(report, tops=bool(asked))
+
+
+def show_access(report: "AccessReport", tops: bool) -> None:
+    """How many pairs of user and object each name has; for few names also who reads most, and what is most exposed."""
+    from grantpath.spark_sync.report import exposed, widest
+
+    console = out()
+    counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], pair[0]))
+    rows = [(name, type_, f"{many:,}") for (name, type_), many in counted if many]
+    console.print(table(("name", "on", "pairs of user and object"), rows[:SHOWN]), soft_wrap=False)
+    if len(rows) > SHOWN:
+        console.print(styled(f"and {len(rows) - SHOWN} more names; --json lists them all", "dim"))
+    for name, type_, _ in rows[:SHOWN] if tops else []:
+        readers = [(who, f"{many:,}") for who, many in widest(report.snapshot, name, type_, 5)]
+        objects = [(ref, f"{many:,}") for ref, many in exposed(report.snapshot, name, type_, 5)]
+        console.print()
+        console.print(table((f"widest: {name}", f"{type_}s"), readers), soft_wrap=False)
+        console.print()
+        console.print(table((f"most exposed: {name}", "users"), objects), soft_wrap=False)
+    console.print(styled(f"Parquet in {report.snapshot / 'access'}", "dim"))
+
+
+def ask(session: Session, snapshot: Snapshot, question: Question) -> int:
+    """Ask a snapshot one question; the database is not needed.
+
+    The question is who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF; for the last the exit
+    code is 1 where the answer is no.
     """
     from grantpath.spark_sync.questions import ask as ask_snapshot
 
@@ -56,3 +116,90 @@ def ask(
             print(printable(ref))
         err().print(styled(f"{len(found.answer):,} at revision {found.revision}", "dim"))
     return 1 if found.answer is False else 0
+
+
+def diff(
+    session: Session,
+    before: Annotated[Path, typer.Argument(metavar="A", help="the earlier snapshot")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="the later one")],
+    names: Names = [],  # noqa: B006
+) -> None:
+    """What changed from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""
+    from grantpath.spark_sync.difference import diff as compare
+
+    found = compare(before, after, _split(names) or None)
+    if session.json:
+        emit(asdict(found))
+    else:
+        _show_difference(found)
+
+
+def verify(
+    session: Session,
+    snapshot: Snapshot,
+    sample: Annotated[int, typer.Option(min=1, metavar="N", help="how many answers to compare")] = 1000,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="to draw the same sample again")] = None,
+) -> int:
+    """Compare a random sample of Spark's answers with those of Cypher.
+
+    Exit code 0: all are the same, 1: some differ.
+    """
+    from grantpath.spark_sync.report import verify as compare
+    from grantpath.spark_sync.snapshot import Snapshot as Mirrored
+
+    chosen = random.randrange(2**32) if seed is None else seed
+    with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
+        found = compare(snapshot, lambda checks: check_in_batches(authorizer, checks), sample, chosen)
+    if session.json:
+        emit(asdict(found))
+    else:
+        for line in found.different:
+            print(printable(line))
+        text = f"{found.compared:,} compared, {found.allowed:,} of them allowed, {len(found.different)} different"
+        out().print(styled(text, "bold red" if found.different else "bold green"), styled(f"  seed {chosen}", "dim"))
+    return 1 if found.different else 0
+
+
+def check_in_batches(authorizer: Authorizer, checks: list[tuple[str, str, str]]) -> Sequence[Decision]:
+    """Cypher's decisions on any number of checks."""
+    decisions: list[Decision] = []
+    with counting() as count:
+        for begin in range(0, len(checks), BATCH):
+            decisions += authorizer.check_many(checks[begin : begin + BATCH])
+            count("checks by Cypher", len(decisions), len(checks))
+    return decisions
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table for reading; the last column is numbers."""
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for at, title in enumerate(head):
+        made.add_column(title, justify="right" if at == len(head) - 1 else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(styled(cell) for cell in row))
+    return made
+
+
+def _show_difference(found: "Difference") -> None:
+    console = out()
+    for sign, style, lines in (
+        ("+", "green", [*(f"add {ref}" for ref in found.added), *found.facts_added]),
+        ("-", "red", [*(f"add {ref}" for ref in found.dropped), *found.facts_removed]),
+    ):
+        for line in lines:
+            console.print(styled(f"{sign} {line}", style))
+    for change in found.access:
+        console.print()
+        text = f"{change.name} on {change.type}: {change.gained:,} gained, {change.lost:,} lost"
+        console.print(styled(text, "bold"))
+        most = sorted(change.by_user.items(), key=lambda each: (-sum(each[1]), each[0]))
+        for user, (gained, lost) in most[:SHOWN]:
+            console.print(styled(f"  {user}  +{gained:,} -{lost:,}"))
+        if len(most) > SHOWN:
+            console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
+    if not (found.added or found.dropped or found.facts_added or found.facts_removed):
+        console.print("no difference")
+
+
+def _split(names: list[str]) -> list[str]:
+    return [word.strip() for each in names for word in each.split(",") if word.strip()]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from grantpath.engine import scenario
 from grantpath.engine.cli_output import counting, emit, lines, out, saying, styled
 from grantpath.engine.cli_session import Session, command
