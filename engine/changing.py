@@ -185,7 +185,7 @@ class Changer:
             case "add":
                 self._add(writing, change.object, exists=True)
             case "drop":
-                self._put(writing, "drop", ref=object_)
+                self._put(writing, "drop", ref=object_, all=change.object == self._root)
             case "member":
                 self._put(writing, "join", subject=subject, container=object_)
             case "remove":

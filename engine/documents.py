@@ -45,9 +45,7 @@ def read_documents(path: Path) -> list[Document]:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
-        raise InvalidInput(
-            f"{path}: cannot be read ({error.strerror}); check the path and its rights"
-        ) from None
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check the path and its rights") from None
     return parse_documents(text, str(path))
 
 
@@ -71,7 +69,7 @@ def _refuse_aliases(text: str, file: str, loader: type) -> None:
     """Aliases make small files expand without bound; nothing here needs them."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise InvalidInput(f"{file}:{line}: anchors and aliases are not accepted; write it out")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

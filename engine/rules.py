@@ -78,7 +78,7 @@ class Rules:
                 raise Invalid(f"{ref} is set by whoever runs the system, when facts are loaded; no change may touch it")
 
     def _add(self, change: Resolved) -> None:
-        if change.object == self.root or self._types[change.object.type].protected:
+        if change.object == self.root or self.policy.names.is_protected(change.object.type):
             raise Invalid(f"{change.object}: a {change.object.type} is a tenant of its own and is not added inside one")
         entry = self.policy.change_entry("add", change.object.type)
         for key, second in change.seconds.items():
@@ -99,8 +99,8 @@ class Rules:
         )
 
     def _drop(self, change: Resolved) -> None:
-        if change.object == self.root and self.policy.change_entry("drop", self.root.type) is None:
-            raise Invalid(f"{self.root} is the root and cannot be dropped")
+        if self.policy.names.is_protected(change.object.type):
+            raise Invalid(f"{change.object}: a {change.object.type} is protected in {self.policy.name}; nobody drops it")
         self._not_builtin(change.object, "dropped")
 
     def _membership(self, change: Resolved) -> None:
