@@ -19,7 +19,7 @@ from grantpath.spark_sync.graphframes_jar import from_maven, from_wheel
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
 CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had
 MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
-LOGGING = """rootLogger.level = error
+LOGGING = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr
@@ -27,7 +27,7 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %p %c{1}: %m%n%ex{0}
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
-logger.gateway.level = error
+logger.gateway.level = fatal
 """
 
 Say = Callable[[str], None]

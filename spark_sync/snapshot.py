@@ -13,16 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from grantpath.engine.policy import Policy, load
+from grantpath.engine.policy import Policy, from_source
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.reference import Reference
 from grantpath.spark_sync.facts import Estate
 from grantpath.spark_sync.hats import Closure, Roles
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Numbering
+
+POLICY_FILE = "policy.json"
 
 
 class SnapshotMeta(BaseModel):
@@ -55,7 +56,7 @@ class Snapshot:
     @cached_property
     def policy(self) -> Policy:
         """The policy as it was when the snapshot was made."""
-        return load(str((self.folder / "policy.yaml").resolve()))
+        return from_source((self.folder / POLICY_FILE).read_text())
 
     @cached_property
     def root(self) -> Reference:
@@ -125,9 +126,8 @@ def write_table(folder: Path, name: str, columns: dict[str, Any]) -> None:
 
 
 def write_policy(folder: Path, policy: Policy) -> None:
-    """The whole policy, with what it extends, in one file that can be loaded."""
-    text = policy.file.model_dump(by_alias=True, exclude_defaults=True, exclude={"extends"})
-    (folder / "policy.yaml").write_text(yaml.safe_dump(text, sort_keys=False, allow_unicode=True))
+    """The whole policy, with what it extends, so that the snapshot can be read without the policy's files."""
+    (folder / POLICY_FILE).write_text(policy.source)
 
 
 @contextmanager
