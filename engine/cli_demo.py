@@ -15,7 +15,6 @@ from grantpath.engine.cli_output import counting, emit, saying, styled
 from grantpath.engine.cli_server import browser_login
 from grantpath.engine.cli_session import Session, Watched, command
 from grantpath.engine.cli_spark import check_in_batches, table
-from grantpath.engine.load import load
 from grantpath.graph import server
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.server import Connection, connection
@@ -81,6 +80,8 @@ def _fresh_roots(session: Session) -> None:
 
 def _estate(authorizer: Watched, console: Console) -> None:
     """Loads the estate."""
+    from grantpath.engine.load import load
+
     parts.heading(
         console,
         "2  An estate of real shape",
