@@ -11,13 +11,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+WIDE = 10_000
 Say = Callable[[str], None]
 Count = Callable[[str, int, int], None]
 
 
 def out() -> Console:
-    """For answers. Lines are not wrapped, so that a pipe gets each whole."""
-    return Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    """For answers. Lines are not wrapped, and tables are in a pipe as wide as they need to be."""
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = WIDE
+    return console
 
 
 def err() -> Console:

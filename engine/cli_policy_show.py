@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -10,6 +11,8 @@ from rich.tree import Tree
 from grantpath.engine.cli_output import styled
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
+
+LEFT = 34  # the width of names
 
 
 def show_policy(policy: Policy) -> None:
@@ -27,12 +30,12 @@ def show_policy(policy: Policy) -> None:
         _heading(console, "Built in", "subjects that come with every root")
         console.print(_rows((ref, _builtin(file, ref)) for ref in file.builtin))
     _heading(console, "Privileges", _grant_rules(file))
-    console.print(_privileges(file))
+    console.print(_rows(_privileges(file)))
     if file.define:
         _heading(console, "Definitions", "names that conditions use; `load(TYPE)` is the case of that type")
         console.print(_rows(_definitions(file)))
     for types, operations in file.operations.items():
-        _heading(console, f"Operations on {types}", "each with its condition")
+        _heading(console, f"Operations on {types}", "")
         console.print(_rows((names, _condition(entry)) for names, entry in operations.items()))
     _heading(console, "Changes", _creating(file))
     console.print(_rows(_changes(policy)))
@@ -43,13 +46,20 @@ def _heading(console: Console, title: str, note: str) -> None:
     console.print(Text(title, "bold"), styled(f"  {note}", "dim"), sep="")
 
 
-def _rows(rows: Iterable[tuple[str, str]]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 2))
-    table.add_column(style="cyan", overflow="fold", ratio=2)
-    table.add_column(overflow="fold", ratio=3)
+def _rows(rows: Iterable[tuple[str, str]]) -> Group:
+    """Names beside what they mean; a name too long for its column has a line of its own."""
+    shown: list[RenderableType] = []
     for left, right in rows:
-        table.add_row(styled(left), styled(right))
-    return table
+        name = Padding(Text(left, "cyan"), (0, 0, 0, 2))
+        if len(left) > LEFT:
+            shown.append(name)
+            name = Padding("")
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=LEFT + 2)
+        row.add_column(overflow="fold")
+        row.add_row(name, styled(right))
+        shown.append(row)
+    return Group(*shown)
 
 
 def _tree(policy: Policy) -> Tree:
@@ -96,15 +106,10 @@ def _grant_rules(file: PolicyFile) -> str:
     return "; ".join(said)
 
 
-def _privileges(file: PolicyFile) -> Table:
-    table = _rows(())
-    for name, entry in file.privileges.items():
-        table.add_row(styled(name), styled(_scope(file, entry)))
-    for ladder in file.ladders:
-        table.add_row(styled("ladder"), styled(f"{' < '.join(ladder)}: each implies those before it"))
-    for type_, condition in file.in_effect.items():
-        table.add_row(styled(f"in effect on {type_}"), styled(condition))
-    return table
+def _privileges(file: PolicyFile) -> Iterable[tuple[str, str]]:
+    yield from ((name, _scope(file, entry)) for name, entry in file.privileges.items())
+    yield from (("ladder", f"{' < '.join(ladder)}: each implies those before it") for ladder in file.ladders)
+    yield from ((f"in effect on {type_}", condition) for type_, condition in file.in_effect.items())
 
 
 def _scope(file: PolicyFile, entry: PrivilegeEntry) -> str:

@@ -1,0 +1,47 @@
+# make demo: the main job, end to end. make test: all tests. Needs nothing but Python 3.11 or newer.
+
+# Spark 3.5 wants Python below 3.13; a newer one gets Spark 4.0.
+PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3.14; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+INSTALLED := .venv/.installed
+RUN := .venv/bin/python
+PACKAGES := -p grantpath.graph -p grantpath.cypher -p grantpath.engine -p grantpath.spark_sync
+
+.PHONY: help install demo test bench lint clean
+
+help:
+	@echo "make demo    see the main job end to end"
+	@echo "make test    run the tests (ARGS='-k name' for some of them)"
+	@echo "make bench   measure on a large estate"
+	@echo "make lint    style and types"
+	@echo "make clean   remove the environment and what was built"
+
+install: $(INSTALLED)
+
+demo: $(INSTALLED)
+	@.venv/bin/grantpath demo
+
+test: $(INSTALLED)
+	@$(RUN) -m pytest $(ARGS)
+
+bench: $(INSTALLED)
+	@$(RUN) benchmarks/run.py $(ARGS)
+
+# mypy finds the namespace by a folder with one link, grantpath, to this one.
+lint: $(INSTALLED)
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@mkdir -p build/types && ln -sfn ../.. build/types/grantpath
+	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
+
+# Made again when what is to be installed changes; code is used where it stands.
+$(INSTALLED): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "grantpath needs Python 3.11 or newer with venv (on Debian: python3-venv); name one: make PYTHON=/path/to/python3"; exit 2; }
+	@echo "installing into .venv with $(PYTHON): once, about 600 MB"
+	@$(PYTHON) -m venv .venv
+	@if [ -t 1 ]; then quiet=; else quiet=--quiet; fi; \
+		$(RUN) -m pip install $$quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv build out *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
