@@ -18,64 +18,66 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  UNWIND $places AS place
-  MATCH (object:Entity {root: $root, ref: place.ref})
-  UNWIND [CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END, CASE WHEN object.builtin THEN 'BUILTIN ' END] AS word
-  WITH word + place.at AS fact WHERE fact IN $facts
-  RETURN collect(fact) AS given
-}
-CALL () {
-  // the facts, each with who has it
-  UNWIND $places AS place
-  MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref: place.ref})
-  WITH holder, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact WHERE fact IN $facts
-  RETURN holder, fact
-UNION
-  UNWIND $places + [name IN $named | {at: '=' + name, ref: name}] AS place
-  WITH place, 'HOLDS ' + place.at AS fact WHERE fact IN $facts
-  MATCH (holder:Entity {root: $root, ref: place.ref})
-  RETURN holder, fact
-UNION
-  UNWIND $below AS place
-  MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})
-  WITH holder, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact WHERE fact IN $facts
-  RETURN holder, fact
-UNION
-  MATCH (holder:Entity {root: $root}) WHERE $everyone AND holder.type IN $acting
-  RETURN holder, null AS fact
-UNION
-  UNWIND $every AS every
-  MATCH (holder:Entity {root: $root}) WHERE holder.type IN $acting
-  MATCH (place:Entity {root: $root, ref: every.ref})
-  MATCH (holder)-[:MEMBER_OF|HAS_ROLE*0..]->(source)
-  WITH every, place, holder, collect(DISTINCT source) AS sources
-  WHERE NOT EXISTS {
-    MATCH (place)<-[:CHILD_OF*1..]-(inner)
-    WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
-      MATCH (inner)<-[grant:ALLOW]-(source) WHERE source IN sources AND grant.privilege IN every.privileges }
+  CALL () {
+    UNWIND $places AS place
+    MATCH (object:Entity {root: $root, ref: place.ref})
+    UNWIND [CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END, CASE WHEN object.builtin THEN 'BUILTIN ' END] AS word
+    WITH word + place.at AS fact WHERE fact IN $facts
+    RETURN collect(fact) AS given
   }
-  RETURN holder, every.fact AS fact
+  CALL () {
+    // the facts, each with who has it
+    UNWIND $places AS place
+    MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref: place.ref})
+    WITH holder, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact WHERE fact IN $facts
+    RETURN holder, fact
+  UNION
+    UNWIND $places + [name IN $named | {at: '=' + name, ref: name}] AS place
+    WITH place, 'HOLDS ' + place.at AS fact WHERE fact IN $facts
+    MATCH (holder:Entity {root: $root, ref: place.ref})
+    RETURN holder, fact
+  UNION
+    UNWIND $below AS place
+    MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})
+    WITH holder, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact WHERE fact IN $facts
+    RETURN holder, fact
+  UNION
+    MATCH (holder:Entity {root: $root}) WHERE $everyone AND holder.type IN $acting
+    RETURN holder, null AS fact
+  UNION
+    UNWIND $every AS every
+    MATCH (holder:Entity {root: $root}) WHERE holder.type IN $acting
+    MATCH (place:Entity {root: $root, ref: every.ref})
+    MATCH (holder)-[:MEMBER_OF|HAS_ROLE*0..]->(source)
+    WITH every, place, holder, collect(DISTINCT source) AS sources
+    WHERE NOT EXISTS {
+      MATCH (place)<-[:CHILD_OF*1..]-(inner)
+      WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
+        MATCH (inner)<-[grant:ALLOW]-(source) WHERE source IN sources AND grant.privilege IN every.privileges }
+    }
+    RETURN holder, every.fact AS fact
+  }
+  WITH given, holder, collect(fact) AS facts
+  // handed down to whoever acts, then to the users
+  CALL (holder) {
+    MATCH (hat)-[:MEMBER_OF|HAS_ROLE*0..]->(holder) WHERE hat.type IN $acting
+    RETURN DISTINCT hat
+  }
+  WITH given, hat, reduce(all = [], some IN collect(facts) | all + some) AS facts
+  CALL (hat) {
+    WITH hat WHERE NOT $one_role
+    RETURN hat AS user
+  UNION
+    WITH hat WHERE $one_role
+    MATCH (user)-[:HAS_ROLE]->(hat) WHERE user.type IN $users
+    RETURN user
+  }
+  WITH user, given + facts + [place IN $places WHERE place.ref = user.ref | 'IS ' + place.at] AS facts
+  WITH user.ref AS ref, facts WHERE ref > $after AND
+        any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
+          any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))
+  WITH DISTINCT ref ORDER BY ref LIMIT $limit
+  RETURN collect(ref) AS answer
 }
-WITH revision, begun, given, holder, collect(fact) AS facts
-// handed down to whoever acts, then to the users
-CALL (holder) {
-  MATCH (hat)-[:MEMBER_OF|HAS_ROLE*0..]->(holder) WHERE hat.type IN $acting
-  RETURN DISTINCT hat
-}
-WITH revision, begun, given, hat, reduce(all = [], some IN collect(facts) | all + some) AS facts
-CALL (hat) {
-  WITH hat WHERE NOT $one_role
-  RETURN hat AS user
-UNION
-  WITH hat WHERE $one_role
-  MATCH (user)-[:HAS_ROLE]->(hat) WHERE user.type IN $users
-  RETURN user
-}
-WITH revision, begun, user, given + facts + [place IN $places WHERE place.ref = user.ref | 'IS ' + place.at] AS facts
-WITH revision, begun, user.ref AS ref, facts WHERE ref > $after AND
-      any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
-        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))
-WITH DISTINCT revision, begun, ref ORDER BY ref LIMIT $limit
-WITH revision, begun, collect(ref) AS answer
 MATCH (after:Revision {root: $root})
 RETURN answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after
