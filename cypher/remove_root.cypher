@@ -10,6 +10,8 @@ UNION ALL
 UNION ALL
   MATCH (writer:Writer {root: $root}) RETURN writer AS node
 UNION ALL
+  MATCH (batch:LoadedBatch {root: $root}) RETURN batch AS node
+UNION ALL
   MATCH (revision:Revision {root: $root}) RETURN revision AS node
 }
 WITH node LIMIT 20000

@@ -43,7 +43,7 @@ class Authorizer:
     """Asks and changes one root. May be shared by threads; close it, or use it in a `with` statement."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-        self._store = store
+        self.store = store
         self.tenant = tenant
         self.policy = policy
         self.root = root
@@ -66,7 +66,7 @@ class Authorizer:
 
     def close(self) -> None:
         """Gives the connections back."""
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> "Authorizer":
         return self
@@ -163,7 +163,7 @@ class Authorizer:
         for ref in asked.needed:
             if ref not in known or ref in self.policy.hidden:
                 raise Unknown(
-                    f"{ref} is not there{roots.nearest(self._store, self.tenant, ref)}; add it, or check the name"
+                    f"{ref} is not there{roots.nearest(self.store, self.tenant, ref)}; add it, or check the name"
                 )
 
     # ---- explanations ----------------------------------------------------------------------------------------
@@ -297,13 +297,13 @@ class Authorizer:
         loaded = cypher.load(query)
         parameters["root"] = self.tenant
         loaded.check(parameters)
-        return self._store.read_guarded(loaded.text, parameters)
+        return self.store.read_guarded(loaded.text, parameters)
 
     def _exist(self, refs: Sequence[Reference]) -> None:
         for ref in refs:
-            if ref.text in self.policy.hidden or not roots.exists(self._store, self.tenant, ref.text):
+            if ref.text in self.policy.hidden or not roots.exists(self.store, self.tenant, ref.text):
                 raise Unknown(
-                    f"{ref} is not there{roots.nearest(self._store, self.tenant, ref.text)}; add it, or check the name"
+                    f"{ref} is not there{roots.nearest(self.store, self.tenant, ref.text)}; add it, or check the name"
                 )
 
 

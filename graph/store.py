@@ -15,10 +15,19 @@ from threading import local
 from typing import Any, TypeVar
 
 import neo4j
+from neo4j import GraphDatabase, ManagedTransaction, Query
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
+
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable, Unknown
 from grantpath.graph.server import Connection
-from neo4j import GraphDatabase, ManagedTransaction, Query
-from neo4j.exceptions import AuthError, ConfigurationError, DriverError, Neo4jError, ServiceUnavailable, SessionExpired
 
 DATABASE = "neo4j"
 QUICK_TRIES = 12
@@ -66,6 +75,9 @@ class Store:
                 row = _single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
             if _untorn(row):
                 return row
+            if attempt == 1:
+                with self._errors():
+                    self._marks(parameters["root"])
             time.sleep(min(0.0005 * 2**attempt, 0.05))
         return self._read_locked(text, parameters)
 
@@ -78,7 +90,7 @@ class Store:
             session.begin_transaction(timeout=self._timeout) as tx,
         ):
             tx.run(_LOCK, root=root).consume()
-            self._mend(root)
+            self.revision(root)
             row = _single(tx.run(text, dict(parameters)), root)
             if not _untorn(row):
                 raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
@@ -102,9 +114,10 @@ class Store:
 
     def _write_once(self, root: str, work: Callable[["Writing"], Result]) -> Result:
         with self._driver.session(database=DATABASE) as session:
+            self._marks(root)  # a load holds the lock for long
             with session.begin_transaction(timeout=self._timeout * 30) as tx:
                 tx.run(_LOCK, root=root).consume()
-                writing = Writing(tx, root, self._mend(root))
+                writing = Writing(tx, root, self.revision(root))
                 result = work(writing)
                 if not writing.changes:
                     return result
@@ -113,26 +126,63 @@ class Store:
             self._mark(_END, root, writing.revision)
             return result
 
-    def _mend(self, root: str) -> int:
-        """The revision, made stable; only for who holds the lock."""
+    def revision(self, root: str) -> int:
+        """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
+        marks = self._marks(root)
+        if marks["begun"] > marks["revision"]:
+            self._mark(_END, root, marks["begun"])
+        return max(int(marks["begun"]), int(marks["revision"]))
+
+    def _marks(self, root: str) -> Row:
+        """The root's marks. Raises Inconsistent where a load is under way."""
         with self._driver.session(database=DATABASE) as session:
-            record = session.run(_MARKS, root=root).single()
-            if record is None:
-                raise _no_root(root)
-            if record["begun"] > record["revision"]:
-                session.run(_END, root=root, revision=record["begun"]).consume()
-        return max(int(record["begun"]), int(record["revision"]))
+            marks = _single(session.run(_MARKS, root=root), root)
+        if marks["loading"] is not None:
+            raise Inconsistent(
+                f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
+                " was killed, load again: that undoes it first"
+            )
+        return marks
 
     def _mark(self, text: str, root: str, revision: int) -> None:
         with self._driver.session(database=DATABASE) as session:
             session.run(text, root=root, revision=revision).consume()
 
+    @contextmanager
+    def locked(self, root: str) -> Iterator[str | None]:
+        """Keeps other writers out until the block ends, however long; yields the id of a load that died, if one did.
+
+        What the block writes, it writes by other transactions. Raises Inconsistent where somebody else keeps the lock.
+        """
+        with self._errors(), self._driver.session(database=DATABASE) as session:
+            self._try_lock(root)
+            with session.begin_transaction(timeout=0) as tx:  # 0: the server's own limit doesn't end it either
+                tx.run(_LOCK, root=root).consume()
+                marks = _single(tx.run(_MARKS, root=root), root)
+                if marks["loading"] is None:
+                    self.revision(root)
+                yield marks["loading"]
+
+    def _try_lock(self, root: str) -> None:
+        """Raises Inconsistent where the lock cannot be had for a while."""
+        try:
+            with (
+                self._driver.session(database=DATABASE) as session,
+                session.begin_transaction(timeout=self._timeout) as tx,
+            ):
+                tx.run(_LOCK, root=root).consume()
+        except ClientError as error:
+            self._marks(root)
+            raise Inconsistent(
+                f"{root} has been kept by another writer for {self._timeout:.0f} s; try again"
+            ) from error
+
     def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Runs one statement by itself: the schema, a new root. Raises Unavailable."""
+        return self.transaction(lambda tx: [record.data() for record in tx.run(text, dict(parameters or {}))])
 
-        def work(tx: ManagedTransaction) -> list[Row]:
-            return [record.data() for record in tx.run(text, dict(parameters or {}))]
-
+    def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
+        """Runs `work` in one transaction, without the guard; again where it could not be done. Raises Unavailable."""
         with self._errors(), self._driver.session(database=DATABASE) as session:
             return session.execute_write(work)
 
@@ -201,6 +251,7 @@ def _untorn(row: Row) -> bool:
 
 # The marks are not in cypher/: they are the store's own, and tell nothing to a person in Browser.
 _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
-_MARKS = "MATCH (mark:Revision {root: $root}) RETURN mark.revision AS revision, mark.begun AS begun"
+_MARKS = """MATCH (mark:Revision {root: $root})
+RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what"""
 _BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
 _END = "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $revision SET mark.revision = $revision"

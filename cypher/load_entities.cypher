@@ -1,0 +1,22 @@
+// load_entities.cypher: new entities of one type, below their parents. For bulk import.
+// $root    STRING          'metalake:ml'
+// $load    STRING          '5f0c', the load that is under way; nothing is written where it is not
+// $type    STRING          'table'
+// $labels  LIST OF STRING  ['Securable', 'Table']
+// $exists  BOOLEAN         null; false: only names, which hold grants before the entities are created
+// $rows    LIST            [[1, 'table:hr.public.staff', 'staff']]: id of the parent in the database or null, ref, name
+// Returns one row, or none where the load is not under way: refs LIST OF STRING, nodes LIST OF INTEGER (their ids)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', load: '5f0c', type: 'table', labels: ['Securable', 'Table'], exists: null, rows: [[1, 'table:hr.public.staff', 'staff']]}
+MATCH (mark:Revision {root: $root})
+SET mark.batches = coalesce(mark.batches, 0) + 1
+WITH mark WHERE mark.loading = $load
+CALL () {
+  UNWIND $rows AS row
+  OPTIONAL MATCH (parent) WHERE id(parent) = row[0]
+  CREATE (entity:Entity:$($labels) {root: $root, ref: row[1], type: $type, name: row[2], exists: $exists})
+  FOREACH (above IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | CREATE (entity)-[:CHILD_OF]->(above))
+  RETURN collect(entity.ref) AS refs, collect(id(entity)) AS nodes
+}
+CREATE (:LoadedBatch {root: $root, number: mark.batches, nodes: nodes})
+RETURN refs, nodes

@@ -1,0 +1,148 @@
+"""Bulk import: a folder of tables becomes facts of one root, all of them or none.
+
+Everything is read and held to the policy's rules before the root is locked, and to what is in the graph already before
+anything is written. Then only what is new is written, in batches that no reader sees before the last one
+(`graph/bulk.py` says how, and what becomes of a load that is killed). An import adds: it takes nothing away and
+replaces no owner. It is one change in the log.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grantpath import cypher
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.load_files import Ints, Problems, Table, read
+from grantpath.engine.load_graph import News, Standing
+from grantpath.engine.load_rows import NOBODY, Rows
+from grantpath.graph.bulk import Bulk, bulk_write
+
+BATCH = 10_000
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """The rows that were read, by table; whether they changed anything; the root's revision now."""
+
+    rows: dict[str, int]
+    changed: bool
+    revision: int
+
+
+def load(authorizer: Authorizer, directory: Path, progress: Progress | None = None) -> LoadReport:
+    """Loads the tables in `directory` into the authorizer's root.
+
+    `progress` is given what is being done (reading, checking, undoing, writing), how much of it is done, and of how
+    much. Raises InvalidInput for a folder, file or row that is wrong, naming file and line; Inconsistent where another
+    load is under way; Unavailable. Then the root is as it was.
+    """
+    return _Load(authorizer, directory, progress or (lambda *_: None)).run()
+
+
+class _Load:
+    def __init__(self, authorizer: Authorizer, directory: Path, progress: Progress) -> None:
+        self._store = authorizer.store
+        self._tenant = authorizer.tenant
+        self._policy = authorizer.policy
+        self._root = authorizer.root
+        self._directory = directory
+        self._progress = progress
+        self._done = 0
+
+    def run(self) -> LoadReport:
+        problems = Problems()
+        tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of))
+        rows = self._resolve(tables, problems)
+        counts = {name: len(table) for name, table in tables.items()}
+        with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
+            standing = Standing(self._store, self._tenant, self._policy, rows)
+            standing.check(problems)
+            problems.raise_any()
+            news = standing.news()
+            self._progress("checking", len(tables) + 1, len(tables) + 1)
+            if not news.size:
+                return LoadReport(counts, False, bulk.revision)
+            what = f"load {self._directory.resolve().name}"
+            bulk.begin(what)
+            self._write(bulk, news, standing, rows)
+            statement = f"{what}: {sum(counts.values()):,} rows"
+            revision = bulk.finish(cypher.load("record").text, {"id": bulk.id, "actor": None, "statement": statement})
+        return LoadReport(counts, True, revision)
+
+    def _resolve(self, tables: dict[str, Table], problems: Problems) -> Rows:
+        done: list[str] = []
+
+        def step(table: str) -> None:
+            done.append(table)
+            self._progress("checking", len(done), len(tables) + 1)
+
+        return Rows(self._policy, self._root, tables, problems, step)
+
+    # ---- writing -------------------------------------------------------------------------------------------------
+    def _write(self, bulk: Bulk, news: News, standing: Standing, rows: Rows) -> None:
+        self._progress("writing", 0, news.size)
+        self._write_entities(bulk, news, standing, news.entities, None)
+        self._write_entities(bulk, news, standing, news.names, False)
+        for part in _parts(news.created):
+            self._put(bulk, news, "load_created", len(part), nodes=standing.node[part].tolist())
+        for part in _parts(np.arange(len(news.edges.start), dtype=np.int64)):
+            self._write_edges(bulk, news, part, standing, rows)
+
+    def _write_entities(self, bulk: Bulk, news: News, standing: Standing, numbers: Ints, exists: bool | None) -> None:
+        names = standing.names
+        types = np.array([names.types[number] for number in numbers.tolist()], dtype=np.str_)
+        for type_ in dict.fromkeys(types.tolist()):
+            for part in _parts(numbers[types == type_]):
+                row = self._put(
+                    bulk,
+                    news,
+                    "load_entities",
+                    len(part),
+                    type=type_,
+                    labels=self._policy.labels(type_),
+                    exists=exists,
+                    rows=[self._entity(standing, number) for number in part.tolist()],
+                )
+                for ref, node in zip(row["refs"], row["nodes"], strict=True):
+                    standing.node[names.known(ref)] = node
+
+    def _entity(self, standing: Standing, number: int) -> list[Any]:
+        names = standing.names
+        parent = names.parents[number]
+        return [int(standing.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
+
+    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: Standing, rows: Rows) -> None:
+        lists: dict[str, list[list[Any]]] = {name: [] for name in ("groups", "roles", "allow", "deny", "owns")}
+        edges = news.edges
+        starts, ends = standing.node[edges.start[part]].tolist(), standing.node[edges.end[part]].tolist()
+        roles = [self._policy.file.types[standing.names.types[end]].kind == "role" for end in edges.end[part].tolist()]
+        for start, end, label, role in zip(starts, ends, edges.label[part].tolist(), roles, strict=True):
+            match rows.labels[label].split(" "):
+                case ["MEMBER"]:
+                    lists["roles" if role else "groups"].append([start, end])
+                case ["OWNS"]:
+                    lists["owns"].append([start, end])
+                case [effect, privilege]:
+                    lists[effect.lower()].append([start, end, privilege])
+        members = {name: lists[name] for name in ("groups", "roles")}
+        grants = {name: lists[name] for name in ("allow", "deny", "owns")}
+        for query, written in (("load_members", members), ("load_grants", grants)):
+            if count := sum(map(len, written.values())):
+                self._put(bulk, news, query, count, **written)
+
+    def _put(self, bulk: Bulk, news: News, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
+        loaded = cypher.load(query)
+        loaded.check({**parameters, "root": bulk.root, "load": bulk.id})
+        row = bulk.write(loaded.text, parameters)
+        self._done += count
+        self._progress("writing", self._done, news.size)
+        return row
+
+
+def _parts(numbers: Ints) -> Iterator[Ints]:
+    for at in range(0, len(numbers), BATCH):
+        yield numbers[at : at + BATCH]

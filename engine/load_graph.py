@@ -1,0 +1,249 @@
+"""What of an import is in the graph already, what it adds, and what the two together may not be."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grantpath import cypher
+from grantpath.engine.load_files import SHOWN, Ints, Problems, Table
+from grantpath.engine.load_rows import NOBODY, Links, Listed, Rows
+from grantpath.engine.policy import Policy
+from grantpath.graph.store import Row, Store
+
+SMALL = 10_000  # a graph of fewer entities is read whole
+BATCH = 20_000
+Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """New edges, without doubles: from whom, to what, and the number of the label."""
+
+    start: Ints
+    end: Ints
+    label: Ints
+
+
+@dataclass(frozen=True)
+class News:
+    """What an import adds: numbers of entities, names that become entities, names that only hold grants; edges."""
+
+    entities: Ints
+    created: Ints
+    names: Ints
+    edges: Edges
+
+    @property
+    def size(self) -> int:
+        return len(self.entities) + len(self.created) + len(self.names) + len(self.edges.start)
+
+
+class Standing:
+    """The graph as the import finds it. The root's writer lock must be held."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, rows: Rows) -> None:
+        self._store = store
+        self._tenant = tenant
+        self._policy = policy
+        self._rows = rows
+        self.names = rows.names
+        count = len(rows.names)
+        self.node = np.full(count, NOBODY, dtype=np.int64)  # ids in the database
+        self._created: Marks = np.zeros(count, dtype=np.bool_)
+        self._owner: dict[int, str] = {}
+        self._read_known()
+        self._listed: Marks = np.zeros(count, dtype=np.bool_)
+        for listed in rows.listed:
+            self._listed[listed.refs] = True
+        self._there = self._created | self._listed
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+    def _ask(self, query: str, **parameters: Any) -> list[Row]:
+        loaded = cypher.load(query)
+        loaded.check(parameters)
+        return self._store.read(loaded.text, parameters)
+
+    def _read_known(self) -> None:
+        few = [row["ref"] for row in self._ask("load_some", root=self._tenant, limit=SMALL)]
+        texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != NOBODY]
+        for at in range(0, len(texts), BATCH):
+            for row in self._ask("load_known", root=self._tenant, refs=texts[at : at + BATCH]):
+                number = self.names.known(row["ref"])
+                self.node[number] = row["node"]
+                self._created[number] = row["created"]
+                if row["owner"] is not None:
+                    self._owner[number] = row["owner"]
+
+    def _old_edges(self, starts: Ints) -> Iterator[tuple[int, int, int]]:
+        """The edges that subjects have already: start, end, label."""
+        nodes = self.node[np.unique(starts)]
+        nodes = nodes[nodes != NOBODY]
+        number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
+        for at in range(0, len(nodes), BATCH):
+            for row in self._ask("load_edges", nodes=nodes[at : at + BATCH].tolist()):
+                for label, ref in zip(row["labels"], row["refs"], strict=True):
+                    end = self.names.known(ref)
+                    if end != NOBODY and label in self._rows.labels:
+                        yield number[row["node"]], end, self._rows.label(label)
+
+    # ---- what is wrong -------------------------------------------------------------------------------------------
+    def check(self, problems: Problems) -> None:
+        """Collects the rows that name what is neither listed nor there, second owners, and circles."""
+        for listed in self._rows.listed:
+            self._check_parents(listed, problems)
+        members, owners, grants = self._rows.links
+        for links in (members, owners, grants):
+            self._check_there(links, links.start, problems)
+            if links is not grants or not self._policy.grants_on_missing:
+                self._check_there(links, links.end, problems)
+        self._check_owners(owners, problems)
+        self._check_circles(problems)
+
+    def _check_parents(self, listed: Listed, problems: Problems) -> None:
+        above = np.array(self.names.parents, dtype=np.int64)[listed.refs]
+        missing = (above != NOBODY) & ~self._there[above]
+        at = dict(zip(listed.rows[missing].tolist(), listed.refs[missing].tolist(), strict=True))
+        problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
+
+    def _check_there(self, links: Links, refs: Ints, problems: Problems) -> None:
+        missing = ~self._there[refs]
+        at = dict(zip(links.rows[missing].tolist(), refs[missing].tolist(), strict=True))
+        problems.rows(links.table, links.rows[missing], lambda row: self._not_there(at[row]))
+
+    def _no_parent(self, number: int) -> str:
+        return f"{self.names.texts[number]} has no parent: {self._not_there(self.names.parents[number])}"
+
+    def _not_there(self, number: int) -> str:
+        text, type_ = self.names.texts[number], self.names.types[number]
+        table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
+        start = text[: len(type_) + 2]
+        like = [self.names.texts[at] for at in np.flatnonzero(self._there).tolist() if self._starts(at, start)]
+        close = get_close_matches(text, like[:2000], n=3, cutoff=0.7)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        return f"{text} is not there{hint}; list it in {table}, or check the name"
+
+    def _starts(self, number: int, start: str) -> bool:
+        return self.names.texts[number].startswith(start)
+
+    def _check_owners(self, owners: Links, problems: Problems) -> None:
+        texts = self.names.texts
+        first: dict[int, int] = {}
+        second: dict[int, str] = {}
+        for row, owner, object_ in zip(owners.rows.tolist(), owners.start.tolist(), owners.end.tolist(), strict=True):
+            before = self._owner.get(object_)
+            if before is not None and before != texts[owner]:
+                second[row] = f"{texts[object_]} is owned by {before}; hand it on with `grantpath change`, or take the "
+                second[row] += "row out"
+            elif first.setdefault(object_, owner) != owner:
+                second[row] = f"{texts[object_]} has two owners, {texts[first[object_]]} and {texts[owner]}; keep one"
+        problems.rows(owners.table, np.array(list(second), dtype=np.int64), lambda row: second[row])
+
+    # ---- circles of memberships ------------------------------------------------------------------------------------
+    def _check_circles(self, problems: Problems) -> None:
+        """Memberships that, with those in the graph, would make a subject a member of itself."""
+        said = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
+        above: dict[str, set[str]] = {}
+        stands: dict[tuple[str, str], tuple[Table, int]] = {}
+        containers = np.array([type_ in self._policy.file.members for type_ in self.names.types], dtype=np.bool_)
+        for links in said:
+            inner = links.only(containers[links.start])
+            for row, start, end in zip(inner.rows.tolist(), inner.start.tolist(), inner.end.tolist(), strict=True):
+                member, of = self.names.texts[start], self.names.texts[end]
+                above.setdefault(member, set()).add(of)
+                stands.setdefault((member, of), (links.table, row))
+        self._climb(above)
+        for circle in _circles(above, stands):
+            table, row = next(stands[edge] for edge in pairwise(circle) if edge in stands)
+            text = f"with this there is a circle: {' in '.join(circle)}; take a row out"
+            problems.rows(table, np.array([row]), _same(text))
+
+    def _climb(self, above: dict[str, set[str]]) -> None:
+        """Adds what is in the graph above the members and containers of the import."""
+        seen: set[str] = set()
+        waiting = {*above, *(of for all_of in above.values() for of in all_of)}
+        while waiting:
+            seen |= waiting
+            found = set()
+            for row in self._ask("load_above", root=self._tenant, refs=sorted(waiting)):
+                above.setdefault(row["member"], set()).add(row["of"])
+                found.add(row["of"])
+            waiting = found - seen
+
+    # ---- what is new ---------------------------------------------------------------------------------------------
+    def news(self) -> News:
+        """What the import adds to the graph."""
+        new = self._listed & (self.node == NOBODY)
+        created = self._listed & (self.node != NOBODY) & ~self._created
+        entities = self._top_down(np.flatnonzero(new))
+        names = self._top_down(self._names_to_make(new))
+        return News(entities, np.flatnonzero(created), names, self._new_edges(np.flatnonzero(new | created)))
+
+    def _top_down(self, numbers: Ints) -> Ints:
+        """Parents before what is in them, types together, else as listed."""
+        depth = {type_: (len(self._policy.names.chain(type_)), at) for at, type_ in enumerate(self._policy.file.types)}
+        ranks = {type_: at for at, (type_, _) in enumerate(sorted(depth.items(), key=lambda each: each[1]))}
+        order = np.array([ranks[self.names.types[number]] for number in numbers.tolist()], dtype=np.int64)
+        return numbers[np.argsort(order, kind="stable")]
+
+    def _names_to_make(self, new: Marks) -> Ints:
+        """Objects of grants that are not created yet, with the names above them."""
+        wanted = np.zeros(len(self.names), dtype=np.bool_)
+        grants = self._rows.links[2]
+        for number in np.unique(grants.end[~self._there[grants.end]]).tolist():
+            while number != NOBODY and self.node[number] == NOBODY and not new[number]:
+                wanted[number] = True
+                number = self.names.parents[number]
+        return np.flatnonzero(wanted)
+
+    def _new_edges(self, added: Ints) -> Edges:
+        """The edges of the import and the roles that come with a type, without those that are there."""
+        said: list[Links | Edges] = [*self._rows.links, *self._held_from_the_start(added)]
+        old = np.array(list(self._old_edges(np.concatenate([links.start for links in said]))), dtype=np.int64)
+        keys = self._key(
+            *(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label"))
+        )
+        keys = np.unique(keys)
+        if len(old):
+            keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
+        width, labels = len(self.names), len(self._rows.labels)
+        edges = Edges(keys // labels // width, keys // labels % width, keys % labels)
+        owned = np.zeros(width, dtype=np.bool_)
+        owned[list(self._owner)] = True  # by the same, else it was refused
+        fresh = (edges.label != self._rows.label("OWNS")) | ~owned[edges.end]
+        return Edges(edges.start[fresh], edges.end[fresh], edges.label[fresh])
+
+    def _key(self, start: Ints, end: Ints, label: Ints) -> Ints:
+        return (start * len(self.names) + end) * len(self._rows.labels) + label
+
+    def _held_from_the_start(self, added: Ints) -> Iterator[Edges]:
+        for ref, entry in self._policy.builtins.items():
+            role = self.names.known(ref)
+            if entry.held_by_every and role != NOBODY:
+                holders = [at for at in added.tolist() if self.names.types[at] == entry.held_by_every]
+                start = np.array(holders, dtype=np.int64)
+                member = self._rows.label("MEMBER")
+                yield Edges(start, np.full_like(start, role), np.full_like(start, member))
+
+
+def _same(text: str) -> Callable[[int], str]:
+    return lambda _: text
+
+
+def _circles(above: dict[str, set[str]], stands: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
+    """Circles, each of members that are in the next one; after each, one of its new edges is left away."""
+    for _ in range(SHOWN):
+        try:
+            TopologicalSorter(above).prepare()
+            return
+        except CycleError as error:
+            circle: Sequence[str] = error.args[1]
+        circle = list(circle)[::-1]
+        new = next(edge for edge in pairwise(circle) if edge in stands)
+        above[new[0]].discard(new[1])
+        yield circle
