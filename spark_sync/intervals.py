@@ -121,10 +121,21 @@ class Events:
         packed[: len(head)] = ((head + rows.start) << low) + rows.key * 2 + 1
         packed[len(head) :] = ((head + rows.last + 1) << low) + rows.key * 2
         packed.sort()
-        self.code = (packed & ((1 << low) - 1)).astype(np.int32)
+        self.code = (packed & ((1 << low) - 1)).astype(np.int16 if low < 16 else np.int32)
         packed >>= low
         self.place = packed
         self.middle = middle
+        self._by_code = np.argsort(self.code, kind="stable")
+        self._bounds = np.searchsorted(self.code[self._by_code], np.arange(2 * keys + 1))
+
+    def of(self, codes: Ints) -> Ints:
+        """The events with these codes, in order. Most questions look at few of all the events."""
+        count = self._bounds[codes + 1] - self._bounds[codes]
+        if int(count.sum()) * 8 > len(self.code):
+            wanted = np.zeros(len(self._bounds), np.bool_)
+            wanted[codes] = True
+            return np.flatnonzero(wanted[self.code])
+        return np.sort(self._by_code[ranges(self._bounds[codes], count)])
 
 
 Counter = tuple[tuple[int, ...], tuple[int, ...]]
@@ -162,7 +173,7 @@ class Condition:
 
     def solve(self, events: Events) -> Found:
         """Where the condition holds, for every hat of the batch."""
-        chosen = np.flatnonzero(self.used[events.code])
+        chosen = events.of(np.flatnonzero(self.used))
         code, place = events.code[chosen], events.place[chosen]
         if not len(place):
             nothing = np.empty(0, np.int64)
@@ -175,7 +186,7 @@ class Condition:
         mask = (1 << events.middle) - 1
         return Found(start >> events.middle, start & mask, (behind & mask) - 1)
 
-    def _holds(self, code: npt.NDArray[np.int32], ends: Ints) -> Bools:
+    def _holds(self, code: AnyInts, ends: Ints) -> Bools:
         """Is the condition true from each position on? The last one of a hat closes all its intervals: false."""
         known: dict[tuple[int, ...], Bools] = {}
 

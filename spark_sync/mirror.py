@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -27,6 +28,7 @@ from grantpath.spark_sync.snapshot import SnapshotMeta, building, write_policy, 
 Say = Callable[[str], None]
 TRIES = 5
 FETCH = 20_000
+HEAD_START = 1.0
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,16 @@ def mirror(connection: Connection, root: str, policy: Policy, out: Path, progres
     Raises InvalidInput where `out` is there already, Unknown for a root that isn't, Inconsistent where changes never
     paused long enough to read one revision, Unavailable, ServerError, GrantpathError for a full disk.
     """
-    with building(out) as folder:
+    with building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
-        revision, graph = read(connection, root, progress)
+        reading = pool.submit(read, connection, root, progress)
+        wait([reading], timeout=HEAD_START)  # a wrong root or password shows before Spark is started beside
+        if reading.done():
+            reading.result()
+        spark = engine(progress)
+        revision, graph = reading.result()
         progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
-        return write(folder, root, policy, revision, graph, engine(progress), progress)
+        return write(folder, root, policy, revision, graph, spark, progress)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------
