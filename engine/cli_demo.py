@@ -1,6 +1,7 @@
 """The command `demo`: the main job end to end, on Neo4j and Spark."""
 
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -107,7 +108,7 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
         "3  The same graph in Spark",
         "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
     )
-    with saying() as say:
+    with saying("Spark is working") as say:
         meta = mirror(login, authorizer.tenant, authorizer.policy, target, say)
         access(target, ASKED, ["load_table"], say)
     names = ("load_table", "table")
@@ -129,7 +130,10 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
 def _next(login: Connection, console: Console, target: Path) -> None:
     parts.heading(console, "What to try next", "The demo's graphs stay until the next run.")
     subject, operation, object_ = estate.STORIES["allowed"]
+    folder = Path(sys.argv[0]).absolute().parent
+    on_path = shutil.which("grantpath") is not None
     for text in (
+        *([] if on_path else [f'export PATH="{folder}:$PATH"']),
         f"export GRANTPATH_ROOT={estate.ROOT}",
         f"grantpath explain {subject} {operation} {object_}",
         f"grantpath who drop_table {object_}",

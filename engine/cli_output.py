@@ -58,19 +58,16 @@ def lines(console: Console, label: str, texts: list[str], style: str = "dim") ->
 
 
 @contextmanager
-def saying() -> Iterator[Say]:
-    """Progress in words: on a terminal a line that is replaced, elsewhere one line after the other."""
+def saying(what: str) -> Iterator[Say]:
+    """Progress in words: one line after the other, on a terminal under them a bar that moves as long as it takes."""
     console = err()
     if not console.is_terminal:
         yield lambda text: print(text, file=sys.stderr, flush=True)
         return
-    with console.status(Text("one moment", "dim")) as status:
-
-        def say(text: str) -> None:
-            console.print(styled(text, "dim"))
-            status.update(styled(text, "dim"))
-
-        yield say
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        bar.add_task(what, total=None)
+        yield lambda text: bar.console.print(styled(text, "dim"))
 
 
 @contextmanager

@@ -25,15 +25,14 @@ def register(app: typer.Typer) -> None:
 
 def up(session: Session, neo4j: Line = None) -> None:
     """Start the embedded Neo4j server, or find it running. Its data are kept between runs."""
-    with saying() as say:
+    with saying("starting Neo4j") as say:
         running = server.up(neo4j, progress=say)
     _show(session, running)
 
 
 def down(session: Session, neo4j: Line = None) -> None:
     """Stop the embedded server; its data stay."""
-    with saying() as say:
-        say("stopping Neo4j")
+    with saying("stopping Neo4j"):
         stopped = server.down(neo4j)
     if session.json:
         emit({"stopped": stopped})
@@ -48,7 +47,7 @@ def status(session: Session, neo4j: Line = None) -> None:
 
 def browser(session: Session, neo4j: Line = None) -> None:
     """Say where Neo4j Browser is and with which login; starts the server if need be."""
-    with saying() as say:
+    with saying("starting Neo4j") as say:
         running = server.up(neo4j, progress=say)
     if session.json:
         emit({key: _facts(running)[key] for key in ("browser", "uri", "user", "password_file")})

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -49,9 +50,20 @@ class Watched(Authorizer):
         super().__init__(store, tenant, policy, root)
         self.asked: dict[str, dict[str, Any]] = {}
         self.revision = 0
+        self.made = False
 
     def __enter__(self) -> "Watched":
         return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Closes it; a root that was made for what then failed goes again."""
+        try:
+            if self.made and error is None:
+                err().print(styled(f"made the root {self.tenant} with the policy {self.policy.name}", "dim"))
+            elif self.made and self.ask("log", limit=0)["revision"] == 0:
+                roots.remove(self.store, self.tenant)
+        finally:
+            self.close()
 
     def ask(self, query: str, **parameters: Any) -> Mapping[str, Any]:
         row = super().ask(query, **parameters)
@@ -99,9 +111,9 @@ class Session:
         except BaseException:
             store.close()
             raise
-        if not there:
-            err().print(styled(f"made the root {tenant} with the policy {model.name}", "dim"))
-        return Watched(store, tenant, model, reference)
+        opened = Watched(store, tenant, model, reference)
+        opened.made = not there
+        return opened
 
     def _find(self, known: list[str], create: bool) -> tuple[str, bool]:
         """The root that is meant, and whether it is there."""

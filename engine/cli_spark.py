@@ -49,7 +49,7 @@ def mirror(session: Session, target: Out) -> None:
     """
     from grantpath.spark_sync.mirror import mirror as mirror_graph
 
-    with session.open() as authorizer, saying() as say:
+    with session.open() as authorizer, saying("mirroring") as say:
         meta = mirror_graph(connection(session.uri), authorizer.tenant, authorizer.policy, target, say)
     if session.json:
         emit({"snapshot": str(target), **meta.model_dump(mode="json")})
@@ -69,7 +69,7 @@ def access(session: Session, snapshot: Snapshot, names: Names = [], expand: Expa
     from grantpath.spark_sync.access import access as compute
 
     asked = _split(names)
-    with saying() as say:
+    with saying("answering for everybody") as say:
         report = compute(snapshot, asked or None, _split(expand), say)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]

@@ -70,7 +70,7 @@ def answer_by_spark(moments: Sequence[Moment], questions: Sequence[tuple[str, Qu
         )
         for moment in moments
     ]
-    with saying() as say:
+    with saying("Spark is answering") as say:
         return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], say)
 
 

@@ -183,5 +183,5 @@ def _command(console: Console, text: str) -> None:
 def _list(console: Console, command: str, refs: list[str], what: str) -> None:
     _command(console, command)
     more = [f"and {len(refs) - SHOWN} more"] if len(refs) > SHOWN else []
-    lines(console, f"{len(refs)} {what}", [", ".join([*refs[:SHOWN], *more])], "bold")
+    lines(console, f"{len(refs)} {what}:", [", ".join([*refs[:SHOWN], *more])], "bold")
     console.print()

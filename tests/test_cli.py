@@ -162,6 +162,13 @@ def test_a_root_that_is_not_there_is_not_made_by_a_question(run: Run, facts: str
     assert roots.find(store, "metalake:typing-error") is None
 
 
+@pytest.mark.parametrize("words", [["change", "add table:a.b.c"], ["load", "nowhere"]])
+def test_a_root_made_for_what_then_fails_goes_again(run: Run, store: Store, words: list[str]) -> None:
+    ran = run(*words, "--root", "metalake:typing-error", "--policy", "gravitino")
+    assert (ran.code, "made" in ran.err) == (2, False)
+    assert roots.find(store, "metalake:typing-error") is None
+
+
 def test_nobody_acts_in_a_root_that_is_not_there(run: Run, facts: str, store: Store) -> None:
     ran = run("change", "add user:cas", "--by", "user:ann", "--root", "metalake:typing-error")
     assert ran.code == 2
@@ -179,6 +186,24 @@ def test_change_is_done_refused_or_invalid(run: Run, facts: str) -> None:
     again = run("change", FACTS[-1], "--root", facts, "--json")
     assert again.code == 0
     assert again.json == {"done": True, "id": None, "revision": len(FACTS)}
+
+
+def test_load_says_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:
+    root = "metalake:command-line-load"
+    roots.remove(store, root)
+    (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
+    (tmp_path / "objects.csv").write_text("ref\ncatalog:hr\n")
+    words = ["load", str(tmp_path), "--root", root, "--policy", "gravitino"]
+    first = run(*words, "--json")
+    assert (first.code, first.json["changed"]) == (0, True)
+    assert first.json["rows"].items() >= {"subjects": 2, "objects": 1}.items()
+    again = run(*words, "--json").json
+    assert again == {**first.json, "changed": False}
+    assert "2 subjects" in run(*words).out
+    (tmp_path / "objects.csv").write_text("ref\ntabel:hr\n")
+    bad = run(*words)
+    assert (bad.code, f"{tmp_path / 'objects.csv'}:2: " in bad.err) == (2, True)
+    roots.remove(store, root)
 
 
 def test_the_log_tells_when_who_and_what(run: Run, store: Store) -> None:
@@ -397,3 +422,28 @@ def test_a_snapshot_is_mirrored_asked_compared_and_verified(run: Run, facts: str
     assert changed["facts_removed"] == ["deny SELECT_TABLE on table:hr.public.pay to role:analyst"]
     assert changed["access"][0]["by_user"] == {ODD: [1, 0], "user:bob": [1, 0]}
     run("change", FACTS[-1], "--root", facts)
+
+
+@pytest.mark.spark
+def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -> None:
+    target = tmp_path / "demo"
+    shown = run("demo", "--out", str(target))
+    assert shown.code == 0
+    for text in (
+        "13  Staff can query the tables",
+        "refused add catalog:hive",
+        "-DENY SELECT_TABLE-> table:retail.customer.customer",
+        "500 answers compared, 0 different",
+        "grantpath params",
+    ):
+        assert text in " ".join(shown.out.split()).replace("13 Staff", "13  Staff")
+    assert (target / "access" / "names.parquet").is_file()
+    for root in ("metalake:demo", "metalake:tpc"):
+        roots.remove(store, root)
+
+
+def test_the_demo_leaves_a_folder_that_is_no_snapshot_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    ran = run("demo", "--out", str(tmp_path))
+    assert (ran.code, "no snapshot" in ran.err) == (2, True)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
