@@ -1,5 +1,6 @@
 """The command line: `grantpath`. Each group of commands has its own module; here are the start and the errors."""
 
+import logging
 import os
 import sys
 import traceback
@@ -49,9 +50,13 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    # Libraries log what they raise too; without a handler Python prints that at the user.
+    logging.getLogger().addHandler(logging.NullHandler())
     as_json = "--json" in given
     try:
-        return int(app(given, prog_name="grantpath", standalone_mode=False) or 0)
+        code = int(app(given, prog_name="grantpath", standalone_mode=False) or 0)
+        sys.stdout.flush()
+        return code
     except Refused as error:
         return _fail(str(error), as_json, 1)
     except GrantpathError as error:

@@ -149,6 +149,6 @@ def _next(login: Connection, console: Console, target: Path) -> None:
     running = server.status()
     told = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
     for key, value in told:
-        console.print(styled(f"  {key:<10} {value}"), soft_wrap=True)
+        console.print(styled(f"  {key:<11} {value}"), soft_wrap=True)
     console.print("  There run the line that this prints, then paste cypher/explain.cypher:")
     console.print(styled(f"  grantpath params {subject} {operation} {object_}"), soft_wrap=True)

@@ -20,13 +20,18 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     policy = typer.Typer(
         help="List, show and validate policies: what a system's types, privileges and operations are.",
-        no_args_is_help=False,
         rich_markup_mode="rich",
     )
     app.add_typer(policy, name="policy", rich_help_panel="Policies")
+    policy.callback(invoke_without_command=True)(_options)
     command(policy, "Commands", "grantpath policy list", name="list")(list_policies)
     command(policy, "Commands", "grantpath policy show gravitino")(show)
     command(policy, "Commands", "grantpath policy validate ./mine.yaml")(validate)
+
+
+def _options(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        context.get_help()  # prints it
 
 
 def list_policies(session: Session) -> None:

@@ -53,7 +53,7 @@ def browser(session: Session, neo4j: Line = None) -> None:
         emit({key: _facts(running)[key] for key in ("browser", "uri", "user", "password_file")})
         return
     for key, value in browser_login(running):
-        out().print(styled(f"{key:<10}", "dim"), styled(value), sep="")
+        out().print(styled(f"{key:<12}", "dim"), styled(value), sep="")
     out().print("\nThen run the line that `grantpath params SUBJECT NAME REF` prints, and paste cypher/check.cypher.")
 
 
