@@ -48,7 +48,7 @@ class Messages:
         edges = first.select(F.col("source").alias("src"), F.col("target").alias("dst"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # older GraphFrames use older names of Spark's
-            told = GraphFrame(ends.join(reached, "id", "left"), edges).aggregateMessages(
+            told: DataFrame = GraphFrame(ends.join(reached, "id", "left"), edges).aggregateMessages(
                 F.array_distinct(F.flatten(F.collect_list(Message.msg))).alias("reached"),
                 sendToSrc=Message.dst["reached"],
             )

@@ -244,9 +244,11 @@ class Prepared:
         above = self._numbering.above(targets, type_) if fixed is None else np.full(len(targets), fixed)
         if kind == "EVERY":
             need = next(each.need for each in self._every if each.code == self.codes[fact])
-            return (above >= 0) & (need[above] == 0)
-        column = self._numbering.exists if kind == "EXISTS" else self._numbering.builtin
-        return (above >= 0) & column[above]
+            column = need == 0
+        else:
+            column = self._numbering.exists if kind == "EXISTS" else self._numbering.builtin
+        truth: Bools = (above >= 0) & column[above]
+        return truth
 
 
 TRUE: Clause = ((Atom((ALL,)),),)

@@ -26,12 +26,14 @@ PAIRS = 1_500_000  # hat-and-interval pairs in one sweep: bounds the memory, not
 def ranges(starts: AnyInts, counts: AnyInts) -> Ints:
     """The numbers start, start + 1, ... (count of them) of each row, one row after the other."""
     before = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum()), dtype=np.int64) + np.repeat(starts - before, counts)
+    numbers: Ints = np.arange(int(counts.sum()), dtype=np.int64) + np.repeat(starts - before, counts)
+    return numbers
 
 
 def offsets(sorted_rows: AnyInts, size: int) -> Ints:
     """Where the entries of each row number begin in a sorted column; one more than rows."""
-    return np.searchsorted(sorted_rows, np.arange(size + 1)).astype(np.int64)
+    begins: Ints = np.searchsorted(sorted_rows, np.arange(size + 1)).astype(np.int64)
+    return begins
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Events:
         packed[: len(head)] = ((head + rows.start) << low) + rows.key * 2 + 1
         packed[len(head) :] = ((head + rows.last + 1) << low) + rows.key * 2
         packed.sort()
-        self.code = (packed & ((1 << low) - 1)).astype(np.int16 if low < 16 else np.int32)
+        self.code: AnyInts = (packed & ((1 << low) - 1)).astype(np.int16 if low < 16 else np.int32)
         packed >>= low
         self.place = packed
         self.middle = middle

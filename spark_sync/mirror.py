@@ -176,7 +176,8 @@ class Positions:
         found = pc.index_in(pa.array(wanted, pa.string()), self._refs)
         if found.null_count:
             raise Inconsistent("a relationship leads out of the tenant's entities; the graph was edited by hand")
-        return found.to_numpy().astype(np.int64)
+        positions: Ints = found.to_numpy().astype(np.int64)
+        return positions
 
 
 def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> dict[str, Any]:

@@ -40,7 +40,8 @@ class Numbering:
 
     def of_type(self, name: str) -> Bools:
         """Which positions hold an entity of the type."""
-        return self.type == self.types.index(name)
+        chosen: Bools = self.type == self.types.index(name)
+        return chosen
 
     def above(self, positions: Ints, name: str) -> Ints:
         """For each position the place of that type on its way up, itself included; -1 where there is none."""

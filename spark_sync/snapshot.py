@@ -118,7 +118,8 @@ class Snapshot:
 
 def ints(table: pa.Table, name: str) -> Ints:
     """A column as numpy integers."""
-    return table[name].to_numpy().astype(np.int64)
+    column: Ints = table[name].to_numpy().astype(np.int64)
+    return column
 
 
 def write_table(folder: Path, name: str, columns: dict[str, Any]) -> None:

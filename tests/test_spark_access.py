@@ -15,6 +15,7 @@ from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, U
 from grantpath.spark_sync import session, tally
 from grantpath.spark_sync.access import EVERYBODY, access
 from grantpath.spark_sync.difference import diff
+from grantpath.spark_sync.job import main
 from grantpath.spark_sync.mirror import Graph, write
 from grantpath.spark_sync.numbering import Entity
 from grantpath.spark_sync.questions import ask
@@ -146,6 +147,16 @@ def test_names_can_be_chosen_and_the_widest_and_most_exposed_read(gravitino: Pat
         widest(gravitino, "SELECT_TABLE", "table")
     with pytest.raises(Unknown, match="load_table"):
         access(gravitino, ["load_tabel"], [], print)
+
+
+def test_the_job_computes_and_explains_a_failure(gravitino: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["access", str(gravitino), "--names", "drop_table, USE_SCHEMA", "--expand", "drop_table"]) == 0
+    names = set(rows(gravitino / "access/names.parquet", "name"))
+    assert names == {("drop_table",), ("USE_SCHEMA",)}
+    assert (gravitino / "access/expand").is_dir()
+    capsys.readouterr()
+    assert main(["access", str(gravitino), "--names", "drop_tabel"]) == 2
+    assert "did you mean drop_table" in capsys.readouterr().err
 
 
 class Decision:
