@@ -71,7 +71,7 @@ def server(home_of_tests: Path) -> Iterator[Connection]:
 @pytest.fixture(scope="session")
 def store(server: Connection) -> Iterator[Store]:
     """One store for all tenants; a test that breaks connections makes its own."""
-    opened = Store(server)
+    opened = Store(server, timeout=60)  # tests share the machine, and a cold server plans slowly
     yield opened
     opened.close()
 
