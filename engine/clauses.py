@@ -71,17 +71,12 @@ def both(parts: Iterable[Clauses]) -> Clauses:
 
 def facts_of(clauses: Clauses) -> list[Fact]:
     """Every fact that the clauses look at, sorted."""
-    return sorted(
-        {fact for clause in clauses for term in clause for one in term for fact in (*one.any, *one.none)}
-    )
+    return sorted({fact for clause in clauses for term in clause for one in term for fact in (*one.any, *one.none)})
 
 
 def as_parameters(clauses: Clauses) -> list[list[list[dict[str, list[str]]]]]:
     """The clauses as lists and maps, the shape of the `$clauses` parameter."""
-    return [
-        [[{"any": list(one.any), "none": list(one.none)} for one in term] for term in clause]
-        for clause in clauses
-    ]
+    return [[[{"any": list(one.any), "none": list(one.none)} for one in term] for term in clause] for clause in clauses]
 
 
 def _term_implies(strong: Term, weak: Term) -> bool:

@@ -67,7 +67,7 @@ class Standing:
     def _ask(self, query: str, **parameters: Any) -> list[Row]:
         loaded = cypher.load(query)
         loaded.check(parameters)
-        return self._store.read(loaded.text, parameters)
+        return self._store.transaction(lambda tx: [dict(record) for record in tx.run(loaded.text, parameters)])
 
     def _read_known(self) -> None:
         few = [row["ref"] for row in self._ask("load_some", root=self._tenant, limit=SMALL)]
@@ -87,10 +87,9 @@ class Standing:
         number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
         for at in range(0, len(nodes), BATCH):
             for row in self._ask("load_edges", nodes=nodes[at : at + BATCH].tolist()):
-                for label, ref in zip(row["labels"], row["refs"], strict=True):
-                    end = self.names.known(ref)
-                    if end != NOBODY and label in self._rows.labels:
-                        yield number[row["node"]], end, self._rows.label(label)
+                for label, end in zip(row["labels"], row["ends"], strict=True):
+                    if end in number and label in self._rows.labels:
+                        yield number[row["node"]], number[end], self._rows.label(label)
 
     # ---- what is wrong -------------------------------------------------------------------------------------------
     def check(self, problems: Problems) -> None:

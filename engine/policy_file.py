@@ -7,10 +7,11 @@ is checked in policy.py.
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
 from grantpath.engine.documents import Document, read_documents
 from grantpath.engine.policy_merge import merge, split
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 BUILT_IN = Path(__file__).parent / "policies"
 

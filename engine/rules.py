@@ -100,7 +100,9 @@ class Rules:
 
     def _drop(self, change: Resolved) -> None:
         if self.policy.names.is_protected(change.object.type):
-            raise Invalid(f"{change.object}: a {change.object.type} is protected in {self.policy.name}; nobody drops it")
+            raise Invalid(
+                f"{change.object}: a {change.object.type} is protected in {self.policy.name}; nobody drops it"
+            )
         self._not_builtin(change.object, "dropped")
 
     def _membership(self, change: Resolved) -> None:

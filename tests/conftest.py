@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
 from grantpath.engine import Authorizer, policy, roots
 from grantpath.graph.server import Connection, connection, down, up
 from grantpath.graph.server_home import RELEASES

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pyarrow.parquet as pq
 import pytest
+
 from grantpath.engine.estate import (
     CATALOGS,
     ROLES,

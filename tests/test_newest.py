@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from grantpath.graph.cache import cache_folder, lock_folder
 from grantpath.graph.server import Connection, connection, down, up
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import session
 from grantpath.spark_sync.closure import Composition, Joins, Messages, close

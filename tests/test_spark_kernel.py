@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from grantpath.engine.clauses import Atom, Clauses
 from grantpath.engine.policy import load
 from grantpath.spark_sync import intervals

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from grantpath.engine.policy import Policy, load
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
