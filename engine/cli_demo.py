@@ -15,7 +15,7 @@ from grantpath.engine import estate, roots
 from grantpath.engine.cli_output import counting, emit, saying, styled
 from grantpath.engine.cli_server import browser_login
 from grantpath.engine.cli_session import Session, Watched, command
-from grantpath.engine.cli_spark import check_in_batches, table
+from grantpath.engine.cli_spark import check_in_batches, expect_small_jobs, table
 from grantpath.graph import server
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.server import Connection, connection
@@ -108,6 +108,7 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
         "3  The same graph in Spark",
         "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
     )
+    expect_small_jobs()
     with saying("Spark is working") as say:
         meta = mirror(login, authorizer.tenant, authorizer.policy, target, say)
         access(target, ASKED, ["load_table"], say)

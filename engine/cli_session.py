@@ -121,7 +121,7 @@ class Session:
         if self.root is None:
             if len(known) == 1:
                 return known[0], True
-            example = known[0] if known else "lake:main"
+            example = known[0] if known else "metalake:main"
             raise Unknown(f"which root? {there}; name one by --root or GRANTPATH_ROOT, as --root {example}")
         wanted = policies.load(self.policy).root(self.root).text if self.policy else self.root
         fitting = [root for root in known if wanted in (root, root.partition(":")[2])]
