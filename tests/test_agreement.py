@@ -1,4 +1,4 @@
-"""Check = who = which = Spark = oracle on random tenants: at least 20,000 decisions a policy, 0 different."""
+"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS a policy, 0 different."""
 
 from dataclasses import dataclass, field
 
