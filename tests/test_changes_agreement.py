@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+
 from grantpath.engine import Authorizer, Invalid, Refused
 
 from .agreement import POLICIES, SEED, Twin
