@@ -25,7 +25,7 @@ test: $(INSTALLED)
 	@$(RUN) -m pytest $(ARGS)
 
 bench: $(INSTALLED)
-	@$(RUN) benchmarks/run.py $(ARGS)
+	@$(RUN) benchmarks/bench.py $(ARGS)
 
 # mypy finds the namespace by a folder with one link, grantpath, to this one.
 lint: $(INSTALLED)
