@@ -4,7 +4,7 @@
 //                              second objects), condition
 //                              (its index in $conditions), one_role, as_role, named (roles to hold), below, every (descendants)
 // $conditions  LIST            conditions of clauses of terms of atoms: any clause, all its terms, any atom of a term
-// Returns one row: answers LIST OF MAP (known, hats: role, allowed, found), revision, begun, revision_after
+// Returns one row: answers LIST OF MAP (known, hats: role, allowed, found), revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
 // :params {root: 'metalake:ml', checks: [{subject: 'user:bob', needed: ['table:hr.public.staff'], places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], condition: 0, one_role: false, as_role: null, named: [], below: [], every: []}], conditions: [[[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]]]}
 MATCH (before:Revision {root: $root})

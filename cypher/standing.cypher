@@ -5,7 +5,7 @@
 // $subject    STRING          'role:analyst', who gets or loses; null for add and drop
 // $edge       STRING          'ALLOW', or DENY, OWNS, MEMBER (of a group or a role)
 // $privilege  STRING          'SELECT_TABLE', or null
-// Returns one row: there LIST OF MAP (ref, builtin), edge BOOLEAN, owner STRING, cycle BOOLEAN (joining would close a
+// Returns one row: there LIST OF MAP (ref, builtin), owner STRING, edge BOOLEAN, cycle BOOLEAN (joining would close a
 // circle), owning STRING (something that the object owns)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}
