@@ -14,6 +14,6 @@ UNION ALL
 UNION ALL
   MATCH (revision:Revision {root: $root}) RETURN revision AS node
 }
-WITH node LIMIT 20000
+WITH node LIMIT 2000 // with all their edges they must fit in a transaction
 DETACH DELETE node
 RETURN count(*) AS removed

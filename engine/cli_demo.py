@@ -12,10 +12,10 @@ from rich.console import Console
 
 from grantpath.engine import demo as parts
 from grantpath.engine import estate, roots
-from grantpath.engine.cli_output import counting, emit, saying, styled
+from grantpath.engine.cli_output import counting, emit, styled
 from grantpath.engine.cli_server import browser_login
 from grantpath.engine.cli_session import Session, Watched, command
-from grantpath.engine.cli_spark import check_in_batches, expect_small_jobs, table
+from grantpath.engine.cli_spark import check_in_batches, expect_small_jobs, table, working
 from grantpath.graph import server
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.server import Connection, connection
@@ -109,7 +109,7 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
         "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
     )
     expect_small_jobs()
-    with saying("Spark is working") as say:
+    with working("Spark is working") as say:
         meta = mirror(login, authorizer.tenant, authorizer.policy, target, say)
         access(target, ASKED, ["load_table"], say)
     names = ("load_table", "table")

@@ -2,7 +2,10 @@
 
 import os
 import random
-from collections.abc import Iterable, Sequence
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +14,7 @@ import typer
 from rich.table import Table
 
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.cli_output import counting, emit, err, out, printable, saying, styled
+from grantpath.engine.cli_output import Say, counting, emit, err, out, printable, saying, styled
 from grantpath.engine.cli_session import Session, command
 from grantpath.engine.decision import Decision
 from grantpath.graph.server import connection
@@ -50,7 +53,7 @@ def mirror(session: Session, target: Out) -> None:
     """
     from grantpath.spark_sync.mirror import mirror as mirror_graph
 
-    with session.open() as authorizer, saying("mirroring") as say:
+    with session.open() as authorizer, working("mirroring") as say:
         meta = mirror_graph(connection(session.uri), authorizer.tenant, authorizer.policy, target, say)
     if session.json:
         emit({"snapshot": str(target), **meta.model_dump(mode="json")})
@@ -70,7 +73,7 @@ def access(session: Session, snapshot: Snapshot, names: Names = [], expand: Expa
     from grantpath.spark_sync.access import access as compute
 
     asked = _split(names)
-    with saying("answering for everybody") as say:
+    with working("answering for everybody") as say:
         report = compute(snapshot, asked or None, _split(expand), say)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
@@ -159,6 +162,23 @@ def verify(
         text = f"{found.compared:,} compared, {found.allowed:,} of them allowed, {len(found.different)} different"
         out().print(styled(text, "bold red" if found.different else "bold green"), styled(f"  seed {chosen}", "dim"))
     return 1 if found.different else 0
+
+
+@contextmanager
+def working(what: str) -> Iterator[Say]:
+    """`saying` for what Spark does, so that Ctrl-C ends it.
+
+    PySpark's handler for Ctrl-C asks Java on the very connection that waits for an answer, which fails. It is set when
+    Spark starts, and Spark's start is the first thing that is told.
+    """
+    with saying(what) as say:
+
+        def tell(text: str) -> None:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            say(text)
+
+        yield tell
 
 
 def expect_small_jobs() -> None:

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from grantpath.engine import scenario
-from grantpath.engine.cli_output import counting, emit, lines, out, saying, styled
+from grantpath.engine.cli_output import counting, emit, lines, out, styled
 from grantpath.engine.cli_session import Session, command
-from grantpath.engine.cli_spark import expect_small_jobs
+from grantpath.engine.cli_spark import expect_small_jobs, working
 from grantpath.engine.scenario import Answer, Moment, Question, Report, Result
 from grantpath.graph.errors import InvalidInput
 
@@ -72,7 +72,7 @@ def answer_by_spark(moments: Sequence[Moment], questions: Sequence[tuple[str, Qu
         for moment in moments
     ]
     expect_small_jobs()
-    with saying("Spark is answering") as say:
+    with working("Spark is answering") as say:
         return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], say)
 
 

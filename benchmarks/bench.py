@@ -1,0 +1,245 @@
+"""Measures grantpath on a large estate: loading, checks, batches, lists, and Spark's answers for everybody."""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+from generate import Size, generate
+from plain import PlainEstate
+from questions import Question, sample_questions
+
+from grantpath.engine import Authorizer, load, roots
+from grantpath.graph.cache import cache_folder
+from grantpath.graph.server import connection
+
+SEED = 7
+ROOT = "bench"
+SINGLE = 2_000  # checks that are timed one by one, each beside a bare round trip
+BATCH = 500
+LISTS = 40
+COMPARED = 300
+SPARK_MEMORY = "8g"
+TABLE_OPERATIONS = ["load_table", "alter_table", "drop_table", "create_table"]
+
+Figures = dict[str, Any]
+Row = tuple[str, str, str]  # what, measured, target
+
+
+def main() -> None:
+    options = _arguments()
+    size = Size(
+        users=options.users,
+        groups=options.users // 20 or 1,
+        roles=options.users // 10 or 1,
+        schemas=options.schemas,
+        grants=options.users * 2,
+        root=ROOT,
+    )
+    say = _silent if options.json else _say
+    directory = _estate(size, say)
+    figures: Figures = {"machine": _machine(), "seed": SEED}
+    with Authorizer.open(ROOT, "gravitino") as authorizer:
+        roots.remove(authorizer.store, authorizer.tenant)
+    with Authorizer.open(ROOT, "gravitino") as authorizer:
+        figures["load"] = _load(authorizer, directory, say)
+        questions = sample_questions(directory, SINGLE + 20 * BATCH, SEED)
+        figures["correct"] = _compare(authorizer, directory, questions, say)
+        figures["check"] = _checks(authorizer, questions, say)
+        figures["lists"] = _lists(authorizer, questions, say)
+        if not options.no_spark:
+            figures["spark"] = _spark(authorizer, say)
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        _print(figures)
+    if figures["correct"]["different"]:
+        raise SystemExit(1)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--users", type=int, default=Size.users, help="a twentieth as many groups, a tenth roles, 2x grants"
+    )
+    parser.add_argument("--schemas", type=int, default=Size.schemas, help="in each of 10 catalogs, of 100 tables each")
+    parser.add_argument("--no-spark", action="store_true", help="leave out mirror and access")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser.parse_args()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _machine() -> Figures:
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "python": platform.python_version(),
+    }
+
+
+def _estate(size: Size, say: Callable[[str], None]) -> Path:
+    """The estate's files, generated once."""
+    directory = cache_folder() / "bench" / f"{size.users}-{size.schemas}-{SEED}"
+    if not directory.is_dir():
+        say(f"generating an estate of {size.users:,} users in {directory}")
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent) as fresh:
+            generate(Path(fresh) / "estate", size, SEED)
+            (Path(fresh) / "estate").rename(directory)
+    return directory
+
+
+def _load(authorizer: Authorizer, directory: Path, say: Callable[[str], None]) -> Figures:
+    say("loading")
+    start = time.perf_counter()
+    report = load.load(authorizer, directory)
+    seconds = time.perf_counter() - start
+    rows = sum(report.rows.values())
+    return {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}
+
+
+def _compare(
+    authorizer: Authorizer, directory: Path, questions: Sequence[Question], say: Callable[[str], None]
+) -> Figures:
+    say("comparing answers with plain Python")
+    plain = PlainEstate(directory)
+    asked = questions[:COMPARED]
+    decisions = authorizer.check_many(asked)
+    different = [each for each, decision in zip(asked, decisions, strict=True) if plain.check(each) != bool(decision)]
+    for each in different[:5]:
+        say(f"DIFFERENT: {' '.join(each)}")
+    return {"checks": len(asked), "allowed": sum(map(bool, decisions)), "different": len(different)}
+
+
+def _checks(authorizer: Authorizer, questions: Sequence[Question], say: Callable[[str], None]) -> Figures:
+    """Bare round trips, checks and batches by turns, so that whatever else the machine does meets all three."""
+    say("checking")
+
+    def bare() -> None:
+        authorizer.store.read("RETURN 1 AS one", {})
+
+    single, rest = questions[:SINGLE], questions[SINGLE:]
+    batches = [rest[at : at + BATCH] for at in range(0, len(rest), BATCH)]
+    for warming in range(0, SINGLE, 4):
+        bare()
+        authorizer.check(*single[warming])
+    for batch in batches[:4]:
+        authorizer.check_many(batch)
+    times: dict[str, list[float]] = {"bare": [], "check": [], "batch": []}
+    turns = max(1, len(single) // len(batches))
+    for at, question in enumerate(single):
+        times["bare"].append(_seconds(bare))
+        times["check"].append(_seconds(lambda question=question: authorizer.check(*question)))
+        if at % turns == 0 and at // turns < len(batches):
+            batch = batches[at // turns]
+            times["batch"].append(_seconds(lambda batch=batch: authorizer.check_many(batch)) / BATCH)
+    figures: Figures = {
+        f"{name}_{percent}_ms": _percentile(times[name], percent) * 1000 for name in times for percent in ("p50", "p95")
+    }
+    figures["check_ratio"] = figures["check_p50_ms"] / figures["bare_p50_ms"]
+    figures["batch_ratio"] = figures["batch_p50_ms"] / figures["bare_p50_ms"]
+    return figures
+
+
+def _lists(authorizer: Authorizer, questions: Sequence[Question], say: Callable[[str], None]) -> Figures:
+    """Who may, and what may a user: the questions about tables that come first."""
+    say("listing")
+    asked = [each for each in questions if each[2].startswith("table:")][:LISTS]
+    found: Figures = {}
+    ways: dict[str, Callable[[Question], Iterator[str]]] = {
+        "who": lambda each: authorizer.who(each[1], each[2]),
+        "which": lambda each: authorizer.which("table", each[0], each[1]),
+    }
+    for name, ask in ways.items():
+        counts, times = [], []
+        for each in asked:
+            start = time.perf_counter()
+            counts.append(sum(1 for _ in ask(each)))
+            times.append(time.perf_counter() - start)
+        found[name] = {
+            "p50_ms": _percentile(times, "p50") * 1000,
+            "p95_ms": _percentile(times, "p95") * 1000,
+            "ids": sum(counts),
+            "ids_per_second": sum(counts) / sum(times),
+        }
+    return found
+
+
+def _spark(authorizer: Authorizer, say: Callable[[str], None]) -> Figures:
+    os.environ.setdefault("GRANTPATH_SPARK_MEMORY", SPARK_MEMORY)
+    from grantpath.spark_sync.access import access
+    from grantpath.spark_sync.mirror import mirror
+
+    folder = Path(tempfile.mkdtemp(prefix="grantpath-bench-"))
+    try:
+        start = time.perf_counter()
+        mirror(connection(), authorizer.tenant, authorizer.policy, folder / "snapshot", say)
+        middle = time.perf_counter()
+        names = [*authorizer.policy.names.privileges, *TABLE_OPERATIONS]
+        report = access(folder / "snapshot", names, [], say)
+        end = time.perf_counter()
+    finally:
+        shutil.rmtree(folder)
+    pairs = sum(count for (name, _), count in report.accessible.items() if name in TABLE_OPERATIONS)
+    return {"mirror_seconds": middle - start, "access_seconds": end - middle, "seconds": end - start, "pairs": pairs}
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _percentile(times: Sequence[float], name: str) -> float:
+    return statistics.median(times) if name == "p50" else statistics.quantiles(times, n=20)[18]
+
+
+def _print(figures: Figures) -> None:
+    machine = figures["machine"]
+    print(
+        f"\n{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}, seed {figures['seed']}\n"
+    )
+    rows = list(_rows(figures))
+    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+    for row in rows:
+        print(f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]}".rstrip())
+
+
+def _rows(figures: Figures) -> Iterator[Row]:
+    loaded, check, correct = figures["load"], figures["check"], figures["correct"]
+    yield f"load {loaded['rows']:,} rows", f"{loaded['seconds']:.0f} s", "under 180 s"
+    yield "  rows a second", f"{loaded['rows_per_second']:,.0f}", ""
+    yield "bare RETURN 1, p50 / p95", f"{check['bare_p50_ms']:.2f} / {check['bare_p95_ms']:.2f} ms", ""
+    yield "operation check, p50 / p95", f"{check['check_p50_ms']:.2f} / {check['check_p95_ms']:.2f} ms", ""
+    yield "  times a bare round trip", f"{check['check_ratio']:.2f}", "at most 2.5"
+    yield f"check_many by {BATCH}, a check", f"{check['batch_p50_ms']:.3f} ms", ""
+    yield "  times a bare round trip", f"{check['batch_ratio']:.2f}", "at most 0.45"
+    for name, what in (("who", "who may use a table"), ("which", "which tables for a user")):
+        each = figures["lists"][name]
+        yield f"{what}, p50 / p95", f"{each['p50_ms']:.0f} / {each['p95_ms']:.0f} ms", ""
+        yield "  references a second", f"{each['ids_per_second']:,.0f}", ""
+    if spark := figures.get("spark"):
+        yield "mirror + access", f"{spark['mirror_seconds']:.0f} + {spark['access_seconds']:.0f} s", "under 180 s"
+        yield "  pairs of user and table counted", f"{spark['pairs']:,}", ""
+    answers = f"{correct['different']} of {correct['checks']}"
+    yield "answers other than plain Python's", answers, f"0 ({correct['allowed']} allowed)"
+
+
+if __name__ == "__main__":
+    main()
