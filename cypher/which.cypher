@@ -59,51 +59,62 @@ CALL () {
     RETURN word + place.at AS fact
   }
   WITH subject, holders, collect(fact) AS shared
-  // the others, each with the place it is about
-  CALL (subject, holders) {
-    UNWIND holders AS holder
-    MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(place) WHERE place.ref <> $top
-    WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact WHERE fact IN $facts
-    RETURN place, fact
-  UNION
-    UNWIND holders AS place
-    UNWIND ['HOLDS '] + CASE WHEN place = subject THEN ['IS '] ELSE [] END AS word
-    WITH place, word + place.type AS fact WHERE fact IN $facts
-    RETURN place, fact
-  UNION
-    UNWIND CASE WHEN $below THEN holders ELSE [] END AS holder
-    MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
-    WITH place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.type AS fact WHERE fact IN $facts
-    RETURN place, fact
-  UNION
-    UNWIND $every AS every
-    MATCH (place:Entity {root: $root, type: every.at})
-    WHERE NOT EXISTS {
-      MATCH (place)<-[:CHILD_OF*1..]-(inner)
-      WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
-        MATCH (inner)<-[grant:ALLOW]-(holder) WHERE holder IN holders AND grant.privilege IN every.privileges }
+  CALL (subject, holders, shared) {
+    CALL (subject, holders, shared) {
+      // the others, each with the place it is about
+      CALL (subject, holders) {
+        UNWIND holders AS holder
+        MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(place) WHERE place.ref <> $top
+        WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact WHERE fact IN $facts
+        RETURN place, fact
+      UNION
+        UNWIND holders AS place
+        UNWIND ['HOLDS '] + CASE WHEN place = subject THEN ['IS '] ELSE [] END AS word
+        WITH place, word + place.type AS fact WHERE fact IN $facts
+        RETURN place, fact
+      UNION
+        MATCH (place:Entity {root: $root, type: $type}) WHERE 'BUILTIN ' + $type IN $facts AND place.builtin
+        RETURN place, 'BUILTIN ' + $type AS fact
+      UNION
+        UNWIND CASE WHEN $below THEN holders ELSE [] END AS holder
+        MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
+        WITH place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.type AS fact WHERE fact IN $facts
+        RETURN place, fact
+      UNION
+        UNWIND $every AS every
+        MATCH (place:Entity {root: $root, type: every.at})
+        WHERE NOT EXISTS {
+          MATCH (place)<-[:CHILD_OF*1..]-(inner)
+          WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
+            MATCH (inner)<-[grant:ALLOW]-(holder) WHERE holder IN holders AND grant.privilege IN every.privileges }
+        }
+        RETURN place, every.fact AS fact
+      }
+      WITH place, collect(fact) AS own
+      // what each place inherits
+      MATCH (place)-[:CHILD_OF*0..]->(above)
+      WITH above, collect(place) AS inside, collect(CASE WHEN place = above THEN own END) AS own
+      UNWIND inside AS place
+      WITH place, count(*) AS depth, collect(CASE WHEN place = above THEN own[0] END)[0] AS own,
+           reduce(all = [], some IN collect(CASE WHEN place <> above THEN own[0] END) | all + some) AS inherited
+      WITH place, depth, [facts IN [shared + inherited, shared + inherited + own] |
+        any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
+          any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
+      // where the answer differs from the one above, it holds for what is inside; the deepest wins
+      WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1]
+      MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type})
+      RETURN object, depth, allowed
+    UNION ALL
+      WITH shared AS facts
+      WHERE any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
+              any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))
+      MATCH (object:Entity {root: $root, type: $type})
+      RETURN object, 0 AS depth, true AS allowed
     }
-    RETURN place, every.fact AS fact
-  UNION
-    RETURN null AS place, null AS fact
+    WITH object, max(2 * depth + CASE WHEN allowed THEN 1 ELSE 0 END) % 2 = 1 AS allowed
+    WITH object.ref AS ref WHERE allowed AND ref > $after AND coalesce(object.exists, true)
+    RETURN ref
   }
-  WITH shared, place, collect(fact) AS facts
-  // handed down to the objects; to all of them, where the shared facts might do alone
-  CALL (shared, place) {
-    MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {root: $root, type: $type})
-    RETURN object
-  UNION ALL
-    WITH shared, place WHERE place IS NULL AND
-      any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
-        any(fact IN atom.any WHERE fact IN shared))))
-    MATCH (object:Entity {root: $root, type: $type})
-    RETURN object
-  }
-  WITH shared, object, reduce(all = [], some IN collect(facts) | all + some) AS own
-  WITH object, shared + own + CASE WHEN object.builtin THEN ['BUILTIN ' + $type] ELSE [] END AS facts
-  WITH object.ref AS ref, facts WHERE ref > $after AND coalesce(object.exists, true) AND
-      any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
-        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))
   WITH DISTINCT ref ORDER BY ref LIMIT $limit
   RETURN collect(ref) AS answer
 }
