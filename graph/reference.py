@@ -17,7 +17,7 @@ MAX_REFERENCE_BYTES = 2000
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _SUBJECT_QUOTED = re.compile(r"[ ,`]")
-_QUOTED = re.compile(r"`((?:[^`]|``)*)`")
+_QUOTED = re.compile(r"`((?:[^`]|``)*+)`")  # possessive: of two backticks, none closes
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,11 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
         raise InvalidReference(
             f"{_short(text)} is not a reference: write type:name, the type in lower_snake_case, as in table:a.b.c"
         )
-    if not _encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
+    if not _encodable(text):
+        raise InvalidReference(f"{_short(text)} is not a reference: it holds what UTF-8 has no bytes for; take it out")
+    if len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidReference(
-            f"{_short(text)} is not a reference: at most {MAX_REFERENCE_BYTES} bytes of UTF-8 are allowed"
+            f"{_short(text)} is not a reference: at most {MAX_REFERENCE_BYTES} bytes of UTF-8 are allowed; shorten it"
         )
     subject = type_ in subject_types
     segments = (_subject_segment(name, text),) if subject else tuple(_segments(name, text))
@@ -94,7 +96,7 @@ def _segments(name: str, text: str) -> Iterator[str]:
             end = len(name) if end < 0 else end
             if not _BARE.match(name[at:end]):
                 raise InvalidReference(
-                    f"{_short(text)}: the segment {_short(name[at:end])!r} is empty or has characters other than "
+                    f"{_short(text)}: the segment '{_short(name[at:end])}' is empty or has characters other than "
                     "letters, digits, _ and -; quote it with backticks, a backtick inside doubled"
                 )
             yield name[at:end]
