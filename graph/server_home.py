@@ -16,7 +16,8 @@ Line = Literal["5.26", "2026"]
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
 # The driver gives a silent server up after INTERVAL x PROBES seconds. The shutdown wait is spent twice at every
-# stop, on connections that are closed already.
+# stop, on connections that are closed already. Without use_parameter_size=false each new length of a list or string
+# parameter, by powers of ten, has its query planned again, which takes longer than a thousand checks.
 KEEP_ALIVE_INTERVAL = 4
 KEEP_ALIVE_PROBES = 2
 SETTINGS = """\
@@ -36,6 +37,7 @@ db.tx_log.rotation.retention_policy=512M size
 dbms.usage_report.enabled=false
 client.allow_telemetry=false
 db.logs.query.enabled=OFF
+internal.cypher.use_parameter_size=false
 internal.server.bolt.thread_pool_shutdown_wait_time=1s
 """
 # 2026.x would announce itself on the local network and offer itself to the vendor's console.
