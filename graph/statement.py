@@ -4,6 +4,7 @@ References stay text here: what a type is, and which types are subjects, only a 
 """
 
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -13,8 +14,11 @@ from grantpath.graph.errors import InvalidInput
 Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
 
-_TOKEN = re.compile(r"(?:`(?:[^`]|``)*`|[^ `])+")
-_WITH = re.compile(r"([a-z][a-z0-9_]*)=(.+)\Z", re.DOTALL)
+_QUOTED = r"`(?:[^`]|``)*+`"  # possessive: of two backticks, none closes
+_TOKEN = re.compile(rf"(?:{_QUOTED}|[^ `])+")
+_WITH = re.compile(rf" *([a-z][a-z0-9_]*)=({_TOKEN.pattern}) *\Z")
+_COMMA = re.compile(rf"(?:{_QUOTED}|[^,`])*")
+_HALF = re.compile(r"[\ud800-\udfff]")
 MAX_LINE = 20_000
 
 
@@ -137,13 +141,13 @@ def parse_actor(text: str) -> tuple[str, str | None]:
 
 def parse_with(pairs: str) -> dict[str, str]:
     """The second objects in `k=REF, k2=REF`. Raises InvalidInput."""
+    _check(pairs)
     with_: dict[str, str] = {}
-    for token in _tokens(pairs):
-        for part in _split_commas(token):
-            found = _WITH.match(part)
-            if not found or found[1] in with_:
-                raise InvalidInput(f"{pairs[:120]!r}: after `with` write key=REF, each key once, with commas between")
-            with_[found[1]] = found[2]
+    for part in _split_commas(pairs):
+        found = _WITH.match(part)
+        if not found or found[1] in with_:
+            raise InvalidInput(f"{pairs[:120]!r}: after `with` write key=REF, each key once, with commas between")
+        with_[found[1]] = found[2]
     return with_
 
 
@@ -168,12 +172,25 @@ def _split(text: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _tokens(text: str) -> list[str]:
-    if len(text) > MAX_LINE:
-        raise InvalidInput(f"{text[:60]!r}... has {len(text)} characters; a line has at most {MAX_LINE}")
-    if text.count("`") % 2:
-        raise InvalidInput(f"{text[:120]!r}: a backtick is not closed; a backtick inside a name is doubled")
+    _check(text)
     return _TOKEN.findall(text)
 
 
-def _split_commas(token: str) -> list[str]:
-    return [part for part in re.findall(r"(?:`(?:[^`]|``)*`|[^,`])+", token) if part]
+def _check(text: str) -> None:
+    """Raises InvalidInput for a line that is too long, holds half a character, or whose backticks don't pair."""
+    if len(text) > MAX_LINE:
+        raise InvalidInput(f"{text[:60]!r}... has {len(text)} characters; a line has at most {MAX_LINE}")
+    if _HALF.search(text):
+        raise InvalidInput(f"{text[:120]!r} holds half of a surrogate pair; write whole characters")
+    if text.count("`") % 2:
+        raise InvalidInput(f"{text[:120]!r}: a backtick is not closed; a backtick inside a name is doubled")
+
+
+def _split_commas(text: str) -> Iterator[str]:
+    """What stands between the commas that are not quoted."""
+    at = 0
+    while at <= len(text):
+        part = _COMMA.match(text, at)
+        assert part, "it matches the empty text too"
+        yield part[0]
+        at = part.end() + 1
