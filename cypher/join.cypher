@@ -1,12 +1,12 @@
-// join.cypher: a subject joins a group, or holds a role.
-// $root       STRING  'metalake:ml'
-// $subject    STRING  'user:bob'
-// $container  STRING  'role:analyst'
-// Returns one row: link STRING
+// join.cypher: subjects join groups, or hold roles.
+// $root  STRING       'metalake:ml'
+// $rows  LIST OF MAP  subject, container (the group or role)
+// Returns one row: joined INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', subject: 'user:bob', container: 'role:analyst'}
-MATCH (subject:Entity {root: $root, ref: $subject})
-MATCH (container:Entity {root: $root, ref: $container})
+// :params {root: 'metalake:ml', rows: [{subject: 'user:bob', container: 'role:analyst'}]}
+UNWIND $rows AS row
+MATCH (subject:Entity {root: $root, ref: row.subject})
+MATCH (container:Entity {root: $root, ref: row.container})
 FOREACH (group IN CASE WHEN container:Role THEN [] ELSE [container] END | MERGE (subject)-[:MEMBER_OF]->(group))
 FOREACH (role IN CASE WHEN container:Role THEN [container] ELSE [] END | MERGE (subject)-[:HAS_ROLE]->(role))
-RETURN CASE WHEN container:Role THEN 'HAS_ROLE' ELSE 'MEMBER_OF' END AS link
+RETURN count(*) AS joined

@@ -1,18 +1,33 @@
 // log.cypher: the last accepted changes of a tenant, oldest first.
-// $root   STRING   'metalake:ml'
-// $limit  INTEGER  20, how many at most
-// Returns one row: changes LIST OF MAP (revision, id, at, actor, statement), revision, begun, revision_after, begun_after
+// $root      STRING          'metalake:ml'
+// $limit     INTEGER         20, how many at most
+// $after     INTEGER         0, only those of later revisions
+// $before    INTEGER         null, or only those of earlier revisions
+// $id        STRING          '5f0c', the one with this id, or null for all
+// $actor     STRING          'user:ann', or null for all
+// $object    STRING          'table:hr.public.staff', what they are about, or null for all
+// $subject   STRING          'role:analyst', who got or lost something, or null for all
+// $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
+// $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
+// Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject), revision, begun,
+// revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', limit: 20}
+// :params {root: 'metalake:ml', limit: 20, after: 0, before: null, id: null, actor: null, object: null, subject: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (change:Change {root: $root})
-  WHERE change.revision > 0 // always true; lets the index on (root, revision) be used
+  WHERE change.revision > $after // lets the index on (root, revision) be used
+    AND change.revision < coalesce($before, change.revision + 1)
+    AND ($id IS NULL OR change.id = $id)
+    AND ($actor IS NULL OR change.actor = $actor)
+    AND ($object IS NULL OR change.object = $object)
+    AND ($subject IS NULL OR change.subject = $subject)
+    AND ($since IS NULL OR change.at >= $since)
+    AND ($until IS NULL OR change.at < $until)
   WITH change ORDER BY change.revision DESC LIMIT toInteger($limit)
   WITH change ORDER BY change.revision
-  RETURN collect({revision: change.revision, id: change.id, at: toString(change.at), actor: change.actor,
-                  statement: change.statement}) AS changes
+  RETURN collect(change {.revision, .id, at: toString(change.at), .actor, .as_role, .statement, .object, .subject}) AS changes
 }
 MATCH (after:Revision {root: $root})
 RETURN changes, revision, begun, after.revision AS revision_after, after.begun AS begun_after

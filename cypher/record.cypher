@@ -1,11 +1,11 @@
-// record.cypher: one accepted change is written to the history.
-// $root       STRING   'metalake:ml'
-// $revision   INTEGER  7
-// $id         STRING   '5f0c', the change's own id
-// $actor      STRING   'user:ann', or null for a fact
-// $statement  STRING   'allow SELECT_TABLE on table:hr.public.staff to role:analyst'
-// Returns one row: revision INTEGER
+// record.cypher: accepted changes are written to the history.
+// $root  STRING       'metalake:ml'
+// $rows  LIST OF MAP  revision, id (the change's own), actor (null for a fact), as_role (the actor's active role, or null),
+//                     statement, object, subject (the references that the statement names, or null)
+// Returns one row: recorded INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', revision: 7, id: '5f0c', actor: 'user:ann', statement: 'add user:cas'}
-CREATE (change:Change {root: $root, revision: $revision, id: $id, at: datetime(), actor: $actor, statement: $statement})
-RETURN change.revision AS revision
+// :params {root: 'metalake:ml', rows: [{revision: 7, id: '5f0c', actor: 'user:ann', as_role: null, statement: 'add user:cas', object: 'user:cas', subject: null}]}
+UNWIND $rows AS row
+CREATE (change:Change {root: $root, at: datetime()})
+SET change += row
+RETURN count(*) AS recorded

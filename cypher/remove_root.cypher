@@ -8,6 +8,10 @@ CALL () {
 UNION ALL
   MATCH (change:Change {root: $root}) RETURN change AS node
 UNION ALL
+  MATCH (refusal:Refusal {root: $root}) RETURN refusal AS node
+UNION ALL
+  MATCH (request:Request {root: $root}) RETURN request AS node
+UNION ALL
   MATCH (writer:Writer {root: $root}) RETURN writer AS node
 UNION ALL
   MATCH (batch:LoadedBatch {root: $root}) RETURN batch AS node

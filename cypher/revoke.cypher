@@ -1,20 +1,23 @@
-// revoke.cypher: a grant is taken away; a name that was never created goes with its last grant.
-// $root       STRING  'metalake:ml'
-// $effect     STRING  'ALLOW'
-// $privilege  STRING  'SELECT_TABLE'
-// $object     STRING  'table:hr.public.staff'
-// $subject    STRING  'role:analyst'
+// revoke.cypher: grants are taken away; a name that was never created goes with its last grant.
+// $root  STRING       'metalake:ml'
+// $rows  LIST OF MAP  effect ('ALLOW' or 'DENY'), privilege, object, subject
 // Returns one row: revoked INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}
-MATCH (:Entity {root: $root, ref: $subject})-[grant:ALLOW|DENY {privilege: $privilege}]->(object:Entity {root: $root, ref: $object})
-WHERE type(grant) = $effect
-DELETE grant
-WITH DISTINCT object
-CALL (object) {
+// :params {root: 'metalake:ml', rows: [{effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}]}
+CALL () {
+  UNWIND $rows AS row
+  MATCH (:Entity {root: $root, ref: row.subject})-[grant:ALLOW|DENY {privilege: row.privilege}]->(object:Entity {root: $root, ref: row.object})
+  WHERE type(grant) = row.effect
+  DELETE grant
+  RETURN collect(object) AS objects
+}
+CALL (objects) {
+  UNWIND objects AS object
+  WITH DISTINCT object
   MATCH (object)-[:CHILD_OF*0..]->(name:Securable)
   WHERE name.exists = false AND NOT EXISTS {
     MATCH (name)<-[:CHILD_OF*0..]-(inner) WHERE coalesce(inner.exists, true) OR EXISTS { (inner)<-[:ALLOW|DENY]-() } }
-  DETACH DELETE name
+  WITH collect(DISTINCT name) AS gone
+  FOREACH (each IN gone | DETACH DELETE each)
 }
-RETURN count(object) AS revoked
+RETURN size(objects) AS revoked

@@ -5,3 +5,5 @@ CREATE CONSTRAINT revision_root IF NOT EXISTS FOR (revision:Revision) REQUIRE re
 CREATE CONSTRAINT writer_root IF NOT EXISTS FOR (writer:Writer) REQUIRE writer.root IS UNIQUE;
 CREATE CONSTRAINT change_id IF NOT EXISTS FOR (change:Change) REQUIRE (change.root, change.id) IS UNIQUE;
 CREATE INDEX change_revision IF NOT EXISTS FOR (change:Change) ON (change.root, change.revision);
+CREATE INDEX refusal_revision IF NOT EXISTS FOR (refusal:Refusal) ON (refusal.root, refusal.revision);
+CREATE CONSTRAINT request_id IF NOT EXISTS FOR (request:Request) REQUIRE (request.root, request.id) IS UNIQUE;

@@ -4,8 +4,9 @@ if __name__ != "grantpath.engine":
     raise ImportError("import grantpath.engine, not engine")
 
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.changing import Change
 from grantpath.engine.decision import Decision, Explanation
+from grantpath.engine.history import Logged
+from grantpath.engine.request import Change
 from grantpath.graph.errors import (
     GrantpathError,
     Inconsistent,
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidInput",
     "InvalidPolicy",
     "InvalidReference",
+    "Logged",
     "Refused",
     "ServerError",
     "Unavailable",

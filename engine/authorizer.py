@@ -1,16 +1,15 @@
-"""The public verbs: check, explain, who, which and change, on one root of one database."""
+"""The public verbs on one root of one database: check, explain, who and which; those that change are in door.py."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from grantpath import cypher
 from grantpath.engine import asking, roots
-from grantpath.engine.changing import Change, Changer
 from grantpath.engine.clauses import Clauses, as_parameters, facts_of
 from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, decide, winning
-from grantpath.engine.policy import Policy, Question
+from grantpath.engine.door import Door
+from grantpath.engine.policy import Question
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
 from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
@@ -39,15 +38,12 @@ class _Asked:
         return refs + ([self.as_role] if self.as_role else [])
 
 
-class Authorizer:
-    """Asks and changes one root. May be shared by threads; close it, or use it in a `with` statement."""
+class Authorizer(Door):
+    """Asks and changes one root. May be shared by threads; close it, or use it in a `with` statement.
 
-    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-        self.store = store
-        self.tenant = tenant
-        self.policy = policy
-        self.root = root
-        self._changer = Changer(store, tenant, policy, root)
+    Every question takes `at_least`, the revision of a change that the answer must have seen: where the graph is older
+    it waits a moment, then raises Inconsistent.
+    """
 
     @classmethod
     def open(cls, root: str, policy: str | None = None, uri: str | None = None, timeout: float = 10.0) -> "Authorizer":
@@ -83,6 +79,7 @@ class Authorizer:
         *,
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
+        at_least: int | None = None,
     ) -> Decision:
         """May `subject` use `name`, a PRIVILEGE or an operation, on `object`? One round trip, one state of the graph.
 
@@ -90,9 +87,9 @@ class Authorizer:
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
         asked = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
-        return self._decide([self._resolve(asked)])[0]
+        return self._decide([self._resolve(asked)], at_least)[0]
 
-    def check_many(self, checks: Iterable[AnyCheck]) -> list[Decision]:
+    def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
         """The decisions for a batch, in order, all from one state of the graph, in one round trip.
 
         Each is (subject, name, object) or a Check. A bad one raises its error, with its index in the text.
@@ -108,7 +105,7 @@ class Authorizer:
                 raise type(error)(f"check {index}: {error}") from None
             except (TypeError, ValueError):
                 raise Invalid(f"check {index}: {check!r} is neither (subject, name, object) nor a Check") from None
-        return self._decide(resolved) if resolved else []
+        return self._decide(resolved, at_least) if resolved else []
 
     def _resolve(self, check: Check) -> _Asked:
         object_ = self.reference(check.object)
@@ -136,13 +133,14 @@ class Authorizer:
             raise Invalid(f"as {ref}: a {ref.type} is no role")
         return ref.text
 
-    def _decide(self, asked: Sequence[_Asked]) -> list[Decision]:
+    def _decide(self, asked: Sequence[_Asked], at_least: int | None) -> list[Decision]:
         conditions: dict[Clauses, int] = {}
         checks = []
         for each in asked:
             condition = conditions.setdefault(each.question.clauses, len(conditions))
             checks.append(self._check_entry(each, condition))
-        row = self.ask("check", checks=checks, conditions=[as_parameters(clauses) for clauses in conditions])
+        questions = [as_parameters(clauses) for clauses in conditions]
+        row = self.ask("check", at_least=at_least, checks=checks, conditions=questions)
         return [self._answer(each, hats, row) for each, hats in zip(asked, row["answers"], strict=True)]
 
     def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
@@ -175,14 +173,14 @@ class Authorizer:
         *,
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
+        at_least: int | None = None,
     ) -> Explanation:
         """The decision with its paths: those that allowed it, or those of the DENY that won. Raises as `check`."""
         check = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
         asked = self._resolve(check)
+        checks, conditions = [self._check_entry(asked, 0)], [as_parameters(asked.question.clauses)]
         for _ in range(TRIES):
-            row = self.ask(
-                "check", checks=[self._check_entry(asked, 0)], conditions=[as_parameters(asked.question.clauses)]
-            )
+            row = self.ask("check", at_least=at_least, checks=checks, conditions=conditions)
             decision = self._answer(asked, row["answers"][0], row)
             facts = self._telling_facts(asked.question.clauses, row["answers"][0]["hats"], decision)
             ways = self.ask("explain", subject=asked.subject.ref, places=asked.where.parameters(), facts=facts)
@@ -211,6 +209,7 @@ class Authorizer:
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
         after: str = "",
+        at_least: int | None = None,
     ) -> Iterator[str]:
         """The users and service principals that may use `name` on `object`, in byte order, each once.
 
@@ -224,7 +223,8 @@ class Authorizer:
         where = asking.places(self.policy, self.root, object_, seconds)
         needed = [*seconds.values(), *([] if question.may_be_missing else [object_])]
         self._exist(needed)
-        return self._pages("who", asking.who_parameters(self.policy, where, question), limit, after)
+        parameters = asking.who_parameters(self.policy, where, question)
+        return self._pages("who", parameters, limit, after, at_least)
 
     def which(
         self,
@@ -236,6 +236,7 @@ class Authorizer:
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
         after: str = "",
+        at_least: int | None = None,
     ) -> Iterator[str]:
         """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
         self.policy.names.check_type(type)
@@ -247,13 +248,16 @@ class Authorizer:
         self._exist([*seconds.values(), *([self.reference(role)] if role else [])])
         one_role = question.one_role and not asker.is_role
         parameters = asking.which_parameters(self.policy, self.root, asker.ref, question, where, role)
-        return self._pages("which", {**parameters, "one_role": one_role}, limit, after)
+        return self._pages("which", {**parameters, "one_role": one_role}, limit, after, at_least)
 
-    def _pages(self, query: str, parameters: dict[str, Any], limit: int | None, after: str) -> Iterator[str]:
+    def _pages(
+        self, query: str, parameters: dict[str, Any], limit: int | None, after: str, at_least: int | None
+    ) -> Iterator[str]:
         """All pages, from one revision. The first is read at once, so that errors come with the call."""
         if limit is not None and limit < 0:
             raise Invalid(f"limit={limit}: a limit is 0 or more, or None for all")
-        first = self.ask(query, **parameters, after=after, limit=PAGE if limit is None else min(limit, PAGE))
+        size = PAGE if limit is None else min(limit, PAGE)
+        first = self.ask(query, at_least=at_least, **parameters, after=after, limit=size)
         return self._more_pages(query, parameters, limit, first)
 
     def _more_pages(
@@ -270,35 +274,7 @@ class Authorizer:
             if page["revision"] != revision:
                 raise Inconsistent(f"{self.tenant} changed while the list was read; ask again")
 
-    # ---- changes ---------------------------------------------------------------------------------------------
-    def change(self, statement: str, *, by: str | None = None, as_role: str | None = None) -> Change:
-        """Makes one change, as the acting user `by`; without `by` it is written as a fact.
-
-        Returns Change(id, revision); a change that changes nothing has the id None and leaves the revision as it is.
-        Raises Invalid (or Unknown, InvalidReference) for what breaks a rule whoever asks, Refused for what `by` may
-        not do, Unavailable.
-        """
-        return self._changer.change(statement, by, as_role)
-
-    def given(self, statements: Iterable[str]) -> list[str | None]:
-        """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
-
-        Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises Unavailable.
-        """
-        return self._changer.given(statements)
-
     # ---- help ------------------------------------------------------------------------------------------------
-    def reference(self, text: str) -> Reference:
-        """The reference that `text` spells here. Raises InvalidReference, Unknown."""
-        return self.policy.reference(text, self.root)
-
-    def ask(self, query: str, **parameters: Any) -> Mapping[str, Any]:
-        """The one row of a guarded query of cypher/."""
-        loaded = cypher.load(query)
-        parameters["root"] = self.tenant
-        loaded.check(parameters)
-        return self.store.read_guarded(loaded.text, parameters)
-
     def _exist(self, refs: Sequence[Reference]) -> None:
         for ref in refs:
             if ref.text in self.policy.hidden or not roots.exists(self.store, self.tenant, ref.text):

@@ -1,36 +1,18 @@
-"""The one door for changes: what is invalid, then what is refused, then what is done, in one transaction."""
+"""The one door for changes: alone or as a batch, said once or again, written to the history or refused."""
 
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from grantpath import cypher
-from grantpath.engine import asking
-from grantpath.engine.clauses import as_parameters
-from grantpath.engine.decision import Subject, decide
+from grantpath.engine.making import Actor, Making, Step
 from grantpath.engine.policy import Policy
+from grantpath.engine.request import Change, Request, ask, is_made
 from grantpath.engine.rules import Resolved, Rules
-from grantpath.graph.errors import GrantpathError, Invalid, Refused, Unknown
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import parse_statement
 from grantpath.graph.store import Store, Writing
-
-
-@dataclass(frozen=True)
-class Change:
-    """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds."""
-
-    id: str | None
-    revision: int
-
-
-@dataclass(frozen=True)
-class Actor:
-    """Who asks for a change, and with which active role."""
-
-    ref: Reference
-    as_role: str | None
 
 
 class Changer:
@@ -43,111 +25,75 @@ class Changer:
         self._root = root
         self._rules = Rules(policy, root)
 
-    def change(self, statement: str, by: str | None, as_role: str | None) -> Change:
+    # ---- the ways in -------------------------------------------------------------------------------------------
+    def change(self, statement: str, by: str | None, as_role: str | None, id_: str | None, dry_run: bool) -> Change:
         """Makes one change. Raises Invalid, Refused, Unavailable."""
-        change = self._rules.resolve(parse_statement(statement), loading=False)
         actor = self._actor(by, as_role)
-        return self._store.write(self._tenant, lambda writing: self._make(writing, change, actor, statement))
+        steps = [self._step(statement, actor)]
+        return self._all(steps, actor, id_, dry_run, lambda error, _: error)[0]
+
+    def change_all(
+        self, statements: Iterable[str], by: str | None, as_role: str | None, id_: str | None, dry_run: bool
+    ) -> list[Change]:
+        """Makes all changes or none. Raises as `change`, naming the statement by its index."""
+        actor = self._actor(by, as_role)
+        steps: list[Step] = []
+        for index, statement in enumerate(statements):
+            try:
+                steps.append(self._step(statement, actor))
+            except GrantpathError as error:
+                if steps:  # the first wrong one is named, and that may be one before it
+                    self._all(steps, actor, None, dry_run, _at, and_then=_at(error, index))
+                raise _at(error, index) from None
+        return self._all(steps, actor, id_, dry_run, _at) if steps else []
+
+    def _step(self, statement: str, actor: Actor | None) -> Step:
+        if not isinstance(statement, str):
+            raise InvalidInput(f"{statement!r} is no text; write a statement, as 'add user:bob'")
+        parsed = parse_statement(statement)
+        if actor:
+            return Step(self._rules.resolve_guarded(parsed), statement)
+        return Step(self._rules.resolve(parsed, loading=False), statement)
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, nobody asked, users and groups added by their mention: by statement, what is wrong
         with it, or None. What is wrong is left out, the others are written."""
-        lines = list(statements)
+        problems: list[str | None] = []
+        steps: list[tuple[int, Step]] = []  # each with the index of its statement
+        sure: set[str] = set()  # named before, so there
+        for index, line in enumerate(statements):
+            problems.append(None)
+            try:
+                change = self._rules.resolve(parse_statement(line), loading=True)
+            except GrantpathError as error:
+                problems[index] = str(error)
+                continue
+            steps += [(index, step) for step in self._mentions(change, sure)]
+            steps.append((index, Step(change, line)))
 
-        def work(writing: Writing) -> list[str | None]:
-            mentioned: set[str] = set()
-            return [self._give(writing, line, mentioned) for line in lines]
+        def work(writing: Writing) -> None:
+            for _, step in steps:
+                step.changed, step.error = False, None
+            made = [step for _, step in steps]
+            Making(writing, self._policy, self._root, None).make(made, all_or_nothing=False)
+            self._record(writing, made, None, [uuid.uuid4().hex for _ in made])
 
-        return self._store.write(self._tenant, work)
+        self._store.write(self._tenant, work)
+        for index, step in steps:
+            problems[index] = problems[index] or (str(step.error) if step.error else None)
+        return problems
 
-    def _give(self, writing: Writing, line: str, mentioned: set[str]) -> str | None:
-        try:
-            change = self._rules.resolve(parse_statement(line), loading=True)
-            if change.kind == "add" and change.object.text in mentioned:
-                mentioned.discard(change.object.text)
-                return None
-            if change.kind not in ("add", "drop"):
-                mentioned.update(self._mention(writing, change))
-            self._make(writing, change, None, line)
-        except GrantpathError as error:
-            return str(error)
-        return None
+    def _mentions(self, change: Resolved, sure: set[str]) -> Iterable[Step]:
+        """The users and groups that a fact names and that may have to be added first."""
+        if change.kind == "drop":
+            sure.discard(change.object.text)
+        elif change.kind != "add":
+            for ref in (change.object, change.subject):
+                if ref and ref.type in self._policy.addable_by_mention and ref.text not in sure:
+                    sure.add(ref.text)
+                    text = f"add {ref}"
+                    yield Step(self._rules.resolve(parse_statement(text), loading=True), text, mentioned=True)
 
-    def _mention(self, writing: Writing, change: Resolved) -> list[str]:
-        refs = [ref for ref in (change.object, change.subject) if ref and ref.type in self._policy.addable_by_mention]
-        there = {each["ref"] for each in self._standing(writing, change)["there"]}
-        missing = [ref for ref in refs if ref.text not in there]
-        for ref in missing:
-            self._make(writing, self._rules.resolve(parse_statement(f"add {ref}"), loading=True), None, f"add {ref}")
-        return [ref.text for ref in missing]
-
-    # ---- one change --------------------------------------------------------------------------------------------
-    def _make(self, writing: Writing, change: Resolved, actor: Actor | None, text: str) -> Change:
-        standing = self._standing(writing, change)
-        self._must_stand(change, standing, actor is not None)
-        role = self._authorize(writing, change, actor) if actor else None
-        if self._changes_nothing(change, standing):
-            return Change(None, writing.revision)
-        revision = writing.next_revision()
-        self._write(writing, change, standing)
-        if change.kind == "add" and actor:
-            self._reward(writing, change, actor, role)
-        id_ = uuid.uuid4().hex
-        actor_text = str(actor.ref) if actor else None
-        self._put(writing, "record", revision=revision, id=id_, actor=actor_text, statement=text)
-        return Change(id_, revision)
-
-    def _standing(self, writing: Writing, change: Resolved) -> Mapping[str, Any]:
-        refs = [change.object.text, *(ref.text for ref in change.seconds.values())]
-        refs += [change.subject.text] if change.subject else []
-        refs += [self._policy.parent(change.object, self._root).text] if change.object != self._root else []
-        return self._put(
-            writing,
-            "standing",
-            refs=refs,
-            object=change.object.text,
-            subject=change.subject.text if change.subject else None,
-            edge=change.edge,
-            privilege=change.privilege,
-        )[0]
-
-    def _must_stand(self, change: Resolved, standing: Mapping[str, Any], guarded: bool) -> None:
-        """Raises Invalid where the graph is not as the change needs it."""
-        there = {each["ref"] for each in standing["there"]}
-        for ref in [*change.seconds.values(), *([change.subject] if change.subject else [])]:
-            self._there(ref, there)
-        if change.kind == "add":
-            if change.object.text in there:
-                raise Invalid(f"{change.object} is there already; drop it first, or choose another name")
-            self._there(self._policy.parent(change.object, self._root), there)
-            entry = self._policy.change_entry("add", change.object.type)
-            for key, second in entry.with_.items() if entry and guarded else ():
-                if key not in change.seconds and not second.optional:
-                    raise Invalid(f"adding a {change.object.type} needs {key}: add `with {key}={second.type}:NAME`")
-        elif change.kind not in ("grant", "revoke") or not self._policy.grants_on_missing:
-            self._there(change.object, there)
-        if change.kind == "member" and standing["cycle"]:
-            raise Invalid(f"{change.text!r} would close a circle: {change.object} is in {change.subject} already")
-        keep = self._policy.file.types[change.object.type].keep_while_owning
-        if change.kind == "drop" and keep and standing["owning"]:
-            raise Invalid(f"{change.object} owns {standing['owning']}; hand that on first")
-
-    @staticmethod
-    def _there(ref: Reference, there: set[str]) -> None:
-        if ref.text not in there:
-            raise Unknown(f"{ref} is not there; add it first, or check the name")
-
-    def _changes_nothing(self, change: Resolved, standing: Mapping[str, Any]) -> bool:
-        match change.kind:
-            case "member" | "grant":
-                return bool(standing["edge"])
-            case "remove" | "revoke":
-                return not standing["edge"]
-            case "owner":
-                return change.subject is not None and standing["owner"] == change.subject.text
-        return False
-
-    # ---- authorization -----------------------------------------------------------------------------------------
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
             if as_role is not None:
@@ -159,91 +105,133 @@ class Changer:
         role = self._policy.reference(as_role, self._root).text if as_role else None
         return Actor(ref, role)
 
-    def _authorize(self, writing: Writing, change: Resolved, actor: Actor) -> str | None:
-        """The role that the actor acts with, if the policy has active roles. Raises Refused."""
-        if actor.ref.type not in self._policy.user_types:
-            raise Refused(f"{change.text!r} by {actor.ref} is refused: a {actor.ref.type} does not act; name a user")
-        grantee = change.subject.type if change.subject else None
-        clauses = self._policy.change(change.kind, change.object.type, grantee, frozenset(change.seconds))
-        seconds = {**change.seconds, **({"grantee": change.subject} if change.subject else {})}
-        where = asking.places(self._policy, self._root, change.object, seconds)
-        one_role = self._policy.active_roles
-        check = asking.check_parameters(actor.ref.text, where, clauses, 0, one_role, actor.as_role, [])
-        row = self._put(writing, "check", checks=[check], conditions=[as_parameters(clauses)])[0]
-        hats = row["answers"][0]["hats"]
-        subject = Subject(actor.ref.text, actor.ref.type in self._policy.file.grants.to)
-        decision = decide(hats, clauses, where.by_at, subject, writing.revision, one_role)
-        if not decision:
-            raise Refused(f"{change.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
-        roles: list[str | None] = [hat["role"] for hat in hats if hat["allowed"]]
-        return min(roles, key=lambda role: (role or "").encode())
+    # ---- all or nothing ------------------------------------------------------------------------------------------
+    def _all(
+        self,
+        steps: Sequence[Step],
+        actor: Actor | None,
+        id_: str | None,
+        dry_run: bool,
+        say: Callable[[GrantpathError, int], GrantpathError],
+        and_then: GrantpathError | None = None,
+    ) -> list[Change]:
+        """Makes all of them, or none and raises what is wrong; `and_then` what is wrong behind them."""
+        request = Request(id_, steps, actor)
+        ids = request.ids
+        tries: list[list[Change]] = []  # what each try would have made, for reading it back
 
-    # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, writing: Writing, change: Resolved, standing: Mapping[str, Any]) -> None:
-        object_, subject = change.object.text, change.subject.text if change.subject else ""
-        match change.kind:
-            case "add":
-                self._add(writing, change.object, exists=True)
-            case "drop":
-                self._put(writing, "drop", ref=object_, all=change.object == self._root)
-            case "member":
-                self._put(writing, "join", subject=subject, container=object_)
-            case "remove":
-                self._put(writing, "leave", subject=subject, container=object_)
-            case "owner":
-                self._put(writing, "own", owner=subject, object=object_)
-            case "grant":
-                if object_ not in {each["ref"] for each in standing["there"]}:
-                    self._name(writing, change.object)
-                self._put_grant(writing, "grant", change, subject)
-            case "revoke":
-                self._put_grant(writing, "revoke", change, subject)
+        def work(writing: Writing) -> list[Change]:
+            for made in tries:
+                if is_made(writing, made):
+                    return made
+            earlier = request.earlier(writing) if id_ is not None else None
+            if earlier is not None:
+                return earlier
+            for step in steps:
+                step.changed, step.error = False, None
+            Making(writing, self._policy, self._root, actor).make(steps, all_or_nothing=True)
+            for index, step in enumerate(steps):
+                if step.error:
+                    raise _Stopped(index, step, writing.revision)
+            if and_then:
+                raise and_then
+            changes = self._record(writing, steps, actor, ids)
+            if id_ is not None:
+                request.remember(writing, changes)
+            tries.append(changes)
+            return changes
 
-    def _put_grant(self, writing: Writing, query: str, change: Resolved, subject: str) -> None:
-        self._put(
-            writing,
-            query,
-            effect=change.effect,
-            privilege=change.privilege,
-            object=change.object.text,
-            subject=subject,
-        )
+        try:
+            return self._store.write(self._tenant, work, keep=not dry_run)
+        except _Stopped as stopped:
+            error = stopped.step.error
+            assert error is not None
+            if isinstance(error, Refused) and actor and not dry_run:
+                self._note_refusal(stopped, actor, error)
+            raise say(error, stopped.index) from None
+        except Unavailable as error:
+            if not error.unknown:
+                raise
+            return self._read_back(tries[-1], request, id_ is not None)
 
-    def _name(self, writing: Writing, ref: Reference) -> None:
-        """A name that holds grants before it is created, with the names above it."""
-        for _, each in reversed(list(self._policy.chain(ref, self._root))[:-1]):
-            self._add(writing, each, exists=False)
-
-    def _add(self, writing: Writing, ref: Reference, exists: bool) -> None:
-        securable = self._policy.is_securable(ref.type)
-        builtins = self._policy.builtins.items()
-        self._put(
-            writing,
-            "add",
-            ref=ref.text,
-            type=ref.type,
-            name=ref.name,
-            labels=self._policy.labels(ref.type),
-            parent=self._policy.parent(ref, self._root).text if securable else None,
-            exists=exists,
-            holds=[role for role, entry in builtins if entry.held_by_every == ref.type and role != ref.text],
-        )
-
-    def _reward(self, writing: Writing, change: Resolved, actor: Actor, role: str | None) -> None:
-        """What the creator gets: ownership (his, or his active role's), or a privilege."""
-        gives = self._policy.file.creating
-        creator = role or actor.ref.text
-        owned_by = self._policy.file.types[change.object.type].owned_by
-        if gives == "owner":
-            if creator.partition(":")[0] in owned_by:
-                self._put(writing, "own", owner=creator, object=change.object.text)
-        elif gives and change.object.type in self._policy.names.privileges[gives].on:
-            self._put(
-                writing, "grant", effect="ALLOW", privilege=gives, object=change.object.text, subject=actor.ref.text
+    def _record(self, writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Sequence[str]) -> list[Change]:
+        """Writes what changed anything to the history, in order."""
+        changes, rows = [], []
+        for step, id_ in zip(steps, ids, strict=True):
+            if not step.changed:
+                changes.append(Change(None, writing.revision))
+                continue
+            change, subject = Change(id_, writing.next_revision()), step.change.subject
+            changes.append(change)
+            rows.append(
+                {
+                    "revision": change.revision,
+                    "id": id_,
+                    "actor": actor.ref.text if actor else None,
+                    "as_role": actor.as_role if actor else None,
+                    "statement": step.text,
+                    "object": step.change.object.text,
+                    "subject": subject.text if subject else None,
+                }
             )
+        if rows:
+            ask(writing, "record", rows=rows)
+        return changes
 
-    def _put(self, writing: Writing, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
-        loaded = cypher.load(query)
-        parameters["root"] = self._tenant
+    def _note_refusal(self, stopped: "_Stopped", actor: Actor, error: Refused) -> None:
+        """Apart from the history; where it cannot be written, the attempt is refused all the same."""
+        change = stopped.step.change
+        loaded = cypher.load("refuse")
+        parameters = {
+            "root": self._tenant,
+            "revision": stopped.revision,
+            "id": uuid.uuid4().hex,
+            "actor": actor.ref.text,
+            "as_role": actor.as_role,
+            "statement": stopped.step.text,
+            "object": change.object.text,
+            "subject": change.subject.text if change.subject else None,
+            "reason": str(error),
+        }
         loaded.check(parameters)
-        return writing.ask(loaded.text, parameters)
+        with suppress(Unavailable):
+            self._store.execute(loaded.text, parameters)
+
+    # ---- said again, or not known ----------------------------------------------------------------------------------
+    def _read_back(self, changes: list[Change], request: Request, remembered: bool) -> list[Change]:
+        """After a commit that was not answered: the changes, if they were made. Raises Unavailable that they were not,
+        or, `unknown`, that this cannot be found out either."""
+        again = f"make it again{f' with the id {request.id}' if remembered else ''}"
+
+        def work(writing: Writing) -> bool:  # under the lock, so the commit has come or will not come any more
+            return is_made(writing, changes) or (remembered and request.earlier(writing) is not None)
+
+        try:
+            made = self._store.write(self._tenant, work)
+        except GrantpathError as error:
+            raise Unavailable(
+                f"the server went while {request.what} was committed, and whether that was done is not known: {error}. "
+                f"`log` tells it by the id {request.ids[0]}"
+                + (f", or {again}: that does nothing if it was done" if remembered else ""),
+                unknown=True,
+            ) from error
+        if not made:
+            raise Unavailable(f"the server went while {request.what} was committed; it was not done: {again}")
+        return changes
+
+
+class _Stopped(Exception):
+    """A statement is wrong, so nothing is written."""
+
+    def __init__(self, index: int, step: Step, revision: int) -> None:
+        super().__init__()
+        self.index = index
+        self.step = step
+        self.revision = revision
+
+
+def _at(error: GrantpathError, index: int) -> GrantpathError:
+    """The same error, naming the statement of the batch."""
+    named = type(error)(f"statement {index}: {error}")
+    named.index = index
+    return named

@@ -18,6 +18,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an ope
 Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, as table:hr.public.staff")]
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, as table")]
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="at most so many; all if it is not given")]
+AtLeast = Annotated[
+    int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
+]
 After = Annotated[str, typer.Option(metavar="REF", help="only those behind this one: the last of the page before")]
 
 
@@ -40,14 +43,22 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath params user:bob load_table table:hr.public.staff")(params)
 
 
-def check(session: Session, subject: Subject, name: Name, ref: Ref, with_: With = [], as_: As = None) -> int:  # noqa: B006
+def check(
+    session: Session,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    at_least: AtLeast = None,
+) -> int:
     """May SUBJECT use NAME on REF?
 
     An UPPER_CASE name is a privilege, a lower_case one an operation of the policy. Exit code 0: allowed, 1: not
     allowed, 2: it could not be asked.
     """
     with session.open() as authorizer:
-        decision = authorizer.check(subject, name, ref, as_role=as_, with_=seconds(with_))
+        decision = authorizer.check(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
     if session.json:
         emit(asdict(decision))
     else:
@@ -55,14 +66,22 @@ def check(session: Session, subject: Subject, name: Name, ref: Ref, with_: With 
     return 0 if decision else 1
 
 
-def explain(session: Session, subject: Subject, name: Name, ref: Ref, with_: With = [], as_: As = None) -> int:  # noqa: B006
+def explain(
+    session: Session,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    at_least: AtLeast = None,
+) -> int:
     """Why may SUBJECT use NAME on REF, or why not?
 
     For yes it prints the paths of the graph that allow it, for no the DENY that won with its path, or the nearest
     remedy. Exit codes as for check.
     """
     with session.open() as authorizer:
-        explanation = authorizer.explain(subject, name, ref, as_role=as_, with_=seconds(with_))
+        explanation = authorizer.explain(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
     if session.json:
         emit({**asdict(explanation.decision), "paths": explanation.paths})
     else:
@@ -71,13 +90,21 @@ def explain(session: Session, subject: Subject, name: Name, ref: Ref, with_: Wit
     return 0 if explanation else 1
 
 
-def who(session: Session, name: Name, ref: Ref, with_: With = [], limit: Limit = None, after: After = "") -> None:  # noqa: B006
+def who(
+    session: Session,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    limit: Limit = None,
+    after: After = "",
+    at_least: AtLeast = None,
+) -> None:
     """Who may use NAME on REF?
 
     One user or service principal a line, in byte order.
     """
     with session.open() as authorizer:
-        found = authorizer.who(name, ref, with_=seconds(with_), limit=_one_more(limit), after=after)
+        found = authorizer.who(name, ref, with_=seconds(with_), limit=_one_more(limit), after=after, at_least=at_least)
         _list(session, authorizer, found, limit)
 
 
@@ -90,6 +117,7 @@ def which(
     as_: As = None,
     limit: Limit = None,
     after: After = "",
+    at_least: AtLeast = None,
 ) -> None:
     """On which objects of TYPE may SUBJECT use NAME?
 
@@ -97,7 +125,14 @@ def which(
     """
     with session.open() as authorizer:
         found = authorizer.which(
-            type_, subject, name, as_role=as_, with_=seconds(with_), limit=_one_more(limit), after=after
+            type_,
+            subject,
+            name,
+            as_role=as_,
+            with_=seconds(with_),
+            limit=_one_more(limit),
+            after=after,
+            at_least=at_least,
         )
         _list(session, authorizer, found, limit)
 

@@ -1,18 +1,30 @@
-"""The commands that write the graph, and its history: change, load, log."""
+"""The commands that write the graph: change and load."""
 
-from datetime import datetime
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from grantpath.engine.cli_output import counting, emit, err, out, styled
+from grantpath.engine.cli_output import counting, emit, out, styled
 from grantpath.engine.cli_session import As, Session, command
+from grantpath.engine.request import Change
+from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import parse_statement
 
 PANEL = "Change"
-Statement = Annotated[str, typer.Argument(metavar="STATEMENT", help="what to change, in quotes; the forms stand above")]
+Statement = Annotated[
+    str | None, typer.Argument(metavar="[STATEMENT]", help="what to change, in quotes; the forms stand above")
+]
+File = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="a file of statements, one a line; - reads standard input")
+]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="ID", help="an id of yours: repeated with it, the change is made once"),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="say what would happen, and change nothing")]
 By = Annotated[
     str | None,
     typer.Option("--by", metavar="SUBJECT", help="who asks for it, as user:ann; without it, a fact is written"),
@@ -25,27 +37,73 @@ def register(app: typer.Typer) -> None:
     grant = '"allow SELECT_TABLE on table:hr.public.staff to role:analyst"'
     command(app, PANEL, f"grantpath change {grant} --by user:ann")(change)
     command(app, PANEL, "grantpath load ./estate --root metalake:tpc --policy gravitino")(load)
-    command(app, PANEL, "grantpath log --limit 5")(log)
 
 
-def change(session: Session, statement: Statement, by: By = None, as_: As = None) -> None:
-    """Make one change.
+def change(
+    session: Session,
+    statement: Statement = None,
+    by: By = None,
+    as_: As = None,
+    file: File = None,
+    id_: Id = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Make one change, or those of a file: all of them, or none.
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
-    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT.
+    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. In a file each
+    stands on a line of its own, sees those before it, and a line that starts with # is left out.
 
     With --by the policy decides whether that user may; without it a fact is written, and a root that isn't there yet
     is made. Exit code 0: done, 1: refused, 2: invalid.
     """
-    parse_statement(statement)
-    with session.open(create=by is None) as authorizer:
-        done = authorizer.change(statement, by=by, as_role=as_)
+    if (statement is None) == (file is None):
+        raise typer.BadParameter("name a STATEMENT, or a --file of them")
+    create = by is None and not dry_run
+    if statement is not None:
+        parse_statement(statement)
+        with session.open(create=create) as authorizer:
+            done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
+        _show(session, [done], dry_run, {"id": done.id, "revision": done.revision})
+        return
+    lines = read_statements(str(file))
+    with session.open(create=create) as authorizer:
+        try:
+            made = authorizer.change_all([text for _, text in lines], by=by, as_role=as_, id=id_, dry_run=dry_run)
+        except GrantpathError as error:
+            if error.index is None:
+                raise
+            what = str(error).removeprefix(f"statement {error.index}: ")
+            raise type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done") from None
+    _show(session, made, dry_run, {"changes": [asdict(each) for each in made], "revision": made[-1].revision})
+
+
+def read_statements(file: str) -> list[tuple[int, str]]:
+    """The statements of a file (-: standard input), each with its line. Raises InvalidInput."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}; check the file") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{file} is not UTF-8; write the file in UTF-8") from None
+    numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
+    found = [(at, line.strip()) for at, line in numbered if line.strip() and not line.lstrip().startswith("#")]
+    if not found:
+        raise InvalidInput(f"{file} holds no statement; write one a line, as add user:bob")
+    return found
+
+
+def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
     if session.json:
-        emit({"done": True, "id": done.id, "revision": done.revision})
-    elif done.id is None:
-        out().print(styled("done", "bold green"), styled(f" nothing to change, revision {done.revision}"), sep="")
+        emit({"done": not dry_run, **({"dry_run": True} if dry_run else {}), **told})
+        return
+    changed = [each for each in made if each.id is not None]
+    verdict = styled("would be done" if dry_run else "done", "bold green")
+    many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""
+    if changed:
+        out().print(verdict, styled(f"{many} revision {changed[-1].revision}"), sep="")
     else:
-        out().print(styled("done", "bold green"), styled(f" revision {done.revision}"), sep="")
+        out().print(verdict, styled(f"{many} nothing to change, revision {told['revision']}"), sep="")
 
 
 def load(session: Session, directory: Directory) -> None:
@@ -64,31 +122,3 @@ def load(session: Session, directory: Directory) -> None:
     rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items())
     verdict = "loaded" if report.changed else "nothing new"
     out().print(styled(verdict, "bold green"), styled(f" {rows}; revision {report.revision}"), sep="")
-
-
-def log(
-    session: Session, limit: Annotated[int, typer.Option(min=0, metavar="N", help="how many, the last ones")] = 20
-) -> None:
-    """Show the accepted changes of a root, the newest last: when, by whom, what."""
-    with session.open() as authorizer:
-        row = authorizer.ask("log", limit=limit + 1)
-    changes, complete = row["changes"][-limit:] if limit else [], len(row["changes"]) <= limit
-    if session.json:
-        emit({"answer": changes, "complete": complete, "revision": row["revision"]})
-        return
-    out().print(_table(changes), soft_wrap=False)
-    if not complete:
-        err().print(styled("there are more: --limit N shows the last N", "dim"))
-
-
-def _table(changes: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("revision", justify="right")
-    table.add_column("at")
-    table.add_column("by")
-    table.add_column("statement", overflow="fold")
-    for each in changes:
-        at = datetime.fromisoformat(each["at"]).strftime("%Y-%m-%d %H:%M:%S")
-        actor = styled(each["actor"]) if each["actor"] else styled("(a fact)", "dim")
-        table.add_row(str(each["revision"]), at, actor, styled(each["statement"]))
-    return table

@@ -60,13 +60,13 @@ class Watched(Authorizer):
         try:
             if self.made and error is None:
                 err().print(styled(f"made the root {self.tenant} with the policy {self.policy.name}", "dim"))
-            elif self.made and self.ask("log", limit=0)["revision"] == 0:
+            elif self.made and not self.log(limit=1):
                 roots.remove(self.store, self.tenant)
         finally:
             self.close()
 
-    def ask(self, query: str, **parameters: Any) -> Mapping[str, Any]:
-        row = super().ask(query, **parameters)
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
+        row = super().ask(query, at_least=at_least, **parameters)
         self.asked[query] = {"root": self.tenant, **parameters}
         self.revision = row["revision"]
         return row

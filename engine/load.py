@@ -70,7 +70,7 @@ class _Load:
             bulk.begin(what)
             self._write(bulk, news, standing, rows)
             statement = f"{what}: {sum(counts.values()):,} rows"
-            revision = bulk.finish(cypher.load("record").text, {"id": bulk.id, "actor": None, "statement": statement})
+            revision = bulk.finish(cypher.load("load_record").text, {"id": bulk.id, "statement": statement})
         return LoadReport(counts, True, revision)
 
     def _resolve(self, tables: dict[str, Table], problems: Problems) -> Rows:

@@ -22,6 +22,12 @@ class Resolved:
     privilege: str | None
     seconds: dict[str, Reference]
     text: str
+    contains: bool = False  # the subject may have members of its own
+
+    @property
+    def joining(self) -> str | None:
+        """Who joins something and may have members of its own: by that alone a circle can close."""
+        return self.subject.text if self.kind == "member" and self.subject and self.contains else None
 
     @property
     def edge(self) -> Edge:
@@ -40,6 +46,15 @@ class Rules:
         self.root = root
         self._types = policy.file.types
 
+    def resolve_guarded(self, statement: Statement) -> Resolved:
+        """The same for a statement that somebody is asked to be allowed: second objects must be named then."""
+        change = self.resolve(statement, loading=False)
+        entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
+        for key, second in entry.with_.items() if entry else ():
+            if key not in change.seconds and not second.optional:
+                raise Invalid(f"adding a {change.object.type} needs {key}: add `with {key}={second.type}:NAME`")
+        return change
+
     def resolve(self, statement: Statement, loading: bool) -> Resolved:
         """The statement with its names resolved. Raises Invalid (Unknown, InvalidReference). `loading`: `given` and
         bulk import may set the members of hidden subjects."""
@@ -51,7 +66,10 @@ class Rules:
         if privilege and effect == "ALLOW" and self.policy.names.privileges[privilege].membership:
             self._grantable(privilege, object_)
             kind, effect, privilege = ("member" if kind == "grant" else "remove"), None, None
-        resolved = Resolved(kind, object_, subject, effect, privilege, seconds, statement.text)
+        contains = subject is not None and (
+            subject.type in self.policy.file.members or subject.text in self.policy.builtins
+        )
+        resolved = Resolved(kind, object_, subject, effect, privilege, seconds, statement.text, contains)
         self._check(resolved, loading)
         return resolved
 

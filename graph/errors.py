@@ -14,7 +14,9 @@ GrantpathError
 
 
 class GrantpathError(Exception):
-    """Anything grantpath raises on purpose."""
+    """Anything grantpath raises on purpose. `index`: which one of a batch it is about, counted from 0."""
+
+    index: int | None = None
 
 
 class Invalid(GrantpathError):
@@ -42,7 +44,14 @@ class Refused(GrantpathError):
 
 
 class Unavailable(GrantpathError):
-    """The database cannot be reached, or refuses the login."""
+    """The database cannot be reached, or refuses the login.
+
+    `unknown`: it went while a change was being committed, and whether that was done is not known.
+    """
+
+    def __init__(self, text: str, unknown: bool = False) -> None:
+        super().__init__(text)
+        self.unknown = unknown
 
 
 class Inconsistent(GrantpathError):

@@ -10,7 +10,7 @@ and mends them.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import local
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from neo4j.exceptions import (
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
+    TransientError,
 )
 
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable, Unknown
@@ -31,6 +32,7 @@ from grantpath.graph.server import Connection
 
 DATABASE = "neo4j"
 QUICK_TRIES = 12
+PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
 Row = Mapping[str, Any]
 Result = TypeVar("Result")
 
@@ -64,12 +66,26 @@ class Store:
             result = self._session().run(self._query(text), dict(parameters))
             return [record.data() for record in result]
 
-    def read_guarded(self, text: str, parameters: Mapping[str, Any]) -> Row:
+    def read_guarded(self, text: str, parameters: Mapping[str, Any], at_least: int | None = None) -> Row:
         """The one row of a query that returns both marks before and after its facts, from one committed state.
 
-        One round trip where no change is under way. Raises Unknown where the root is not there, Inconsistent where
-        no such answer could be had, Unavailable.
+        One round trip where no change is under way. Where the graph is older than the revision `at_least`, it is
+        asked again for a short while. Raises Unknown where the root is not there, Inconsistent where no such answer
+        could be had, Unavailable.
         """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            row = self._read_untorn(text, parameters)
+            if at_least is None or row["revision"] >= at_least:
+                return row
+            if time.monotonic() > deadline:
+                raise Inconsistent(
+                    f"{parameters['root']} is at revision {row['revision']}, older than revision {at_least} that was "
+                    "asked for; ask again, or check that the revision is one of this root"
+                )
+            time.sleep(0.05)
+
+    def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
         for attempt in range(QUICK_TRIES):
             with self._errors():
                 row = _single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
@@ -97,34 +113,51 @@ class Store:
             return row
 
     # ---- writing ---------------------------------------------------------------------------------------------
-    def write(self, root: str, work: Callable[["Writing"], Result]) -> Result:
+    def write(self, root: str, work: Callable[["Writing"], Result], keep: bool = True) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits what it wrote, if it wrote anything.
 
-        Where `work` raises, nothing is written. A transient failure before the commit is tried again, so `work` may
-        run more than once. Raises Unavailable; then `Unavailable.unknown` says that the commit's outcome is not known.
+        Where `work` raises, nothing is written; nor with `keep` false, which tries a change out. A transient failure
+        before the commit is tried again, so `work` may run more than once. Raises Unavailable; then
+        `Unavailable.unknown` says that the commit's outcome is not known.
         """
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                return self._write_once(root, work)
-            except (Neo4jError, DriverError) as error:
-                if not error.is_retryable() or time.monotonic() > deadline:
+                return self._write_once(root, work, keep)
+            except (Neo4jError, DriverError, OSError) as error:
+                if not _again(error) or time.monotonic() > deadline:
                     raise self._translate(error) from error
                 time.sleep(0.05)
 
-    def _write_once(self, root: str, work: Callable[["Writing"], Result]) -> Result:
+    def _write_once(self, root: str, work: Callable[["Writing"], Result], keep: bool) -> Result:
         with self._driver.session(database=DATABASE) as session:
             self._marks(root)  # a load holds the lock for long
             with session.begin_transaction(timeout=self._timeout * 30) as tx:
                 tx.run(_LOCK, root=root).consume()
                 writing = Writing(tx, root, self.revision(root))
                 result = work(writing)
-                if not writing.changes:
+                if not keep:
+                    tx.rollback()
+                if tx.closed() or not (writing.changes or writing.noted):
                     return result
-                self._mark(_BEGIN, root, writing.revision)
-                tx.commit()
-            self._mark(_END, root, writing.revision)
+                if writing.changes:
+                    self._mark(_BEGIN, root, writing.revision)
+                self._commit(tx)
+            if writing.changes:
+                # It is done. Where this mark cannot be set any more, the next who holds the lock sets it.
+                with suppress(Neo4jError, DriverError, OSError):
+                    self._mark(_END, root, writing.revision)
             return result
+
+    def _commit(self, tx: neo4j.Transaction) -> None:
+        """Commits. Raises Unavailable, `unknown`, where the connection went before the server had answered."""
+        try:
+            tx.commit()
+        except (ClientError, TransientError):
+            raise  # the server says that it is not done
+        except (Neo4jError, DriverError, OSError) as error:
+            unavailable = self._translate(error)
+            raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
 
     def revision(self, root: str) -> int:
         """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
@@ -222,10 +255,16 @@ class Writing:
         self.root = root
         self.revision = revision
         self.changes = 0
+        self.noted = False
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query, seeing what this transaction wrote."""
         return [dict(record) for record in self._tx.run(text, dict(parameters))]
+
+    def note(self, text: str, parameters: Mapping[str, Any]) -> None:
+        """Writes what decides nothing, beside the changes or alone: then no reader need be kept out."""
+        self.noted = True
+        self.ask(text, parameters)
 
     def next_revision(self) -> int:
         """The number of the change that is about to be written."""
@@ -243,6 +282,10 @@ def _single(result: neo4j.Result, root: str) -> Row:
     if record is None:
         raise _no_root(root)
     return dict(record)
+
+
+def _again(error: Exception) -> bool:
+    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 
 def _untorn(row: Row) -> bool:

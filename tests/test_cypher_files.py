@@ -9,7 +9,7 @@ import neo4j
 import pytest
 
 from grantpath import cypher
-from grantpath.engine import Authorizer
+from grantpath.engine import Authorizer, Refused
 from grantpath.graph.server import Connection
 
 from .conftest import Tenants
@@ -62,7 +62,12 @@ def driver(server: Connection) -> Iterator[neo4j.Driver]:
 
 @pytest.fixture(scope="module")
 def graph(module_tenant: Tenants) -> Authorizer:
-    return module_tenant("gravitino", README_GRAPH)
+    """With an entry of every kind in its history."""
+    made = module_tenant("gravitino", README_GRAPH)
+    made.change("add user:cas", id="once")
+    with pytest.raises(Refused):
+        made.change("add catalog:mine", by="user:cas")
+    return made
 
 
 def parameters(driver: neo4j.Driver, graph: Authorizer, name: str) -> dict[str, Any]:
@@ -112,6 +117,7 @@ def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, n
         "builtin",
         "exists",
         "load",
+        "as_role",
     )
     assert [
         each.status_description for each in noticed if not any(word in each.status_description for word in known)
@@ -155,7 +161,7 @@ def test_sent_as_on_disk(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> 
     graph.explain(*question)
     list(graph.who(*question[1:]))
     list(graph.which("table", *question[:2]))
-    graph.change("add user:cas")
+    graph.change("add user:dan")
     for name in ("check", "explain", "who", "which", "standing", "add", "record"):
         assert (FOLDER / f"{name}.cypher").read_bytes() in sent
 

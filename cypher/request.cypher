@@ -1,0 +1,11 @@
+// request.cypher: what was done under an id that a caller chose, or that a change has.
+// $root  STRING  'metalake:ml'
+// $id    STRING  '5f0c'
+// Returns one row: said STRING (a digest of what was asked), ids LIST OF STRING (one a statement; '' for what changed
+// nothing), revisions LIST OF INTEGER, change MAP (revision, actor, as_role, statement; each column is null where there is none)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', id: '5f0c'}
+OPTIONAL MATCH (request:Request {root: $root, id: $id})
+OPTIONAL MATCH (change:Change {root: $root, id: $id})
+RETURN request.said AS said, request.ids AS ids, request.revisions AS revisions,
+  change {.revision, .actor, .as_role, .statement} AS change

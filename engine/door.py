@@ -1,0 +1,109 @@
+"""The verbs that change a root and tell what was changed; `Authorizer` adds those that ask."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine import history
+from grantpath.engine.changing import Changer
+from grantpath.engine.history import Filter, Logged
+from grantpath.engine.policy import Policy
+from grantpath.engine.request import Change
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
+
+
+class Door:
+    """Changes one root. May be shared by threads."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+        self.store = store
+        self.tenant = tenant
+        self.policy = policy
+        self.root = root
+        self._changer = Changer(store, tenant, policy, root)
+
+    # ---- changes ---------------------------------------------------------------------------------------------
+    def change(
+        self,
+        statement: str,
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Makes one change, as the acting user `by`; without `by` it is written as a fact.
+
+        Returns Change(id, revision); a change that changes nothing has the id None and leaves the revision as it is.
+        With an `id` of the caller's it may be repeated: that does nothing, and returns what it did the first time.
+        `dry_run` says what would happen, and changes nothing. Raises Invalid (or Unknown, InvalidReference) for what
+        breaks a rule whoever asks, Refused for what `by` may not do, Unavailable. A commit that was not answered is
+        read back; `Unavailable.unknown` says that this could not be done either.
+        """
+        return self._changer.change(statement, by, as_role, id, dry_run)
+
+    def change_all(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+    ) -> list[Change]:
+        """Makes all changes in one transaction, or none; each sees those before it. The rest is as for `change`.
+
+        Returns a Change for each. An error names the first statement that is wrong by its index from 0, in its text
+        and as `.index`.
+        """
+        return self._changer.change_all(statements, by, as_role, id, dry_run)
+
+    def given(self, statements: Iterable[str]) -> list[str | None]:
+        """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
+
+        Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises Unavailable.
+        """
+        return self._changer.given(statements)
+
+    def log(
+        self,
+        *,
+        id: str | None = None,
+        actor: str | None = None,
+        object: str | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: int | None = None,
+        before: int | None = None,
+        refused: bool = False,
+        limit: int = 100,
+    ) -> list[Logged]:
+        """The last `limit` accepted changes that fit, oldest first; with `refused` the refused attempts.
+
+        `since` is the first moment and `until` the first one behind (without an offset: UTC); `after` and `before` are
+        revisions, themselves left out: for the page before, ask with `before` set to the first one's. `object` and
+        `subject` are the references that statements name. Raises InvalidReference, Unavailable, Inconsistent.
+        """
+        actor, object, subject = (self._canonical(ref) for ref in (actor, object, subject))
+        wanted = Filter(id, actor, object, subject, since, until, after, before)
+        if refused:
+            return history.refusals(self.ask, wanted, limit)
+        return history.changes(self.ask, wanted, limit)
+
+    # ---- help ------------------------------------------------------------------------------------------------
+    def reference(self, text: str) -> Reference:
+        """The reference that `text` spells here. Raises InvalidReference, Unknown."""
+        return self.policy.reference(text, self.root)
+
+    def _canonical(self, text: str | None) -> str | None:
+        return None if text is None else self.reference(text).text
+
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
+        """The one row of a guarded query of cypher/, from the revision `at_least` or a later one."""
+        loaded = cypher.load(query)
+        parameters["root"] = self.tenant
+        loaded.check(parameters)
+        return self.store.read_guarded(loaded.text, parameters, at_least)

@@ -1,0 +1,85 @@
+"""The history of a root: the accepted changes, and apart from them the refused attempts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from grantpath.graph.errors import InvalidInput
+
+Ask = Callable[..., Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """An accepted change, or a refused attempt: then `reason` says why, and `revision` is what it was made at.
+
+    `at` is a time in UTC, `actor` None for a fact; `object` and `subject` are the references that the statement names.
+    """
+
+    revision: int
+    id: str
+    at: datetime
+    actor: str | None
+    as_role: str | None
+    statement: str
+    object: str | None
+    subject: str | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which entries are asked for; None: all. `since` is the first moment, `until` the first one behind; `after` and
+    `before` leave the revisions that they name out."""
+
+    id: str | None = None
+    actor: str | None = None
+    object: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: int | None = None
+    before: int | None = None
+
+    def parameters(self, limit: int, first: int) -> dict[str, Any]:
+        """The parameters of log.cypher and refused.cypher, but root. Revisions start at `first`."""
+        if limit < 0:
+            raise InvalidInput(f"limit={limit}: a limit is 0 or more")
+        return {
+            "limit": limit,
+            "after": first - 1 if self.after is None else self.after,
+            "before": self.before,
+            "id": self.id,
+            "actor": self.actor,
+            "object": self.object,
+            "subject": self.subject,
+            "since": self.since and in_utc(self.since),
+            "until": self.until and in_utc(self.until),
+        }
+
+
+def changes(ask: Ask, wanted: Filter, limit: int) -> list[Logged]:
+    """The last accepted changes that fit, oldest first; `ask` asks a guarded query."""
+    row = ask("log", **wanted.parameters(limit, 1))
+    return [Logged(**{**each, "at": moment(each["at"])}) for each in row["changes"]]
+
+
+def refusals(ask: Ask, wanted: Filter, limit: int) -> list[Logged]:
+    """The last refused attempts that fit, oldest first."""
+    row = ask("refused", **wanted.parameters(limit, 0))
+    return [Logged(**{**each, "at": moment(each["at"])}) for each in row["refusals"]]
+
+
+def moment(text: str) -> datetime:
+    """A time or a day; one without an offset is in UTC. Raises InvalidInput."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no time: write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z") from None
+    return in_utc(at)
+
+
+def in_utc(at: datetime) -> datetime:
+    """The same moment in UTC; one without an offset is in it already."""
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)

@@ -1,0 +1,271 @@
+"""Makes changes in one transaction, each seeing those before it: what is invalid, what is refused, what is done."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine import asking
+from grantpath.engine.clauses import Clauses, as_parameters, facts_of
+from grantpath.engine.decision import Subject, decide
+from grantpath.engine.order import Footprint, Footprints, levels
+from grantpath.engine.policy import Policy
+from grantpath.engine.rules import Resolved
+from grantpath.engine.standing import Standing
+from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Writing
+
+AT_ONCE = 500  # checks, or rows, in one statement
+# What is taken away goes first, and what an edge needs comes before it.
+WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who asks for a change, and with which active role."""
+
+    ref: Reference
+    as_role: str | None
+
+
+@dataclass(eq=False)
+class Step:
+    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there."""
+
+    change: Resolved
+    text: str
+    mentioned: bool = False
+    changed: bool = False
+    error: GrantpathError | None = None
+
+
+@dataclass(frozen=True)
+class _Right:
+    """What a kind of change asks of its actor."""
+
+    clauses: Clauses
+    parameters: list[Any]
+    at: frozenset[str]  # the places that the clauses look at
+    below: frozenset[str]  # those of which they look at what is inside
+
+
+@dataclass
+class _Rows:
+    """What a level writes, by query."""
+
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    drops_root: bool = False
+
+
+class Making:
+    """The changes of one actor (None: facts, nobody asked) in one transaction."""
+
+    def __init__(self, writing: Writing, policy: Policy, root: Reference, actor: Actor | None) -> None:
+        self._writing = writing
+        self._policy = policy
+        self._root = root
+        self._actor = actor
+        self._mentioned: set[str] = set()
+        self._rights: dict[tuple[str, str, str | None, frozenset[str]], _Right] = {}
+
+    def make(self, steps: Sequence[Step], all_or_nothing: bool) -> None:
+        """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
+
+        `all_or_nothing`: what follows a wrong one may be left undone.
+        """
+        done = 0
+        while done < len(steps):
+            part, prints = self._next_part(steps[done:])
+            end = len(part)
+            for level in levels(prints):
+                self._make_level([part[index] for index in level if index < end])
+                if all_or_nothing:  # one before it may be wrong, too
+                    end = next((index for index, step in enumerate(part) if step.error), end)
+            done += len(part)
+            if all_or_nothing and any(step.error for step in steps[:done]):
+                return
+
+    def _next_part(self, steps: Sequence[Step]) -> tuple[list[Step], list[Footprint]]:
+        """The next ones, as far as the actor holds what he holds now."""
+        ref = self._actor.ref.text if self._actor else None
+        held = set(self._ask("held", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
+        footprints = Footprints(self._policy, self._root, ref, held)
+        prints: list[Footprint] = []
+        for step in steps:
+            prints.append(footprints.of(step.change, self._looks_below(step.change)))
+            if prints[-1].turns_the_actor:
+                break
+        return list(steps[: len(prints)]), prints
+
+    def _looks_below(self, change: Resolved) -> Mapping[str, Reference]:
+        if not self._actor:
+            return {}
+        below = self._right(change).below
+        return {at: ref for at, ref in self._where(change).by_at.items() if at in below} if below else {}
+
+    # ---- one level -----------------------------------------------------------------------------------------------
+    def _make_level(self, steps: list[Step]) -> None:
+        """Steps of which none sees what another one writes."""
+        standing = Standing.read(self._writing, self._policy, self._root, [step.change for step in steps])
+        valid = [step for step in steps if self._is_due(step, standing)]
+        roles = self._authorize(valid, self._actor) if self._actor else {}
+        rows = _Rows()
+        for step in valid:
+            if step.error is None and not standing.changes_nothing(step.change):
+                step.changed = True
+                self._write(step.change, standing, rows)
+                if step.change.kind == "add" and self._actor:
+                    self._reward(step.change, self._actor, roles[step], rows)
+        self._put_all(rows)
+
+    def _is_due(self, step: Step, standing: Standing) -> bool:
+        """Is it valid, and left to be done?"""
+        ref = step.change.object.text
+        if step.mentioned and ref in standing.there:
+            return False
+        if step.change.kind == "add" and ref in self._mentioned:
+            self._mentioned.discard(ref)
+            return False
+        try:
+            standing.check(step.change)
+        except GrantpathError as error:
+            step.error = error
+            return False
+        if step.mentioned:
+            self._mentioned.add(ref)
+        elif step.change.kind == "drop":
+            self._mentioned.discard(ref)
+        return True
+
+    # ---- authorization -------------------------------------------------------------------------------------------
+    def _right(self, change: Resolved) -> _Right:
+        key = (change.kind, change.object.type, change.subject.type if change.subject else None)
+        seconds = frozenset(change.seconds)
+        if (*key, seconds) not in self._rights:
+            clauses = self._policy.change(*key, seconds)
+            below = {*asking.below(clauses), *(every.at for every in asking.every(clauses))}
+            at = frozenset(fact.rsplit(" ", 1)[-1] for fact in facts_of(clauses))
+            self._rights[*key, seconds] = _Right(clauses, as_parameters(clauses), at, frozenset(below))
+        return self._rights[*key, seconds]
+
+    def _where(self, change: Resolved) -> asking.Places:
+        seconds = {**change.seconds, **({"grantee": change.subject} if change.subject else {})}
+        return asking.places(self._policy, self._root, change.object, seconds)
+
+    def _authorize(self, steps: Iterable[Step], actor: Actor) -> dict[Step, str | None]:
+        """By step the role that the actor acts with, if the policy has active roles; who is refused gets the error."""
+        roles: dict[Step, str | None] = {}
+        waiting = iter(steps)
+        while some := list(islice(waiting, AT_ONCE)):
+            roles.update(self._authorize_some(some, actor))
+        return roles
+
+    def _authorize_some(self, steps: list[Step], actor: Actor) -> dict[Step, str | None]:
+        if actor.ref.type not in self._policy.user_types:
+            for step in steps:
+                step.error = Refused(
+                    f"{step.text!r} by {actor.ref} is refused: a {actor.ref.type} does not act; name a user"
+                )
+            return {}
+        one_role = self._policy.active_roles
+        conditions: dict[int, int] = {}
+        parameters: list[Any] = []
+        checks: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}  # the same question is asked once
+        asked = []
+        for step in steps:
+            right, where = self._right(step.change), self._where(step.change)
+            condition = conditions.setdefault(id(right), len(conditions))
+            if condition == len(parameters):
+                parameters.append(right.parameters)
+            # The root is always there, so that the question is about something.
+            seen = {at: ref for at, ref in where.by_at.items() if at in right.at or ref == self._root}
+            key = (condition, *(ref.text for ref in seen.values()))
+            if key not in checks:
+                looked = asking.Places(where.object, seen, where.seconds)
+                checks[key] = (
+                    len(checks),
+                    asking.check_parameters(
+                        actor.ref.text, looked, right.clauses, condition, one_role, actor.as_role, []
+                    ),
+                )
+            asked.append((step, right, where, checks[key][0]))
+        row = self._ask("check", checks=[check for _, check in checks.values()], conditions=parameters)[0]
+        roles = {}
+        for step, right, where, at in asked:
+            hats = row["answers"][at]["hats"]
+            won: list[str | None] = [hat["role"] for hat in hats if hat["allowed"]]
+            if won:
+                roles[step] = min(won, key=lambda role: (role or "").encode())
+                continue
+            subject = Subject(actor.ref.text, actor.ref.type in self._policy.file.grants.to)
+            decision = decide(hats, right.clauses, where.by_at, subject, self._writing.revision, one_role)
+            step.error = Refused(f"{step.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
+        return roles
+
+    # ---- writing -------------------------------------------------------------------------------------------------
+    def _write(self, change: Resolved, standing: Standing, rows: _Rows) -> None:
+        object_, subject = change.object.text, change.subject.text if change.subject else ""
+        match change.kind:
+            case "add":
+                rows.rows["add"].append(self._entity(change.object, exists=True))
+            case "drop":
+                rows.rows["drop"].append({"ref": object_})
+                rows.drops_root |= change.object == self._root
+            case "member":
+                rows.rows["join"].append({"subject": subject, "container": object_})
+            case "remove":
+                rows.rows["leave"].append({"subject": subject, "container": object_})
+            case "owner":
+                rows.rows["own"].append({"owner": subject, "object": object_})
+            case kind:
+                if kind == "grant" and object_ not in standing.there:
+                    rows.rows["add"] += self._name(change.object)
+                grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
+                rows.rows[kind].append(grant)
+
+    def _name(self, ref: Reference) -> list[dict[str, Any]]:
+        """A name that holds grants before it is created, with the names above it."""
+        chain = reversed(list(self._policy.chain(ref, self._root))[:-1])
+        return [self._entity(each, exists=False) for _, each in chain]
+
+    def _entity(self, ref: Reference, exists: bool) -> dict[str, Any]:
+        securable = self._policy.is_securable(ref.type)
+        builtins = self._policy.builtins.items()
+        return {
+            "ref": ref.text,
+            "type": ref.type,
+            "name": ref.name,
+            "labels": self._policy.labels(ref.type),
+            "parent": self._policy.parent(ref, self._root).text if securable else None,
+            "exists": exists,
+            "holds": [role for role, entry in builtins if entry.held_by_every == ref.type and role != ref.text],
+        }
+
+    def _reward(self, change: Resolved, actor: Actor, role: str | None, rows: _Rows) -> None:
+        """What the creator gets: ownership (his, or his active role's), or a privilege."""
+        gives, object_ = self._policy.file.creating, change.object
+        creator = role or actor.ref.text
+        if gives == "owner":
+            if creator.partition(":")[0] in self._policy.file.types[object_.type].owned_by:
+                rows.rows["own"].append({"owner": creator, "object": object_.text})
+        elif gives and object_.type in self._policy.names.privileges[gives].on:
+            grant = {"effect": "ALLOW", "privilege": gives, "object": object_.text, "subject": actor.ref.text}
+            rows.rows["grant"].append(grant)
+
+    def _put_all(self, written: _Rows) -> None:
+        for query in WRITES:
+            waiting = iter(written.rows[query])
+            while rows := list(islice(waiting, AT_ONCE)):
+                if query == "drop":
+                    self._ask("drop", refs=[row["ref"] for row in rows], all=written.drops_root)
+                else:
+                    self._ask(query, rows=rows)
+
+    def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+        loaded = cypher.load(query)
+        parameters["root"] = self._writing.root
+        loaded.check(parameters)
+        return self._writing.ask(loaded.text, parameters)

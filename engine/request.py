@@ -1,0 +1,83 @@
+"""What a caller asks for at once, and what was done under its id when it was asked for before."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine.making import Actor, Step
+from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.store import Writing
+
+MAX_ID = 200
+
+
+@dataclass(frozen=True)
+class Change:
+    """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds."""
+
+    id: str | None
+    revision: int
+
+
+class Request:
+    """What a caller asks for at once, by its id."""
+
+    def __init__(self, id_: str | None, steps: Sequence[Step], actor: Actor | None) -> None:
+        if id_ is not None and not 0 < len(id_) <= MAX_ID:
+            raise InvalidInput(f"an id of {len(id_)} characters; give one of 1 to {MAX_ID}")
+        self.id = id_ or uuid.uuid4().hex
+        self.ids = [self.id] if len(steps) == 1 else [f"{self.id}.{index}" for index in range(len(steps))]
+        self.what = repr(steps[0].text) if len(steps) == 1 else f"a batch of {len(steps)}"
+        self._actor = (actor.ref.text, actor.as_role) if actor else (None, None)
+        self._texts = [step.text for step in steps]
+
+    @property
+    def _said(self) -> str:
+        return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
+
+    def earlier(self, writing: Writing) -> list[Change] | None:
+        """What was done under this id before. Raises Invalid where that was something else."""
+        row = ask(writing, "request", id=self.id)[0]
+        if row["said"] == self._said:
+            return [Change(id_ or None, at) for id_, at in zip(row["ids"], row["revisions"], strict=True)]
+        change = row["change"]
+        if change and row["said"] is None and self._is(change):
+            return [Change(self.id, change["revision"])]
+        if change or row["said"]:
+            raise Invalid(f"the id {self.id} belongs to another change; repeat that very one, or take a new id")
+        return None
+
+    def _is(self, change: Mapping[str, Any]) -> bool:
+        """Is it a change that was made without an id, and is repeated with the one that it got?"""
+        return (change["actor"], change["as_role"], [change["statement"]]) == (*self._actor, self._texts)
+
+    def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
+        """Notes what is done, with it."""
+        loaded = cypher.load("remember")
+        parameters: dict[str, Any] = {
+            "root": writing.root,
+            "id": self.id,
+            "said": self._said,
+            "ids": [change.id or "" for change in changes],
+            "revisions": [change.revision for change in changes],
+        }
+        loaded.check(parameters)
+        writing.note(loaded.text, parameters)
+
+
+def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
+    """Are these changes in the history? They went there together."""
+    one = next((change.id for change in changes if change.id), None)
+    return one is not None and ask(writing, "request", id=one)[0]["change"] is not None
+
+
+def ask(writing: Writing, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+    """The rows of a query of cypher/, within a transaction."""
+    loaded = cypher.load(query)
+    parameters["root"] = writing.root
+    loaded.check(parameters)
+    return writing.ask(loaded.text, parameters)
