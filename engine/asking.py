@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grantpath.engine.clauses import Clauses, as_parameters, facts_of
 from grantpath.engine.policy import Policy, Question
+from grantpath.engine.sight import Sight
 from grantpath.graph.errors import Invalid
 from grantpath.graph.reference import Reference
 
@@ -22,16 +22,6 @@ class Places:
         return [{"at": at, "ref": ref.text} for at, ref in self.by_at.items()]
 
 
-@dataclass(frozen=True)
-class Below:
-    """A fact about what is below a place, taken apart."""
-
-    fact: str
-    at: str
-    types: list[str]
-    privileges: list[str]
-
-
 def places(policy: Policy, root: Reference, object_: Reference, seconds: Mapping[str, Reference]) -> Places:
     """The places of a question, each under the name that facts call it by."""
     by_at = dict(policy.chain(object_, root))
@@ -41,79 +31,51 @@ def places(policy: Policy, root: Reference, object_: Reference, seconds: Mapping
     return Places(object_, by_at, seconds)
 
 
-def named_roles(clauses: Clauses) -> list[str]:
-    """The roles that clauses name by their reference."""
-    return [fact.removeprefix("HOLDS =") for fact in facts_of(clauses) if fact.startswith("HOLDS =")]
-
-
-def below(clauses: Clauses) -> list[str]:
-    """The places whose descendants' grants the clauses look at."""
-    return sorted({fact.split(" below ")[1] for fact in facts_of(clauses) if _is_below(fact, "ALLOW")})
-
-
-def every(clauses: Clauses) -> list[Below]:
-    """The facts that ask for every descendant, taken apart."""
-    found = []
-    for fact in facts_of(clauses):
-        if _is_below(fact, "EVERY"):
-            _, privileges, types, _, at = fact.split(" ")
-            found.append(Below(fact, at, types.split(","), privileges.split(",")))
-    return found
-
-
-def _is_below(fact: str, word: str) -> bool:
-    return fact.startswith(word) and " below " in fact
-
-
-def anybody(clauses: Clauses) -> bool:
-    """Might somebody be allowed who has no fact of his own?"""
-    own = ("EXISTS ", "BUILTIN ", "IS ", "EVERY ")
-    return any(
-        all(any(fact.startswith(own) for one in term for fact in one.any) for term in clause) for clause in clauses
-    )
-
-
 def check_parameters(
     subject: str,
     where: Places,
-    clauses: Clauses,
+    sight: Sight,
     condition: int,
     one_role: bool,
     as_role: str | None,
     needed: list[str],
 ) -> dict[str, Any]:
-    """One entry of `$checks`."""
+    """One entry of `$checks`. Places that no fact is about are left out."""
     return {
         "subject": subject,
         "needed": needed,
-        "places": where.parameters(),
+        "places": [
+            {"at": at, "ref": where.by_at[at].text, "edges": sight.edges.get(at, []), "marks": sight.marks.get(at, [])}
+            for at in sight.at
+            if at in where.by_at
+        ],
         "condition": condition,
         "one_role": one_role,
         "as_role": as_role,
-        "named": named_roles(clauses),
-        "below": [{"at": at, "ref": where.by_at[at].text} for at in below(clauses)],
+        "named": sight.named,
+        "below": [{"at": at, "ref": where.by_at[at].text} for at in sight.below],
         "every": [
             {"fact": one.fact, "ref": where.by_at[one.at].text, "types": one.types, "privileges": one.privileges}
-            for one in every(clauses)
+            for one in sight.every
         ],
     }
 
 
 def who_parameters(policy: Policy, where: Places, question: Question) -> dict[str, Any]:
     """The parameters of who.cypher, but root, after and limit."""
-    clauses = question.clauses
-    one = check_parameters("", where, clauses, 0, question.one_role, None, [])
+    sight = question.sight
+    one = check_parameters("", where, sight, 0, question.one_role, None, [])
     return {
-        "places": one["places"],
-        "clauses": as_parameters(clauses),
-        "facts": facts_of(clauses),
+        "places": where.parameters(),
+        "clauses": sight.parameters,
+        "facts": sight.facts,
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
         "named": one["named"],
         "below": one["below"],
         "every": one["every"],
-        "everyone": anybody(clauses),
+        "everyone": sight.anybody,
     }
 
 
@@ -121,22 +83,22 @@ def which_parameters(
     policy: Policy, root: Reference, subject: str, question: Question, seconds: Places, as_role: str | None
 ) -> dict[str, Any]:
     """The parameters of which.cypher, but root, after and limit. `seconds` are the places of the second objects."""
-    clauses = question.clauses
+    sight = question.sight
     above = policy.names.chain(question.type)
     return {
         "top": root.text,
         "subject": subject,
         "type": question.type,
-        "clauses": as_parameters(clauses),
-        "facts": facts_of(clauses),
+        "clauses": sight.parameters,
+        "facts": sight.facts,
         "above": list(above),
         "seconds": [{"at": at, "ref": ref.text} for at, ref in seconds.by_at.items() if at.startswith("with.")],
         "one_role": question.one_role,
         "as_role": as_role,
-        "named": named_roles(clauses),
-        "below": bool(below(clauses)),
+        "named": sight.named,
+        "below": bool(sight.below),
         "every": [
-            {"fact": one.fact, "at": one.at, "types": one.types, "privileges": one.privileges} for one in every(clauses)
+            {"fact": one.fact, "at": one.at, "types": one.types, "privileges": one.privileges} for one in sight.every
         ],
     }
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from grantpath.engine import asking, roots
-from grantpath.engine.clauses import Clauses, as_parameters, facts_of
+from grantpath.engine.clauses import Clauses, facts_of
 from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, decide, winning
 from grantpath.engine.door import Door
 from grantpath.engine.policy import Question
@@ -134,19 +134,19 @@ class Authorizer(Door):
         return ref.text
 
     def _decide(self, asked: Sequence[_Asked], at_least: int | None) -> list[Decision]:
-        conditions: dict[Clauses, int] = {}
+        conditions: dict[Question, int] = {}
         checks = []
         for each in asked:
-            condition = conditions.setdefault(each.question.clauses, len(conditions))
+            condition = conditions.setdefault(each.question, len(conditions))
             checks.append(self._check_entry(each, condition))
-        questions = [as_parameters(clauses) for clauses in conditions]
+        questions = [question.sight.parameters for question in conditions]
         row = self.ask("check", at_least=at_least, checks=checks, conditions=questions)
         return [self._answer(each, hats, row) for each, hats in zip(asked, row["answers"], strict=True)]
 
     def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
         one_role = asked.question.one_role and not asked.subject.is_role
         return asking.check_parameters(
-            asked.subject.ref, asked.where, asked.question.clauses, condition, one_role, asked.as_role, asked.needed
+            asked.subject.ref, asked.where, asked.question.sight, condition, one_role, asked.as_role, asked.needed
         )
 
     def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
@@ -178,7 +178,7 @@ class Authorizer(Door):
         """The decision with its paths: those that allowed it, or those of the DENY that won. Raises as `check`."""
         check = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
         asked = self._resolve(check)
-        checks, conditions = [self._check_entry(asked, 0)], [as_parameters(asked.question.clauses)]
+        checks, conditions = [self._check_entry(asked, 0)], [asked.question.sight.parameters]
         for _ in range(TRIES):
             row = self.ask("check", at_least=at_least, checks=checks, conditions=conditions)
             decision = self._answer(asked, row["answers"][0], row)

@@ -1,7 +1,6 @@
 """The commands that ask the graph: check, explain, who, which, params."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -60,7 +59,7 @@ def check(
     with session.open() as authorizer:
         decision = authorizer.check(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
     if session.json:
-        emit(asdict(decision))
+        emit(decision.as_dict())
     else:
         show_decision(decision, f"{subject} {name} on {ref}")
     return 0 if decision else 1
@@ -83,7 +82,7 @@ def explain(
     with session.open() as authorizer:
         explanation = authorizer.explain(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
     if session.json:
-        emit({**asdict(explanation.decision), "paths": explanation.paths})
+        emit({**explanation.decision.as_dict(), "paths": explanation.paths})
     else:
         show_decision(explanation.decision, f"{subject} {name} on {ref}")
         lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")

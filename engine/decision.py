@@ -1,7 +1,8 @@
 """What an answer is: allowed or not, why, what is missing; read off the facts that the check found."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import islice, product
 from typing import Any
 
@@ -23,12 +24,28 @@ class Decision:
     """
 
     allowed: bool
-    because: list[str]
-    missing: list[str]
     revision: int
+    _tell: Callable[[], list[str]] = field(repr=False, compare=False)  # words cost more than the answer: when asked for
 
     def __bool__(self) -> bool:
         return self.allowed
+
+    @cached_property
+    def because(self) -> list[str]:
+        return self._tell() if self.allowed else []
+
+    @cached_property
+    def missing(self) -> list[str]:
+        return [] if self.allowed else self._tell()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        return {
+            "allowed": self.allowed,
+            "because": self.because,
+            "missing": self.missing,
+            "revision": self.revision,
+        }
 
 
 @dataclass(frozen=True)
@@ -64,18 +81,14 @@ def decide(
     one_role: bool,
 ) -> Decision:
     """The decision that a check's answer spells. `hats` are who acted, each with what was found and the verdict."""
-    won = sorted((hat for hat in hats if hat["allowed"]), key=lambda hat: hat["role"] or "")
+    won = min((hat for hat in hats if hat["allowed"]), key=lambda hat: hat["role"] or "", default=None)
     if won:
-        found = by_fact(won[0]["found"])
-        because = _because(clauses, found, by_at, subject.ref)
-        if one_role and won[0]["role"]:
-            because.insert(0, f"{subject.ref} acts as {won[0]['role']}")
-        return Decision(True, because, [], revision)
-    if not hats:
-        why = "holds no role to act with" if one_role else "is not there, or does not hold the active role"
-        return Decision(False, [], [f"{subject.ref} {why}"], revision)
-    nearest = min((remedy(clauses, by_fact(hat["found"]), by_at, subject) for hat in hats), key=lambda each: each[0])
-    return Decision(False, [], nearest[1], revision)
+        role = won["role"] if one_role else None
+        return Decision(True, revision, partial(_because, clauses, won["found"], by_at, subject.ref, role))
+    if hats:
+        return Decision(False, revision, partial(_missing, clauses, hats, by_at, subject))
+    why = "holds no role to act with" if one_role else "is not there, or does not hold the active role"
+    return Decision(False, revision, partial(list, [f"{subject.ref} {why}"]))
 
 
 def by_fact(found: Iterable[Mapping[str, Any]]) -> dict[Fact, list[str | None]]:
@@ -100,11 +113,25 @@ def winning(clauses: Clauses, found: Found) -> list[Fact]:
     return []
 
 
-def _because(clauses: Clauses, found: Found, by_at: Mapping[str, Reference], subject: str) -> list[str]:
+def _because(
+    clauses: Clauses, edges: Iterable[Mapping[str, Any]], by_at: Mapping[str, Reference], subject: str, role: str | None
+) -> list[str]:
+    found = by_fact(edges)
     facts = winning(clauses, found)
+    acting = [f"{subject} acts as {role}"] if role else []
     if not facts:
-        return [f"{subject} is there, and everyone may"]
-    return [_say(fact, next(iter(sorted(filter(None, found[fact]))), subject), by_at, subject) for fact in facts]
+        return [*acting, f"{subject} is there, and everyone may"]
+    return acting + [
+        _say(fact, next(iter(sorted(filter(None, found[fact]))), subject), by_at, subject) for fact in facts
+    ]
+
+
+def _missing(
+    clauses: Clauses, hats: Sequence[Mapping[str, Any]], by_at: Mapping[str, Reference], subject: Subject
+) -> list[str]:
+    """What the role that is nearest to yes lacks."""
+    remedies = (remedy(clauses, by_fact(hat["found"]), by_at, subject) for hat in hats)
+    return min(remedies, key=lambda each: each[0])[1]
 
 
 def _say(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> str:

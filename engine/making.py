@@ -8,11 +8,11 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import asking
-from grantpath.engine.clauses import Clauses, as_parameters, facts_of
 from grantpath.engine.decision import Subject, decide
 from grantpath.engine.order import Footprint, Footprints, levels
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
+from grantpath.engine.sight import Sight
 from grantpath.engine.standing import Standing
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.reference import Reference
@@ -42,16 +42,6 @@ class Step:
     error: GrantpathError | None = None
 
 
-@dataclass(frozen=True)
-class _Right:
-    """What a kind of change asks of its actor."""
-
-    clauses: Clauses
-    parameters: list[Any]
-    at: frozenset[str]  # the places that the clauses look at
-    below: frozenset[str]  # those of which they look at what is inside
-
-
 @dataclass
 class _Rows:
     """What a level writes, by query."""
@@ -69,7 +59,7 @@ class Making:
         self._root = root
         self._actor = actor
         self._mentioned: set[str] = set()
-        self._rights: dict[tuple[str, str, str | None, frozenset[str]], _Right] = {}
+        self._rights: dict[tuple[str, str, str | None, frozenset[str]], Sight] = {}
 
     def make(self, steps: Sequence[Step], all_or_nothing: bool) -> None:
         """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
@@ -141,14 +131,11 @@ class Making:
         return True
 
     # ---- authorization -------------------------------------------------------------------------------------------
-    def _right(self, change: Resolved) -> _Right:
+    def _right(self, change: Resolved) -> Sight:
         key = (change.kind, change.object.type, change.subject.type if change.subject else None)
         seconds = frozenset(change.seconds)
         if (*key, seconds) not in self._rights:
-            clauses = self._policy.change(*key, seconds)
-            below = {*asking.below(clauses), *(every.at for every in asking.every(clauses))}
-            at = frozenset(fact.rsplit(" ", 1)[-1] for fact in facts_of(clauses))
-            self._rights[*key, seconds] = _Right(clauses, as_parameters(clauses), at, frozenset(below))
+            self._rights[*key, seconds] = Sight(self._policy.change(*key, seconds))
         return self._rights[*key, seconds]
 
     def _where(self, change: Resolved) -> asking.Places:
@@ -180,16 +167,13 @@ class Making:
             condition = conditions.setdefault(id(right), len(conditions))
             if condition == len(parameters):
                 parameters.append(right.parameters)
-            # The root is always there, so that the question is about something.
-            seen = {at: ref for at, ref in where.by_at.items() if at in right.at or ref == self._root}
+            seen = {at: ref for at, ref in where.by_at.items() if at in right.at or at in right.inside}
             key = (condition, *(ref.text for ref in seen.values()))
             if key not in checks:
                 looked = asking.Places(where.object, seen, where.seconds)
                 checks[key] = (
                     len(checks),
-                    asking.check_parameters(
-                        actor.ref.text, looked, right.clauses, condition, one_role, actor.as_role, []
-                    ),
+                    asking.check_parameters(actor.ref.text, looked, right, condition, one_role, actor.as_role, []),
                 )
             asked.append((step, right, where, checks[key][0]))
         row = self._ask("check", checks=[check for _, check in checks.values()], conditions=parameters)[0]

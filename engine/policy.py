@@ -11,11 +11,12 @@ from grantpath.engine.clauses import Clauses
 from grantpath.engine.expand import Expander
 from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.engine.policy_names import Names, PolicyProblem
+from grantpath.engine.sight import Sight
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """A name on a type of object: the clauses, and how held roles count."""
 
@@ -25,6 +26,11 @@ class Question:
     one_role: bool
     with_: Mapping[str, WithEntry]
     may_be_missing: bool
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What the clauses look at."""
+        return Sight(self.clauses)
 
 
 class Policy:
