@@ -32,7 +32,7 @@ class Deed:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the document, in its words."""
+    """A step of the document's example."""
 
     says: str
     deeds: tuple[Deed, ...]
@@ -45,20 +45,20 @@ def _adds(by: str, operation: str, parent: str, ref: str, allowed: bool = True) 
 ADMIN, MANAGER, STAFF = "user:admin", "user:Manager", "user:Staff"
 STEPS = (
     Step(
-        "Service admin configures the server and creates a metalake.",
+        "The service admin makes the metalake.",
         (Deed(ADMIN, "create_metalake", ROOT),),
     ),
-    Step("Service admin adds the user Manager to the metalake.", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
+    Step("He adds the user Manager,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
     Step(
-        "Service admin sets the Manager as the owner of the metalake.",
+        "and hands the metalake over: its owner is Manager now.",
         (
             _adds(MANAGER, "add_user", ROOT, STAFF, allowed=False),
             Deed(ADMIN, "set_owner", ROOT, f"owner {MANAGER} of {ROOT}"),
         ),
     ),
-    Step("Manager adds the user Staff.", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
+    Step("Manager adds the user Staff,", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
     Step(
-        "Manager creates a specific role catalog_manager with CREATE_CATALOG privilege.",
+        "and a role that may create catalogs.",
         (
             _adds(MANAGER, "create_role", ROOT, "role:catalog_manager"),
             Deed(MANAGER, "grant_privilege", ROOT, f"allow CREATE_CATALOG on {ROOT} to role:catalog_manager"),
@@ -66,29 +66,29 @@ STEPS = (
         ),
     ),
     Step(
-        "Manager grants the role catalog_manager to the user Staff.",
+        "Staff gets the role.",
         (Deed(MANAGER, "grant_role", ROOT, f"member {STAFF} of role:catalog_manager"),),
     ),
-    Step("Staff creates a Hive type catalog.", (_adds(STAFF, "create_catalog", ROOT, "catalog:hive"),)),
+    Step("Staff creates a catalog for Hive, and owns it,", (_adds(STAFF, "create_catalog", ROOT, "catalog:hive"),)),
     Step(
-        "Staff creates a schema hive_db for Hive catalog.",
+        "a schema in it,",
         (_adds(STAFF, "create_schema", "catalog:hive", "schema:hive.hive_db"),),
     ),
     Step(
-        "Staff creates a table hive_table under the schema hive_db.",
+        "and a table in the schema.",
         (_adds(STAFF, "create_table", "schema:hive.hive_db", "table:hive.hive_db.hive_table"),),
     ),
-    Step("Staff creates a MySQL type catalog.", (_adds(STAFF, "create_catalog", ROOT, "catalog:mysql"),)),
+    Step("The same for MySQL: a catalog,", (_adds(STAFF, "create_catalog", ROOT, "catalog:mysql"),)),
     Step(
-        "Staff creates a schema mysql_db for MySQL catalog.",
+        "a schema,",
         (_adds(STAFF, "create_schema", "catalog:mysql", "schema:mysql.mysql_db"),),
     ),
     Step(
-        "Staff creates a table mysql_table under the schema mysql_db.",
+        "a table.",
         (_adds(STAFF, "create_table", "schema:mysql.mysql_db", "table:mysql.mysql_db.mysql_table"),),
     ),
     Step(
-        "Staff can query the tables from different catalogs.",
+        "Staff reads the tables of both.",
         (
             Deed(STAFF, "load_table", "table:hive.hive_db.hive_table"),
             Deed(STAFF, "load_table", "table:mysql.mysql_db.mysql_table"),
