@@ -1,4 +1,4 @@
-// remove_root.cypher: takes a part of a tenant away; run it until it removes nothing.
+// remove_root.cypher: takes a part of an ended tenant away; run it until it removes nothing.
 // $root  STRING  'metalake:ml'
 // Returns one row: removed INTEGER
 // In Neo4j Browser run this line first, then the whole file:
@@ -12,11 +12,9 @@ UNION ALL
 UNION ALL
   MATCH (request:Request {root: $root}) RETURN request AS node
 UNION ALL
-  MATCH (writer:Writer {root: $root}) RETURN writer AS node
-UNION ALL
   MATCH (batch:LoadedBatch {root: $root}) RETURN batch AS node
 UNION ALL
-  MATCH (revision:Revision {root: $root}) RETURN revision AS node
+  MATCH (doomed:DoomedBatch {root: $root}) RETURN doomed AS node
 }
 WITH node LIMIT 2000 // with all their edges they must fit in a transaction
 DETACH DELETE node

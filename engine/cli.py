@@ -9,7 +9,17 @@ from typing import Any
 
 import typer
 
-from grantpath.engine import cli_ask, cli_change, cli_demo, cli_log, cli_policy, cli_server, cli_spark, cli_test
+from grantpath.engine import (
+    cli_ask,
+    cli_change,
+    cli_demo,
+    cli_log,
+    cli_policy,
+    cli_roots,
+    cli_server,
+    cli_spark,
+    cli_test,
+)
 from grantpath.engine.cli_output import emit_error, printable
 from grantpath.engine.cli_session import Json, PolicyName, Root, Session, Uri
 from grantpath.graph.cache import cache_folder
@@ -40,7 +50,7 @@ def options(
         context.get_help()  # prints it
 
 
-for module in (cli_demo, cli_ask, cli_change, cli_log, cli_server, cli_policy, cli_test, cli_spark):
+for module in (cli_demo, cli_ask, cli_change, cli_log, cli_roots, cli_server, cli_policy, cli_test, cli_spark):
     module.register(app)
 
 

@@ -29,6 +29,7 @@ By = Annotated[
     str | None,
     typer.Option("--by", metavar="SUBJECT", help="who asks for it, as user:ann; without it, a fact is written"),
 ]
+Replace = Annotated[bool, typer.Option("--replace", help="take away what the folder does not say")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="the folder with the tables")]
 
 
@@ -106,16 +107,17 @@ def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, A
         out().print(verdict, styled(f"{many} nothing to change, revision {told['revision']}"), sep="")
 
 
-def load(session: Session, directory: Directory) -> None:
+def load(session: Session, directory: Directory, replace: Replace = False) -> None:
     """Load a folder of tables into a root: all of it, or nothing.
 
     One file a table, each .parquet, .csv or .jsonl: subjects(ref), objects(ref), members(member, of),
     owners(object, owner), grants(effect, privilege, object, subject). Loading the same folder twice changes nothing.
+    A load adds to what is there; with --replace the root holds afterwards what the folder says, and nothing else.
     """
     from grantpath.engine.load import load as load_directory
 
     with session.open(create=True) as authorizer, counting() as count:
-        report = load_directory(authorizer, directory, count)
+        report = load_directory(authorizer, directory, count, replace)
     if session.json:
         emit({"rows": report.rows, "changed": report.changed, "revision": report.revision})
         return

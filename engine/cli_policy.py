@@ -1,4 +1,4 @@
-"""The commands about policies: policy list, show, validate."""
+"""The commands about policies: policy list, show, validate, upgrade."""
 
 import json
 from pathlib import Path
@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     command(policy, "Commands", "grantpath policy list", name="list")(list_policies)
     command(policy, "Commands", "grantpath policy show gravitino")(show)
     command(policy, "Commands", "grantpath policy validate ./mine.yaml")(validate)
+    command(policy, "Commands", "grantpath policy upgrade ./mine.yaml --root metalake:ml")(upgrade)
 
 
 def _options(context: typer.Context) -> None:
@@ -72,3 +73,22 @@ def validate(session: Session, file: File) -> None:
         return
     counted = ", ".join(f"{count} {what}" for what, count in counts.items())
     out().print(styled("ok", "bold green"), styled(f" {file}: the policy {policy.name} with {counted}"), sep="")
+
+
+def upgrade(session: Session, name: Name) -> None:
+    """Put an edited policy on a root, after every fact in it is held to it.
+
+    Where facts are against it, they are named and nothing is changed. Programs that have the root open must open it
+    anew. Exit code 0 if the root has the policy now, else 2.
+    """
+    from grantpath.engine.upgrade import upgrade as upgrade_root
+
+    policy = policies.load(name)
+    with session.with_its_policy().open() as authorizer:
+        done = upgrade_root(authorizer, policy)
+    if session.json:
+        emit({"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision})
+        return
+    what = "upgraded" if done.changed else "it has that policy already"
+    held = f" {policy.name}, {done.facts:,} facts held to it; revision {done.revision}"
+    out().print(styled(what, "bold green"), styled(held), sep="")

@@ -60,7 +60,7 @@ class Watched(Authorizer):
         try:
             if self.made and error is None:
                 err().print(styled(f"made the root {self.tenant} with the policy {self.policy.name}", "dim"))
-            elif self.made and not self.log(limit=1):
+            elif self.made and self.revision_now() == 0:
                 roots.remove(self.store, self.tenant)
         finally:
             self.close()
@@ -93,6 +93,10 @@ class Session:
     def at(self, root: str) -> "Session":
         """The same for a root that is known to be there."""
         return Session(root, None, self.uri, self.json)
+
+    def with_its_policy(self) -> "Session":
+        """The same, whatever policy is named: the root's own is meant."""
+        return Session(self.root, None, self.uri, self.json)
 
     def store(self) -> Store:
         """The database. Raises Unavailable, ServerError."""

@@ -98,6 +98,10 @@ class Door:
         """The reference that `text` spells here. Raises InvalidReference, Unknown."""
         return self.policy.reference(text, self.root)
 
+    def revision_now(self) -> int:
+        """The root's revision. Raises Unknown, Inconsistent, Unavailable."""
+        return int(self.ask("revision")["revision"])
+
     def _canonical(self, text: str | None) -> str | None:
         return None if text is None else self.reference(text).text
 

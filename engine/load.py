@@ -3,7 +3,7 @@
 Everything is read and held to the policy's rules before the root is locked, and to what is in the graph already before
 anything is written. Then only what is new is written, in batches that no reader sees before the last one
 (`graph/bulk.py` says how, and what becomes of a load that is killed). An import adds: it takes nothing away and
-replaces no owner. It is one change in the log.
+replaces no owner; unless it is to replace all, then what the tables don't say goes. It is one change in the log.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,11 +16,13 @@ import numpy as np
 from grantpath import cypher
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.load_files import Ints, Problems, Table, read
-from grantpath.engine.load_graph import News, Standing
+from grantpath.engine.load_graph import Doomed, News, Standing
+from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
-from grantpath.graph.bulk import Bulk, bulk_write
+from grantpath.graph.bulk import Ask, Bulk, bulk_write
 
 BATCH = 10_000
+FEW = 2_000  # entities that go with all their edges in one transaction
 Progress = Callable[[str, int, int], None]
 
 
@@ -33,18 +35,21 @@ class LoadReport:
     revision: int
 
 
-def load(authorizer: Authorizer, directory: Path, progress: Progress | None = None) -> LoadReport:
-    """Loads the tables in `directory` into the authorizer's root.
+def load(
+    authorizer: Authorizer, directory: Path, progress: Progress | None = None, replace: bool = False
+) -> LoadReport:
+    """Loads the tables in `directory` into the authorizer's root; with `replace` it then holds nothing else.
 
-    `progress` is given what is being done (reading, checking, undoing, writing), how much of it is done, and of how
-    much. Raises InvalidInput for a folder, file or row that is wrong, naming file and line; Inconsistent where another
-    load is under way; Unavailable. Then the root is as it was.
+    `progress` is given what is being done (reading, checking, undoing, writing, removing), how much of it is done, and
+    of how much. Raises InvalidInput for a folder, file or row that is wrong, naming file and line; Inconsistent where
+    another load is under way; Unavailable. Then the root is as it was.
     """
-    return _Load(authorizer, directory, progress or (lambda *_: None)).run()
+    return _Load(authorizer, directory, progress or (lambda *_: None), replace).run()
 
 
 class _Load:
-    def __init__(self, authorizer: Authorizer, directory: Path, progress: Progress) -> None:
+    def __init__(self, authorizer: Authorizer, directory: Path, progress: Progress, replace: bool) -> None:
+        self._replace = replace
         self._store = authorizer.store
         self._tenant = authorizer.tenant
         self._policy = authorizer.policy
@@ -59,18 +64,22 @@ class _Load:
         rows = self._resolve(tables, problems)
         counts = {name: len(table) for name, table in tables.items()}
         with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
-            standing = Standing(self._store, self._tenant, self._policy, rows)
+            standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
             standing.check(problems)
             problems.raise_any()
             news = standing.news()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
             if not news.size:
                 return LoadReport(counts, False, bulk.revision)
-            what = f"load {self._directory.resolve().name}"
+            what = f"load {'--replace ' if self._replace else ''}{self._directory.resolve().name}"
             bulk.begin(what)
             self._write(bulk, news, standing, rows)
-            statement = f"{what}: {sum(counts.values()):,} rows"
-            revision = bulk.finish(cypher.load("load_record").text, {"id": bulk.id, "statement": statement})
+            self._doom(bulk, news.doomed)
+            told = {"id": bulk.id, "statement": f"{what}: {sum(counts.values()):,} rows"}
+            revision = bulk.finish(
+                lambda ask, revision: _record(ask, {**told, "revision": revision}),
+                lambda done, of: self._progress("removing", done, of),
+            )
         return LoadReport(counts, True, revision)
 
     def _resolve(self, tables: dict[str, Table], problems: Problems) -> Rows:
@@ -84,7 +93,7 @@ class _Load:
 
     # ---- writing -------------------------------------------------------------------------------------------------
     def _write(self, bulk: Bulk, news: News, standing: Standing, rows: Rows) -> None:
-        self._progress("writing", 0, news.size)
+        self._progress("writing", 0, news.added)
         self._write_entities(bulk, news, standing, news.entities, None)
         self._write_entities(bulk, news, standing, news.names, False)
         for part in _parts(news.created):
@@ -134,13 +143,26 @@ class _Load:
             if count := sum(map(len, written.values())):
                 self._put(bulk, news, query, count, **written)
 
+    @staticmethod
+    def _doom(bulk: Bulk, doomed: Doomed) -> None:
+        for at in range(0, len(doomed.edges), BATCH):
+            bulk.doom(doomed.edges[at : at + BATCH], [], [])
+        for at in range(0, len(doomed.unmade), BATCH):
+            bulk.doom([], [], doomed.unmade[at : at + BATCH])
+        for at in range(0, len(doomed.nodes), FEW):
+            bulk.doom([], doomed.nodes[at : at + FEW], [])
+
     def _put(self, bulk: Bulk, news: News, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
         loaded = cypher.load(query)
         loaded.check({**parameters, "root": bulk.root, "load": bulk.id})
         row = bulk.write(loaded.text, parameters)
         self._done += count
-        self._progress("writing", self._done, news.size)
+        self._progress("writing", self._done, news.added)
         return row
+
+
+def _record(ask: Ask, change: Mapping[str, Any]) -> None:
+    ask(cypher.load("load_record").text, change)
 
 
 def _parts(numbers: Ints) -> Iterator[Ints]:

@@ -31,6 +31,15 @@ class Edges:
 
 
 @dataclass(frozen=True)
+class Doomed:
+    """What an import takes away, by ids in the database: edges, entities, and entities that stay as names."""
+
+    edges: list[int]
+    nodes: list[int]
+    unmade: list[int]
+
+
+@dataclass(frozen=True)
 class News:
     """What an import adds: numbers of entities, names that become entities, names that only hold grants; edges."""
 
@@ -38,10 +47,15 @@ class News:
     created: Ints
     names: Ints
     edges: Edges
+    doomed: Doomed
+
+    @property
+    def added(self) -> int:
+        return len(self.entities) + len(self.created) + len(self.names) + len(self.edges.start)
 
     @property
     def size(self) -> int:
-        return len(self.entities) + len(self.created) + len(self.names) + len(self.edges.start)
+        return self.added + len(self.doomed.edges) + len(self.doomed.nodes) + len(self.doomed.unmade)
 
 
 class Standing:
@@ -61,7 +75,7 @@ class Standing:
         self._listed: Marks = np.zeros(count, dtype=np.bool_)
         for listed in rows.listed:
             self._listed[listed.refs] = True
-        self._there = self._created | self._listed
+        self._there = self._staying() | self._listed
 
     # ---- reading -----------------------------------------------------------------------------------------------
     def _ask(self, query: str, **parameters: Any) -> list[Row]:
@@ -80,16 +94,24 @@ class Standing:
                 if row["owner"] is not None:
                     self._owner[number] = row["owner"]
 
-    def _old_edges(self, starts: Ints) -> Iterator[tuple[int, int, int]]:
-        """The edges that subjects have already: start, end, label."""
+    def _staying(self) -> Marks:
+        """What is there beside what is listed."""
+        return self._created
+
+    def _old_edges(self, starts: Ints) -> Ints:
+        """The edges that subjects have already, to what has a number: start, end, label, the edge's id."""
         nodes = self.node[np.unique(starts)]
         nodes = nodes[nodes != NOBODY]
         number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
+        labels = {label: at for at, label in enumerate(self._rows.labels)}
+        found = []
         for at in range(0, len(nodes), BATCH):
             for row in self._ask("load_edges", nodes=nodes[at : at + BATCH].tolist()):
-                for label, end in zip(row["labels"], row["ends"], strict=True):
-                    if end in number and label in self._rows.labels:
-                        yield number[row["node"]], number[end], self._rows.label(label)
+                start = number[row["node"]]
+                for label, end, edge in zip(row["labels"], row["ends"], row["edges"], strict=True):
+                    if end in number:
+                        found.append((start, number[end], labels.get(label, NOBODY), edge))
+        return np.array(found, dtype=np.int64).reshape(-1, 4)
 
     # ---- what is wrong -------------------------------------------------------------------------------------------
     def check(self, problems: Problems) -> None:
@@ -180,8 +202,9 @@ class Standing:
         new = self._listed & (self.node == NOBODY)
         created = self._listed & (self.node != NOBODY) & ~self._created
         entities = self._top_down(np.flatnonzero(new))
-        names = self._top_down(self._names_to_make(new))
-        return News(entities, np.flatnonzero(created), names, self._new_edges(np.flatnonzero(new | created)))
+        names = self._top_down(np.flatnonzero(self._wanted_names() & (self.node == NOBODY)))
+        edges, doomed = self._edges(np.flatnonzero(new | created))
+        return News(entities, np.flatnonzero(created), names, edges, doomed)
 
     def _top_down(self, numbers: Ints) -> Ints:
         """Parents before what is in them, types together, else as listed."""
@@ -190,32 +213,31 @@ class Standing:
         order = np.array([ranks[self.names.types[number]] for number in numbers.tolist()], dtype=np.int64)
         return numbers[np.argsort(order, kind="stable")]
 
-    def _names_to_make(self, new: Marks) -> Ints:
-        """Objects of grants that are not created yet, with the names above them."""
+    def _wanted_names(self) -> Marks:
+        """Objects of grants that are not created, with the names above them."""
         wanted = np.zeros(len(self.names), dtype=np.bool_)
         grants = self._rows.links[2]
         for number in np.unique(grants.end[~self._there[grants.end]]).tolist():
-            while number != NOBODY and self.node[number] == NOBODY and not new[number]:
+            while number != NOBODY and not self._there[number] and not wanted[number]:
                 wanted[number] = True
                 number = self.names.parents[number]
-        return np.flatnonzero(wanted)
+        return wanted
 
-    def _new_edges(self, added: Ints) -> Edges:
-        """The edges of the import and the roles that come with a type, without those that are there."""
-        said: list[Links | Edges] = [*self._rows.links, *self._held_from_the_start(added)]
-        old = np.array(list(self._old_edges(np.concatenate([links.start for links in said]))), dtype=np.int64)
-        keys = self._key(
-            *(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label"))
+    def _edges(self, added: Ints) -> tuple[Edges, Doomed]:
+        """The edges of the import without those that are there; and what it takes away."""
+        said = self._said(added)
+        old = self._old_edges(np.concatenate([links.start for links in said]))
+        keys = np.unique(
+            self._key(*(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label")))
         )
-        keys = np.unique(keys)
-        if len(old):
-            keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
+        known = self._key(old[:, 0], old[:, 1], old[:, 2])[old[:, 2] != NOBODY]
+        keys = keys[~np.isin(keys, known)]
         width, labels = len(self.names), len(self._rows.labels)
-        edges = Edges(keys // labels // width, keys // labels % width, keys % labels)
-        owned = np.zeros(width, dtype=np.bool_)
-        owned[list(self._owner)] = True  # by the same, else it was refused
-        fresh = (edges.label != self._rows.label("OWNS")) | ~owned[edges.end]
-        return Edges(edges.start[fresh], edges.end[fresh], edges.label[fresh])
+        return Edges(keys // labels // width, keys // labels % width, keys % labels), Doomed([], [], [])
+
+    def _said(self, added: Ints) -> list[Links | Edges]:
+        """Every edge that there must be: those of the rows, and the roles that come with a type."""
+        return [*self._rows.links, *self._held_from_the_start(added)]
 
     def _key(self, start: Ints, end: Ints, label: Ints) -> Ints:
         return (start * len(self.names) + end) * len(self._rows.labels) + label
@@ -224,7 +246,7 @@ class Standing:
         for ref, entry in self._policy.builtins.items():
             role = self.names.known(ref)
             if entry.held_by_every and role != NOBODY:
-                holders = [at for at in added.tolist() if self.names.types[at] == entry.held_by_every]
+                holders = [at for at in added.tolist() if self.names.types[at] == entry.held_by_every and at != role]
                 start = np.array(holders, dtype=np.int64)
                 member = self._rows.label("MEMBER")
                 yield Edges(start, np.full_like(start, role), np.full_like(start, member))

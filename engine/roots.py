@@ -1,6 +1,8 @@
 """Roots: each is one tenant with its own policy, remembered beside its revision."""
 
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import policy as policies
@@ -38,11 +40,51 @@ def find(store: Store, tenant: str) -> dict[str, str] | None:
     return dict(rows[0]) if rows else None
 
 
+@dataclass(frozen=True)
+class Root:
+    """A tenant as a list shows it: its policy, its revision, and how much it holds."""
+
+    root: str
+    policy: str
+    revision: int
+    sizes: dict[str, int]
+
+
+def listed(store: Store) -> list[Root]:
+    """The tenants that have a name of their own, by name. Raises Unavailable."""
+    found = []
+    for row in store.read(cypher.load("roots").text, {}):
+        sizes = store.read(cypher.load("root_sizes").text, {"root": row["root"]})
+        found.append(Root(row["root"], row["policy"], row["revision"], dict(sizes[0])))
+    return found
+
+
 def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
     """Makes a root with the subjects that come with the policy. Does nothing where it is there already."""
     for statement in cypher.statements("schema"):
         store.execute(statement)
-    builtins = [
+    query = cypher.load("create_root")
+    parameters = {
+        "root": tenant,
+        "ref": root.text,
+        "type": root.type,
+        "name": root.name,
+        "labels": policy.labels(root.type),
+        "policy": policy.name,
+        "digest": policy.digest,
+        "source": policy.source,
+        "builtins": builtins(policy),
+    }
+    query.check(parameters)
+    with store.alone(tenant):
+        if find(store, tenant) is None:
+            _sweep(store, tenant)  # what a drop that was killed left
+            store.execute(query.text, parameters)
+
+
+def builtins(policy: Policy) -> list[dict[str, Any]]:
+    """The subjects that come with a policy, and what they come with."""
+    return [
         {
             "ref": ref,
             "type": ref.partition(":")[0],
@@ -62,24 +104,20 @@ def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         }
         for ref, entry in policy.builtins.items()
     ]
-    query = cypher.load("create_root")
-    parameters = {
-        "root": tenant,
-        "ref": root.text,
-        "type": root.type,
-        "name": root.name,
-        "labels": policy.labels(root.type),
-        "policy": policy.name,
-        "digest": policy.digest,
-        "source": policy.source,
-        "builtins": builtins,
-    }
-    query.check(parameters)
-    store.execute(query.text, parameters)
 
 
 def remove(store: Store, tenant: str) -> None:
-    """Takes a tenant away with everything it holds, its history too."""
+    """Takes a tenant away with everything it holds, its history too. Does nothing where it is not there.
+
+    With its revision it is gone for everybody at once; the rest follows piece by piece. Raises Inconsistent where
+    somebody else is writing it, Unavailable.
+    """
+    with store.alone(tenant, for_good=True):
+        store.execute(cypher.load("end_root").text, {"root": tenant})
+        _sweep(store, tenant)
+
+
+def _sweep(store: Store, tenant: str) -> None:
     while store.execute(cypher.load("remove_root").text, {"root": tenant})[0]["removed"]:
         pass
 

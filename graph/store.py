@@ -173,7 +173,7 @@ class Store:
         if marks["loading"] is not None:
             raise Inconsistent(
                 f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
-                " was killed, load again: that undoes it first"
+                " was killed, load again: that undoes or ends it first"
             )
         return marks
 
@@ -196,6 +196,20 @@ class Store:
                     self.revision(root)
                 yield marks["loading"]
 
+    @contextmanager
+    def alone(self, root: str, for_good: bool = False) -> Iterator[None]:
+        """Keeps writers out while a root is made or taken away; `for_good`: the lock goes with it.
+
+        Raises Inconsistent where somebody else keeps the lock.
+        """
+        with self._errors(), self._driver.session(database=DATABASE) as session:
+            self._try_lock(root)
+            with session.begin_transaction(timeout=0) as tx:
+                tx.run(_LOCK, root=root).consume()
+                yield
+                if for_good:
+                    tx.run(_UNLOCK, root=root).consume()
+
     def _try_lock(self, root: str) -> None:
         """Raises Inconsistent where the lock cannot be had for a while."""
         try:
@@ -205,7 +219,8 @@ class Store:
             ):
                 tx.run(_LOCK, root=root).consume()
         except ClientError as error:
-            self._marks(root)
+            with suppress(Unknown):
+                self._marks(root)
             raise Inconsistent(
                 f"{root} has been kept by another writer for {self._timeout:.0f} s; try again"
             ) from error
@@ -294,6 +309,7 @@ def _untorn(row: Row) -> bool:
 
 # The marks are not in cypher/: they are the store's own, and tell nothing to a person in Browser.
 _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
+_UNLOCK = "MATCH (writer:Writer {root: $root}) DELETE writer"
 _MARKS = """MATCH (mark:Revision {root: $root})
 RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what"""
 _BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"

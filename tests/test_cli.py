@@ -36,8 +36,8 @@ FACTS = [
     "deny SELECT_TABLE on table:hr.public.pay to role:analyst",
 ]
 COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]
-COMMANDS += ["test", "params", "mirror", "access", "ask", "diff", "verify"]
-POLICY_COMMANDS = [["policy", "list"], ["policy", "show"], ["policy", "validate"]]
+COMMANDS += ["roots", "dump", "test", "params", "mirror", "access", "ask", "diff", "verify"]
+INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")] + [["roots", "drop"]]
 
 
 @dataclass
@@ -386,9 +386,7 @@ def test_a_reader_that_leaves_early_is_no_error(home_of_tests: Path) -> None:
 
 
 # ---- help --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "words", [[name] for name in COMMANDS] + [["policy", name] for name in ("list", "show", "validate")]
-)
+@pytest.mark.parametrize("words", [[name] for name in COMMANDS] + INNER_COMMANDS)
 def test_help_teaches_by_example(run: Run, words: list[str]) -> None:
     ran = run(*words, "--help")
     assert ran.code == 0

@@ -1,0 +1,196 @@
+"""Puts an edited policy on a root that is there: every fact is held to it first; where one is wrong nothing changes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine import policy as policies
+from grantpath.engine import roots
+from grantpath.engine.door import Door
+from grantpath.engine.dump import tables_of
+from grantpath.engine.policy import Policy
+from grantpath.engine.rules import Rules
+from grantpath.graph.bulk import Ask, bulk_write
+from grantpath.graph.errors import GrantpathError, Invalid
+from grantpath.graph.reference import Reference
+from grantpath.graph.statement import Statement, parse_statement
+from grantpath.graph.store import Row, Store
+
+SHOWN = 20
+AT_ONCE = 1_000
+SAY = {
+    "subjects": "add {0}",
+    "objects": "add {0}",
+    "members": "member {0} of {1}",
+    "owners": "owner {1} of {0}",
+    "grants": "{0} {1} on {2} to {3}",
+}
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What became of it: how many facts were held to the policy, and the root's revision now."""
+
+    facts: int
+    changed: bool
+    revision: int
+
+
+def upgrade(authorizer: Door, new: Policy) -> Upgrade:
+    """Gives a root the policy `new` in the place of its own.
+
+    Raises Invalid naming the facts that are against it, Inconsistent, Unavailable; then nothing is changed. Who has the
+    root open goes on with the policy that he read, and opens it anew.
+    """
+    store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
+    if new.root_type != root.type:
+        raise Invalid(f"{tenant} stays as it is: the root of {new.name} is a {new.root_type}, not a {root.type}")
+    with bulk_write(store, tenant, lambda *_: None) as bulk:
+        kept = roots.find(store, tenant)
+        assert kept is not None, "its lock is held"
+        facts = _Facts(store, tenant, policies.from_source(kept["source"]), new, root)
+        problems = list(facts.problems())
+        if problems:
+            rest = f"\n... and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
+            raise Invalid(
+                f"{tenant} keeps its policy, {len(problems):,} of its facts are against the new {new.name}:\n"
+                + "\n".join(problems[:SHOWN])
+                + rest
+            )
+        if kept["digest"] == new.digest:
+            return Upgrade(facts.count, False, bulk.revision)
+        what = f"policy upgrade {new.name}"
+        bulk.begin(what)
+
+        def last(ask: Ask, revision: int) -> None:
+            facts.put(_asking(ask, tenant))
+            policy = {"policy": new.name, "digest": new.digest, "source": new.source}
+            _asking(ask, tenant)("upgrade", **policy)
+            statement = f"{what} ({new.digest})"
+            _asking(ask, tenant)("load_record", revision=revision, id=bulk.id, statement=statement)
+
+        return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None))
+
+
+def _asking(ask: Ask, tenant: str) -> Callable[..., list[Row]]:
+    """Asks a query of cypher/ by its name."""
+
+    def named(query: str, **parameters: Any) -> list[Row]:
+        loaded = cypher.load(query)
+        parameters["root"] = tenant
+        loaded.check(parameters)
+        return ask(loaded.text, parameters)
+
+    return named
+
+
+class _Facts:
+    """A root's facts, as the old policy lets them be, under the new one."""
+
+    def __init__(self, store: Store, tenant: str, old: Policy, new: Policy, root: Reference) -> None:
+        self._old = old
+        self._new = new
+        self._root = root
+        self._rules = Rules(new, root)
+        self._tables = tables_of(lambda query: _asking(store.read, tenant)(query), old, root)
+        self._renamed: set[tuple[str, str]] = set()
+        self.count = sum(map(len, self._tables.values()))
+
+    # ---- what is against it ------------------------------------------------------------------------------------
+    def problems(self) -> Iterator[str]:
+        """What is against the new policy, fact by fact."""
+        there = {row[0] for name in ("subjects", "objects") for row in self._tables[name]}
+        for name, rows in self._tables.items():
+            for row in rows:
+                text = SAY[name].format(*row)
+                try:
+                    self._check(parse_statement(text), there)
+                except GrantpathError as error:
+                    yield f"{text}: {error}"
+        yield from self._builtin_problems()
+        yield from self._circles()
+
+    def _check(self, fact: Statement, there: set[str]) -> None:
+        change = self._rules.resolve(fact, loading=True)
+        if change.kind != fact.kind:
+            raise Invalid(f"{fact.privilege} makes a member in {self._new.name}; revoke it, and add the membership")
+        ref = change.object
+        if change.kind == "add":
+            self._check_type(ref)
+        elif change.kind == "grant":
+            if ref.text not in {*there, self._root.text, *self._new.builtins} and not self._new.grants_on_missing:
+                raise Invalid(f"{ref} is not there, and {self._new.name} grants on nothing that is not")
+            if fact.privilege and change.privilege and fact.privilege != change.privilege:
+                self._renamed.add((fact.privilege, change.privilege))
+
+    def _check_type(self, ref: Reference) -> None:
+        old, new = self._old, self._new
+        if ref.text in new.builtins:
+            raise Invalid(f"{new.name} brings a {ref} of its own; drop this one first")
+        if old.labels(ref.type) != new.labels(ref.type):
+            raise Invalid(f"a {ref.type} is another kind of thing in {new.name}; drop it first")
+        if new.is_securable(ref.type):
+            above = new.parent(ref, self._root).text
+            if above != old.parent(ref, self._root).text:
+                raise Invalid(f"a {ref.type} stands in {above} by {new.name}; drop it first")
+
+    def _builtin_problems(self) -> Iterator[str]:
+        """What came with the old policy and doesn't with the new one must hold nothing of its own any more."""
+        gone = self._old.builtins.keys() - self._new.builtins.keys()
+        for name, rows in self._tables.items():
+            for row in rows:
+                for ref in gone.intersection(row):
+                    yield f"{SAY[name].format(*row)}: {self._new.name} has no {ref}; take this away first"
+        for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
+            type_ = ref.partition(":")[0]
+            if self._old.labels(type_) != self._new.labels(type_):
+                yield f"{ref}: a {type_} is another kind of thing in {self._new.name}"
+
+    def _circles(self) -> Iterator[str]:
+        above: dict[str, set[str]] = {}
+        for member, of in self._tables["members"]:
+            above.setdefault(member, set()).add(of)
+        for builtin in roots.builtins(self._new):
+            above.setdefault(builtin["ref"], set()).update(builtin["holds"])
+        try:
+            TopologicalSorter(above).prepare()
+        except CycleError as error:
+            yield f"with what comes with {self._new.name} there is a circle: {' in '.join(error.args[1][::-1])}"
+
+    # ---- what is changed -----------------------------------------------------------------------------------------
+    def put(self, ask: Callable[..., list[Row]]) -> None:
+        """Puts what comes with the new policy in the place of what came with the old one; renames privileges."""
+        new = roots.builtins(self._new)
+        by_ref = {each["ref"]: each for each in new}
+        for each in roots.builtins(self._old):
+            kept = by_ref.get(each["ref"])
+            if kept is None:
+                ask("drop", refs=[each["ref"]], all=False)
+                continue
+            lost = [name for name in each["allow"] if name not in kept["allow"]]
+            grant = {"effect": "ALLOW", "object": self._root.text, "subject": each["ref"]}
+            ask("revoke", rows=[{**grant, "privilege": name} for name in lost])
+            left = [held for held in each["holds"] if held not in kept["holds"]]
+            ask("leave", rows=[{"subject": each["ref"], "container": held} for held in left])
+            if each["owns"] and not kept["owns"]:
+                ask("disown", owner=each["ref"], object=self._root.text)
+        ask("builtins", top=self._root.text, builtins=new)
+        self._hold_from_the_start(ask)
+        if self._renamed:
+            ask("rename", names=[{"old": one, "new": other} for one, other in sorted(self._renamed)])
+
+    def _hold_from_the_start(self, ask: Callable[..., list[Row]]) -> None:
+        """Roles that every subject of a type holds, taken away and given."""
+        before, after = _held_by_every(self._old), _held_by_every(self._new)
+        for verb, roles in (("leave", before - after), ("join", after - before)):
+            for role, type_ in sorted(roles):
+                every = [ref for (ref,) in self._tables["subjects"] if ref.partition(":")[0] == type_]
+                for at in range(0, len(every), AT_ONCE):
+                    ask(verb, rows=[{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]])
+
+
+def _held_by_every(policy: Policy) -> set[tuple[str, str]]:
+    """The roles that every subject of a type holds, each with the type."""
+    return {(role, entry.held_by_every) for role, entry in policy.builtins.items() if entry.held_by_every}

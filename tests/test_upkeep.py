@@ -1,0 +1,361 @@
+"""Keeping an estate: roots listed and dropped, dumps that load reads, loads that replace, policies upgraded."""
+
+import random
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, Unknown, load, policy, roots
+from grantpath.engine.dump import Format, dump, read
+from grantpath.engine.policy_file import BUILT_IN
+from grantpath.engine.upgrade import upgrade
+from grantpath.graph.store import Store
+
+from .conftest import Tenants
+from .random_world import ROOT_NAME, random_world
+from .test_batches import state
+from .test_cli import Run, run
+
+__all__ = ["run"]
+
+POLICIES = ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"]
+ODD = 'table:hr.s.`tick``s, "and\nmore"\r`'
+FACTS = [
+    "add catalog:hr",
+    "add schema:hr.s",
+    "add table:hr.s.t",
+    f"add {ODD}",
+    "add user:ann",
+    "add user:bob",
+    "add user:`a, b`",
+    "add group:readers",
+    "add role:analyst",
+    "member user:bob of group:readers",
+    "member group:readers of role:analyst",
+    "owner user:ann of catalog:hr",
+    "allow SELECT_TABLE on catalog:hr to role:analyst",
+    f"deny SELECT_TABLE on {ODD} to role:analyst",
+]
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in directory.iterdir()}
+
+
+def facts_of(auth: Authorizer) -> dict[str, list[tuple[str, ...]]]:
+    return read(auth).tables
+
+
+# ---- dump ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("policy_name", POLICIES)
+def test_a_dump_loaded_into_a_fresh_root_is_the_same_root(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
+    auth = tenant(policy_name, random_world(policy_name, random.Random(policy_name), 90), ROOT_NAME)
+    dump(auth, tmp_path / "first")
+    fresh = tenant(policy_name, root=ROOT_NAME)
+    load.load(fresh, tmp_path / "first")
+    dump(fresh, tmp_path / "second")
+    assert state(fresh)[1] == state(auth)[1]
+    assert state(fresh)[0][1:] == state(auth)[0][1:]  # without the revision
+    assert files(tmp_path / "first") == files(tmp_path / "second")
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet"])
+def test_every_format_holds_every_name(tenant: Tenants, tmp_path: Path, format_: Format) -> None:
+    auth, fresh = tenant(given=FACTS), tenant()
+    assert dump(auth, tmp_path / "kept", format_).revision == len(FACTS)
+    assert load.load(fresh, tmp_path / "kept").changed
+    assert facts_of(fresh) == facts_of(auth)
+    assert sum(map(len, facts_of(auth).values())) == len(FACTS)
+
+
+def test_a_dump_writes_over_nothing(tenant: Tenants, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match="new or empty"):
+        dump(tenant(), tmp_path)
+    assert files(tmp_path) == {"mine.txt": b"mine"}
+
+
+def test_a_dump_is_of_one_revision(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = tenant(given=FACTS)
+    at_work = Store.read
+
+    def changing(self: Store, *asked: object) -> object:
+        auth.change(f"add user:u{uuid.uuid4().hex}")
+        return at_work(self, *asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "read", changing)
+    with pytest.raises(Inconsistent, match="changed each of the 5 times"):
+        read(auth)
+
+
+# ---- load --replace --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("policy_name", POLICIES)
+def test_a_load_that_replaces_makes_the_root_equal_to_the_folder(
+    tenant: Tenants, tmp_path: Path, policy_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "BATCH", 7)
+    monkeypatch.setattr(load, "FEW", 5)
+    wanted = tenant(policy_name, random_world(policy_name, random.Random("wanted"), 90), ROOT_NAME)
+    auth = tenant(policy_name, random_world(policy_name, random.Random("before"), 120), ROOT_NAME)
+    dump(wanted, tmp_path / "wanted")
+    before = len(auth.log(limit=10_000))
+    report = load.load(auth, tmp_path / "wanted", replace=True)
+    assert report.changed
+    assert state(auth)[1] == state(wanted)[1]
+    assert state(auth)[0][1:] == state(wanted)[0][1:]
+    log = auth.log(limit=10_000)[before:]
+    assert [each.statement.split(":")[0] for each in log] == ["load --replace wanted"]
+    assert log[0].revision == report.revision == auth.revision_now()
+    assert load.load(auth, tmp_path / "wanted", replace=True).changed is False
+
+
+def test_what_is_not_in_the_folder_does_not_help_it(tenant: Tenants, tmp_path: Path) -> None:
+    """Parents, subjects and owners count only where the folder lists them."""
+    auth = tenant(given=FACTS)
+    before = state(auth)
+    (tmp_path / "objects.csv").write_text("ref\nschema:hr.s\n")
+    with pytest.raises(InvalidInput, match=r"objects.csv:2: schema:hr.s has no parent"):
+        load.load(auth, tmp_path, replace=True)
+    assert state(auth) == before
+    (tmp_path / "objects.csv").write_text("ref\ncatalog:hr\n")
+    (tmp_path / "subjects.csv").write_text("ref\nuser:bob\n")
+    (tmp_path / "owners.csv").write_text("object,owner\ncatalog:hr,user:bob\n")
+    load.load(auth, tmp_path, replace=True)
+    assert facts_of(auth)["owners"] == [("catalog:hr", "user:bob")]
+
+
+def folder_of(tenant: Tenants, tmp_path: Path) -> Path:
+    """A folder in which bob reads one table less and another group is denied."""
+    wanted = tenant(given=[*FACTS[:-2], "add group:new", f"allow SELECT_TABLE on {ODD} to role:analyst"])
+    dump(wanted, tmp_path / "wanted")
+    return tmp_path / "wanted"
+
+
+def test_readers_never_see_half_of_it(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "BATCH", 1)
+    monkeypatch.setattr(load, "FEW", 1)
+    auth = tenant(given=FACTS)
+    folder = folder_of(tenant, tmp_path)
+    questions = [("user:bob", "SELECT_TABLE", "table:hr.s.t"), ("user:bob", "SELECT_TABLE", ODD)]
+    assert [bool(each) for each in auth.check_many(questions)] == [True, False]
+    seen, stopped, over = set(), [0], threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            try:
+                seen.add(tuple(bool(each) for each in auth.check_many(questions)))
+            except Inconsistent:
+                stopped[0] += 1
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    load.load(auth, folder, replace=True)
+    over.set()
+    reader.join()
+    assert seen <= {(True, False), (False, True)}
+    assert stopped[0] > 0
+    assert [bool(each) for each in auth.check_many(questions)] == [False, True]
+
+
+class Killed(BaseException):
+    """The end of a process, for those who are in it."""
+
+
+@pytest.mark.parametrize(("batches", "ended"), [(1, False), (4, False), (9, True), (11, True)])
+def test_a_load_that_dies_is_undone_or_ended_by_the_next(
+    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, ended: bool
+) -> None:
+    """Killed before its last transaction it never was; killed behind it, it is ended."""
+    monkeypatch.setattr(load, "BATCH", 2)
+    monkeypatch.setattr(load, "FEW", 1)
+    auth = tenant(given=FACTS)
+    others = ["add role:analyst", "add group:new", "member user:ann of group:new", "owner user:ann of table:hr.s.t"]
+    before, wanted = facts_of(auth), tenant(given=[*FACTS[:3], "add user:ann", *others])
+    dump(wanted, tmp_path / "wanted")
+    execute = Store.execute
+    left = [batches]
+
+    def dying(self: Store, text: str, parameters: object = None) -> object:
+        if left[0] <= 0:
+            raise Killed
+        left[0] -= "Batch" in text
+        return execute(self, text, parameters)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "execute", dying)
+        with pytest.raises(Killed):
+            load.load(auth, tmp_path / "wanted", replace=True)
+    with pytest.raises(Inconsistent, match="load again"):
+        auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
+    done = auth.store.execute("MATCH (m:Revision {root: $root}) RETURN m.loading_done AS done", {"root": auth.tenant})
+    assert bool(done[0]["done"]) is ended
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "subjects.csv").write_text("ref\n")
+    load.load(auth, empty)  # adds nothing
+    assert facts_of(auth) == (facts_of(wanted) if ended else before)
+    assert sum(each.statement.startswith("load --replace") for each in auth.log()) == ended
+    left_over = "MATCH (b:LoadedBatch|DoomedBatch {root: $root}) RETURN count(b) AS n"
+    assert auth.store.execute(left_over, {"root": auth.tenant})[0]["n"] == 0
+
+
+# ---- policy upgrade --------------------------------------------------------------------------------------------------
+@pytest.fixture
+def edited(tmp_path: Path) -> Callable[..., policy.Policy]:
+    """Gravitino's policy with something replaced."""
+
+    def edit(*changes: tuple[str, str]) -> policy.Policy:
+        text = (BUILT_IN / "gravitino.yaml").read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        file = tmp_path / "gravitino.yaml"
+        file.write_text(text)
+        return policy.load(str(file))
+
+    return edit
+
+
+def reopened(auth: Authorizer) -> Authorizer:
+    kept = roots.find(auth.store, auth.tenant)
+    assert kept
+    return Authorizer(auth.store, auth.tenant, policy.from_source(kept["source"]), auth.root)
+
+
+NEW_PRIVILEGE = ("  CREATE_TAG: {on: metalake}", "  CREATE_TAG: {on: metalake}\n  ARCHIVE: {on: table}")
+
+
+def test_an_edited_policy_is_put_on_a_root(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
+    auth = tenant(given=FACTS)
+    before = facts_of(auth)
+    with pytest.raises(Unknown):
+        auth.check("user:bob", "ARCHIVE", "table:hr.s.t")
+    done = upgrade(auth, edited(NEW_PRIVILEGE))
+    assert (done.facts, done.changed, done.revision) == (len(FACTS), True, len(FACTS) + 1)
+    fresh = reopened(auth)
+    fresh.change("allow ARCHIVE on table:hr.s.t to role:analyst")
+    assert fresh.check("user:bob", "ARCHIVE", "table:hr.s.t")
+    fresh.change("revoke allow ARCHIVE on table:hr.s.t from role:analyst")
+    assert facts_of(fresh) == before
+    assert fresh.log()[len(FACTS)].statement.startswith("policy upgrade gravitino (")
+    assert upgrade(fresh, edited(NEW_PRIVILEGE)).changed is False
+    assert fresh.revision_now() == len(FACTS) + 3
+
+
+def test_facts_that_are_against_it_are_named_and_nothing_changes(
+    tenant: Tenants, edited: Callable[..., policy.Policy]
+) -> None:
+    auth = tenant(given=FACTS)
+    before, kept = state(auth), roots.find(auth.store, auth.tenant)
+    narrow = (
+        '  SELECT_TABLE: {on: "metalake, catalog, schema, table"}',
+        '  SELECT_TABLE: {on: "metalake, schema, table"}',
+    )
+    with pytest.raises(Invalid, match=r"1 of its facts .*\nallow SELECT_TABLE on catalog:hr to role:analyst: "):
+        upgrade(auth, edited(narrow))
+    with pytest.raises(Invalid, match=r"1 of its facts .*\nmember group:readers of role:analyst: "):
+        upgrade(auth, edited(("  role: user, group", "  role: user")))
+    with pytest.raises(Invalid, match=r"add role:analyst: .* brings a role:analyst of its own"):
+        upgrade(auth, edited(("builtin:\n", "builtin:\n  role:analyst: {}\n")))
+    with pytest.raises(Invalid, match="the root of onehouse is a account, not a metalake"):
+        upgrade(auth, policy.load("onehouse"))
+    assert (state(auth), roots.find(auth.store, auth.tenant)) == (before, kept)
+
+
+def test_what_comes_with_the_policy_comes_and_goes(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
+    auth = tenant(given=FACTS)
+    plain = state(auth)
+    upgrade(auth, edited(("builtin:\n", "builtin:\n  role:public: {held_by_every: user, allow: USE_CATALOG}\n")))
+    assert reopened(auth).check("user:ann", "USE_CATALOG", "catalog:hr")
+    assert facts_of(reopened(auth)) == facts_of(tenant(given=FACTS))
+    upgrade(reopened(auth), edited())
+    assert not reopened(auth).check("user:ann", "USE_CATALOG", "catalog:hr")
+    assert state(auth)[1] == plain[1]
+    assert state(auth)[0][1:] == plain[0][1:]
+
+
+def test_grants_follow_a_privilege_to_its_new_name(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
+    auth = tenant(given=[*FACTS, "allow SELECT_TABLE on metalake:ml to role:analyst"])
+    questions = [("user:bob", "SELECT_TABLE", each) for each in ("table:hr.s.t", ODD, "catalog:hr")]
+    before = [bool(each) for each in auth.check_many(questions)]
+    line = '  SELECT_TABLE: {on: "metalake, catalog, schema, table"}'
+    upgrade(auth, edited((line, line.replace("SELECT", "READ") + "\n  SELECT_TABLE: {alias_of: READ_TABLE}")))
+    assert {row[1] for row in facts_of(reopened(auth))["grants"]} == {"READ_TABLE"}
+    assert [bool(each) for each in reopened(auth).check_many(questions)] == before == [True, False, True]
+
+
+# ---- roots -----------------------------------------------------------------------------------------------------------
+def test_a_dropped_root_is_gone_and_may_be_made_again(tenant: Tenants) -> None:
+    auth = tenant(given=FACTS)
+    roots.remove(auth.store, auth.tenant)
+    with pytest.raises(Unknown, match="is not there"):
+        auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
+    with pytest.raises(Unknown, match="is not there"):
+        auth.change("add user:cas")
+    roots.create(auth.store, auth.tenant, auth.policy, auth.root)
+    assert (auth.log(), auth.log(refused=True), sum(map(len, facts_of(auth).values()))) == ([], [], 0)
+
+
+def test_what_a_killed_drop_left_does_not_come_back(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = tenant(given=FACTS)
+
+    def dies(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as broken:
+        broken.setattr(roots, "_sweep", dies)
+        with pytest.raises(Killed):
+            roots.remove(auth.store, auth.tenant)
+    with pytest.raises(Unknown):
+        auth.revision_now()
+    roots.create(auth.store, auth.tenant, auth.policy, auth.root)
+    assert sum(map(len, facts_of(auth).values())) == 0
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+@pytest.fixture
+def root(run: Run, store: Store, tmp_path: Path) -> Iterator[str]:
+    name = f"metalake:upkeep-{tmp_path.name}"
+    (tmp_path / "facts.txt").write_text("\n".join(fact for fact in FACTS if "\n" not in fact))
+    assert run("change", "--file", str(tmp_path / "facts.txt"), "--root", name, "--policy", "gravitino").code == 0
+    yield name
+    roots.remove(store, name)
+
+
+def test_roots_are_listed_and_dropped(run: Run, root: str) -> None:
+    listed = {each["root"]: each for each in run("roots", "--json").json["answer"]}
+    assert listed[root]["policy"] == "gravitino"
+    assert listed[root]["revision"] == listed[root]["sizes"]["changes"] == 12
+    sizes = {"subjects": 6, "objects": 4, "members": 2, "owners": 1, "grants": 1, "changes": 12}
+    assert listed[root]["sizes"] == sizes
+    assert root in run("roots").out
+    asked = run("roots", "drop", root)
+    assert (asked.code, "--yes" in asked.err) == (2, True)
+    assert run("roots", "drop", "metalake:none", "--yes").code == 2
+    assert run("roots", "drop", root, "--yes", "--json").json == {"dropped": root, "sizes": sizes}
+    assert root not in run("roots").out
+
+
+def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    dumped = run("dump", str(kept), "--root", root, "--json").json
+    assert (dumped["rows"]["objects"], dumped["revision"]) == (3, 12)
+    assert "12" in run("dump", str(tmp_path / "again"), "--root", root, "--format", "parquet").out
+    run("change", "add catalog:more", "--root", root)
+    assert run("load", str(kept), "--root", root, "--json").json["changed"] is False
+    replaced = run("load", str(kept), "--replace", "--root", root, "--json").json
+    assert (replaced["changed"], replaced["revision"]) == (True, 14)
+    assert run("check", "user:bob", "USE_CATALOG", "catalog:more", "--root", root).code == 2
+    mine = tmp_path / "mine.yaml"
+    mine.write_text((BUILT_IN / "gravitino.yaml").read_text().replace(*NEW_PRIVILEGE))
+    words = ["--root", root, "--policy", str(mine)]
+    assert "in another version" in run("check", "user:bob", "ARCHIVE", "table:hr.s.t", *words).err
+    assert run("policy", "upgrade", str(mine), "--root", root, "--json").json["changed"] is True
+    assert run("check", "user:bob", "ARCHIVE", "table:hr.s.t", *words).code == 1
+    assert "has that policy already" in run("policy", "upgrade", str(mine), "--root", root).out
+    mine.write_text(mine.read_text().replace("  group: user\n", "  group: role\n"))
+    refused = run("policy", "upgrade", str(mine), "--root", root)
+    assert (refused.code, "member user:bob of group:readers: " in refused.err) == (2, True)
