@@ -7,7 +7,7 @@ from questions import Question, column
 
 
 class PlainEstate:
-    """Gravitino's rules for loading, altering, dropping and creating tables, as plain loops."""
+    """The rules for loading, altering, dropping and creating tables, the same in gravitino and lakehouse, as loops."""
 
     def __init__(self, directory: Path) -> None:
         self._above: dict[str, list[str]] = defaultdict(list)
@@ -30,7 +30,7 @@ class PlainEstate:
         catalog, schema = path[:2], path[:3]
 
         def owns(places: list[str]) -> bool:
-            return any(self._owner.get(place) == subject for place in places)
+            return any(self._owner.get(place) in holders for place in places)
 
         def has(privilege: str, places: list[str]) -> bool:
             effects = {
