@@ -4,7 +4,8 @@
 //                              objects: at, ref, edges and marks that count there), condition (its index in
 //                              $conditions), one_role, as_role, named (roles to hold), below, every (descendants)
 // $conditions  LIST            conditions of clauses of terms of atoms: any clause, all its terms, any atom of a term
-// Returns one row: answers LIST OF MAP (known, hats: role, allowed, found), revision, begun, revision_after, begun_after
+// Returns one row: answers LIST OF MAP (known, hats: role, allowed, found), revision, begun, revision_after, begun_after,
+// policy STRING (the digest of the policy that the tenant remembers)
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
 // :params {root: 'metalake:ml', checks: [{subject: 'user:bob', needed: ['table:hr.public.staff'], places: [{at: 'table', ref: 'table:hr.public.staff', edges: ['SELECT_TABLE'], marks: []}, {at: 'metalake', ref: 'metalake:ml', edges: ['SELECT_TABLE'], marks: []}], condition: 0, one_role: false, as_role: null, named: [], below: [], every: []}], conditions: [[[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]]]}
 MATCH (before:Revision {root: $root})
@@ -88,4 +89,5 @@ CALL () {
   RETURN collect({known: known, hats: hats}) AS answers
 }
 MATCH (after:Revision {root: $root})
-RETURN answers, revision, begun, after.revision AS revision_after, after.begun AS begun_after
+RETURN answers, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy

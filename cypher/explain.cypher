@@ -3,7 +3,8 @@
 // $subject  STRING          'user:bob'
 // $places   LIST OF MAP     the object, what is above it, second objects: at, ref
 // $facts    LIST OF STRING  the facts that are asked for
-// Returns one row: ways LIST OF MAP (fact, by, members, links, path, place), revision, begun, revision_after, begun_after
+// Returns one row: ways LIST OF MAP (fact, by, members, links, path, place), revision, begun, revision_after, begun_after,
+// policy STRING (the digest of the policy that the tenant remembers)
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
 // :params {root: 'metalake:ml', subject: 'user:bob', places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}
 MATCH (before:Revision {root: $root})
@@ -25,4 +26,5 @@ CALL () {
                   links: [link IN relationships(held) | type(link)], path: [held, granted, inside]}) AS ways
 }
 MATCH (after:Revision {root: $root})
-RETURN ways, revision, begun, after.revision AS revision_after, after.begun AS begun_after
+RETURN ways, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy

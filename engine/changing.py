@@ -8,11 +8,13 @@ from grantpath import cypher
 from grantpath.engine.making import Actor, Making, Step
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change, Request, ask, is_made
+from grantpath.engine.roots import check_policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import parse_statement
-from grantpath.graph.store import Store, Writing
+from grantpath.graph.store import Store
+from grantpath.graph.writing import Writing
 
 
 class Changer:
@@ -72,6 +74,7 @@ class Changer:
             steps.append((index, Step(change, line)))
 
         def work(writing: Writing) -> None:
+            check_policy(writing.policy, self._policy, self._tenant)
             for _, step in steps:
                 step.changed, step.error = False, None
             made = [step for _, step in steps]
@@ -121,6 +124,7 @@ class Changer:
         tries: list[list[Change]] = []  # what each try would have made, for reading it back
 
         def work(writing: Writing) -> list[Change]:
+            check_policy(writing.policy, self._policy, self._tenant)
             for made in tries:
                 if is_made(writing, made):
                     return made

@@ -78,8 +78,8 @@ def validate(session: Session, file: File) -> None:
 def upgrade(session: Session, name: Name) -> None:
     """Put an edited policy on a root, after every fact in it is held to it.
 
-    Where facts are against it, they are named and nothing is changed. Programs that have the root open must open it
-    anew. Exit code 0 if the root has the policy now, else 2.
+    Where facts are against it, they are named and nothing is changed. Programs that have the root open get an error
+    from then on, until they open it anew. Exit code 0 if the root has the policy now, else 2.
     """
     from grantpath.engine.upgrade import upgrade as upgrade_root
 

@@ -10,6 +10,7 @@ from grantpath.engine.changing import Changer
 from grantpath.engine.history import Filter, Logged
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change
+from grantpath.engine.roots import check_policy
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
@@ -106,8 +107,13 @@ class Door:
         return None if text is None else self.reference(text).text
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
-        """The one row of a guarded query of cypher/, from the revision `at_least` or a later one."""
+        """The one row of a guarded query of cypher/, from the revision `at_least` or a later one.
+
+        Raises Inconsistent where the root was given another policy since it was opened, Unavailable.
+        """
         loaded = cypher.load(query)
         parameters["root"] = self.tenant
         loaded.check(parameters)
-        return self.store.read_guarded(loaded.text, parameters, at_least)
+        row = self.store.read_guarded(loaded.text, parameters, at_least)
+        check_policy(row.get("policy", self.policy.digest), self.policy, self.tenant)
+        return row

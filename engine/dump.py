@@ -16,7 +16,7 @@ from grantpath.engine.load_files import TABLES
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.reference import Reference
-from grantpath.graph.store import Row
+from grantpath.graph.writing import Row
 
 Format = Literal["csv", "jsonl", "parquet"]
 Ask = Callable[[str], list[Row]]

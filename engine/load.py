@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from grantpath import cypher
+from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.load_files import Ints, Problems, Table, read
 from grantpath.engine.load_graph import Doomed, News, Standing
@@ -64,6 +65,8 @@ class _Load:
         rows = self._resolve(tables, problems)
         counts = {name: len(table) for name, table in tables.items()}
         with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
+            kept = roots.find(self._store, self._tenant)
+            roots.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
             standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
             standing.check(problems)
             problems.raise_any()

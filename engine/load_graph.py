@@ -14,7 +14,8 @@ from grantpath import cypher
 from grantpath.engine.load_files import SHOWN, Ints, Problems, Table
 from grantpath.engine.load_rows import NOBODY, Links, Listed, Rows
 from grantpath.engine.policy import Policy
-from grantpath.graph.store import Row, Store
+from grantpath.graph.store import Store
+from grantpath.graph.writing import Row
 
 SMALL = 10_000  # a graph of fewer entities is read whole
 BATCH = 20_000

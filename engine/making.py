@@ -16,7 +16,7 @@ from grantpath.engine.sight import Sight
 from grantpath.engine.standing import Standing
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.reference import Reference
-from grantpath.graph.store import Writing
+from grantpath.graph.writing import Writing
 
 AT_ONCE = 500  # checks, or rows, in one statement
 # What is taken away goes first, and what an edge needs comes before it.

@@ -10,7 +10,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.making import Actor, Step
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.store import Writing
+from grantpath.graph.writing import Writing
 
 MAX_ID = 200
 

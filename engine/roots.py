@@ -7,7 +7,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine.policy import Policy
-from grantpath.graph.errors import Invalid
+from grantpath.graph.errors import Inconsistent, Invalid
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
@@ -32,6 +32,12 @@ def open_root(store: Store, root: str, policy: str | None) -> tuple[str, Policy,
             f"not {named.name} as it is now: open it without a policy, or use another root"
         )
     return key, named, named.root(root)
+
+
+def check_policy(digest: str, policy: Policy, tenant: str) -> None:
+    """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
+    if digest != policy.digest:
+        raise Inconsistent(f"{tenant} was given another policy since it was opened: open it anew")
 
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:

@@ -9,7 +9,7 @@ from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
 from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import Reference
-from grantpath.graph.store import Writing
+from grantpath.graph.writing import Writing
 
 
 @dataclass

@@ -16,7 +16,8 @@ from grantpath.graph.bulk import Ask, bulk_write
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Statement, parse_statement
-from grantpath.graph.store import Row, Store
+from grantpath.graph.store import Store
+from grantpath.graph.writing import Row
 
 SHOWN = 20
 AT_ONCE = 1_000
@@ -42,7 +43,7 @@ def upgrade(authorizer: Door, new: Policy) -> Upgrade:
     """Gives a root the policy `new` in the place of its own.
 
     Raises Invalid naming the facts that are against it, Inconsistent, Unavailable; then nothing is changed. Who has the
-    root open goes on with the policy that he read, and opens it anew.
+    root open with the old policy gets Inconsistent from then on, and opens it anew.
     """
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
     if new.root_type != root.type:

@@ -26,7 +26,8 @@ from typing import Any
 from neo4j import ManagedTransaction
 
 from grantpath.graph.errors import GrantpathError, Inconsistent
-from grantpath.graph.store import Row, Store
+from grantpath.graph.store import Store
+from grantpath.graph.writing import Row
 
 Progress = Callable[[int, int], None]
 Ask = Callable[[str, Mapping[str, Any]], list[Row]]

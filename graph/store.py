@@ -29,11 +29,11 @@ from neo4j.exceptions import (
 
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable, Unknown
 from grantpath.graph.server import Connection
+from grantpath.graph.writing import Row, Writing
 
 DATABASE = "neo4j"
 QUICK_TRIES = 12
 PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
-Row = Mapping[str, Any]
 Result = TypeVar("Result")
 
 
@@ -113,7 +113,7 @@ class Store:
             return row
 
     # ---- writing ---------------------------------------------------------------------------------------------
-    def write(self, root: str, work: Callable[["Writing"], Result], keep: bool = True) -> Result:
+    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits what it wrote, if it wrote anything.
 
         Where `work` raises, nothing is written; nor with `keep` false, which tries a change out. A transient failure
@@ -129,12 +129,12 @@ class Store:
                     raise self._translate(error) from error
                 time.sleep(0.05)
 
-    def _write_once(self, root: str, work: Callable[["Writing"], Result], keep: bool) -> Result:
+    def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
         with self._driver.session(database=DATABASE) as session:
             self._marks(root)  # a load holds the lock for long
             with session.begin_transaction(timeout=self._timeout * 30) as tx:
                 tx.run(_LOCK, root=root).consume()
-                writing = Writing(tx, root, self.revision(root))
+                writing = Writing(tx, root, *self._mended(root))
                 result = work(writing)
                 if not keep:
                     tx.rollback()
@@ -161,10 +161,14 @@ class Store:
 
     def revision(self, root: str) -> int:
         """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
+        return self._mended(root)[0]
+
+    def _mended(self, root: str) -> tuple[int, str]:
+        """The revision, and the digest of the policy."""
         marks = self._marks(root)
         if marks["begun"] > marks["revision"]:
             self._mark(_END, root, marks["begun"])
-        return max(int(marks["begun"]), int(marks["revision"]))
+        return max(int(marks["begun"]), int(marks["revision"])), marks["policy"]
 
     def _marks(self, root: str) -> Row:
         """The root's marks. Raises Inconsistent where a load is under way."""
@@ -262,32 +266,6 @@ class Store:
         return Unavailable(f"{self.uri} did not answer: {str(error).splitlines()[0]}; ask again")
 
 
-class Writing:
-    """A transaction under the root's lock; each change in it has a revision of its own."""
-
-    def __init__(self, tx: neo4j.Transaction, root: str, revision: int) -> None:
-        self._tx = tx
-        self.root = root
-        self.revision = revision
-        self.changes = 0
-        self.noted = False
-
-    def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query, seeing what this transaction wrote."""
-        return [dict(record) for record in self._tx.run(text, dict(parameters))]
-
-    def note(self, text: str, parameters: Mapping[str, Any]) -> None:
-        """Writes what decides nothing, beside the changes or alone: then no reader need be kept out."""
-        self.noted = True
-        self.ask(text, parameters)
-
-    def next_revision(self) -> int:
-        """The number of the change that is about to be written."""
-        self.changes += 1
-        self.revision += 1
-        return self.revision
-
-
 def _no_root(root: str) -> Unknown:
     return Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
 
@@ -311,6 +289,7 @@ def _untorn(row: Row) -> bool:
 _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
 _UNLOCK = "MATCH (writer:Writer {root: $root}) DELETE writer"
 _MARKS = """MATCH (mark:Revision {root: $root})
-RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what"""
+RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what,
+  mark.digest AS policy"""
 _BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
 _END = "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $revision SET mark.revision = $revision"

@@ -235,6 +235,16 @@ def test_an_edited_policy_is_put_on_a_root(tenant: Tenants, edited: Callable[...
         auth.check("user:bob", "ARCHIVE", "table:hr.s.t")
     done = upgrade(auth, edited(NEW_PRIVILEGE))
     assert (done.facts, done.changed, done.revision) == (len(FACTS), True, len(FACTS) + 1)
+    for late in (
+        lambda: auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t"),
+        lambda: auth.who("SELECT_TABLE", "table:hr.s.t"),
+        lambda: auth.which("table", "user:bob", "SELECT_TABLE"),
+        lambda: auth.explain("user:bob", "SELECT_TABLE", "table:hr.s.t"),
+        lambda: auth.change("add user:cas"),
+        lambda: auth.given(["add user:cas"]),
+    ):
+        with pytest.raises(Inconsistent, match="another policy since it was opened"):
+            late()
     fresh = reopened(auth)
     fresh.change("allow ARCHIVE on table:hr.s.t to role:analyst")
     assert fresh.check("user:bob", "ARCHIVE", "table:hr.s.t")

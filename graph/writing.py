@@ -1,0 +1,35 @@
+"""A transaction in which a root is changed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import neo4j
+
+Row = Mapping[str, Any]
+
+
+class Writing:
+    """A transaction under the root's lock; each change in it has a revision of its own."""
+
+    def __init__(self, tx: neo4j.Transaction, root: str, revision: int, policy: str) -> None:
+        self._tx = tx
+        self.policy = policy  # the digest of the one that the root remembers
+        self.root = root
+        self.revision = revision
+        self.changes = 0
+        self.noted = False
+
+    def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query, seeing what this transaction wrote."""
+        return [dict(record) for record in self._tx.run(text, dict(parameters))]
+
+    def note(self, text: str, parameters: Mapping[str, Any]) -> None:
+        """Writes what decides nothing, beside the changes or alone: then no reader need be kept out."""
+        self.noted = True
+        self.ask(text, parameters)
+
+    def next_revision(self) -> int:
+        """The number of the change that is about to be written."""
+        self.changes += 1
+        self.revision += 1
+        return self.revision
