@@ -81,7 +81,7 @@ CALL () {
       }
       RETURN collect({fact: fact, by: by}) AS found, collect(fact) AS facts
     }
-    WITH role, found, facts, $conditions[check.condition] AS clauses
+    WITH role, found, facts, $conditions[toInteger(check.condition)] AS clauses
     RETURN collect({role: role, found: found, allowed:
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))}) AS hats

@@ -6,4 +6,4 @@
 // :params {root: 'metalake:ml', limit: 10000}
 MATCH (entity:Entity {root: $root}) WHERE entity.ref >= '' // always true; lets the index on (root, ref) be used
 RETURN entity.ref AS ref
-LIMIT $limit
+LIMIT toInteger($limit)

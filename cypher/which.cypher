@@ -116,7 +116,7 @@ CALL () {
     WITH object.ref AS ref WHERE allowed AND ref > $after AND coalesce(object.exists, true)
     RETURN ref
   }
-  WITH DISTINCT ref ORDER BY ref LIMIT $limit
+  WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit)
   RETURN collect(ref) AS answer
 }
 MATCH (after:Revision {root: $root})

@@ -77,7 +77,7 @@ CALL () {
   WITH user.ref AS ref, facts WHERE ref > $after AND
         any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
           any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))
-  WITH DISTINCT ref ORDER BY ref LIMIT $limit
+  WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit)
   RETURN collect(ref) AS answer
 }
 MATCH (after:Revision {root: $root})
