@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,8 @@ from grantpath.graph.store import Store
 
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
+Closing = Callable[[str], None]
+CLOSING = pytest.StashKey[list[str]]()
 
 
 class Tenants:
@@ -114,14 +116,18 @@ def _container() -> Iterator[Connection]:
         yield connection()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A Browser test that could not run is said aloud, whatever -q or -r hide."""
+@pytest.fixture
+def closing(pytestconfig: pytest.Config) -> Closing:
+    """Says a line in pytest's closing output, which shows what passing tests print nowhere."""
+    return pytestconfig.stash.setdefault(CLOSING, []).append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What tests said to be told at the end; and aloud, whatever -q or -r hide, a Browser test that could not run."""
+    for line in config.stash.get(CLOSING, []):
+        terminalreporter.write_line(line)
     skipped = terminalreporter.stats.get("skipped", [])
     for report in skipped:
         if "browser" in report.keywords:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
             terminalreporter.write_line(f"NOT RUN: {report.nodeid}: {reason}", red=True, bold=True)
-
-
-# Not finished: these are run by name until they pass for every policy.
-collect_ignore = ["test_agreement.py", "test_changes_agreement.py", "test_load.py"]

@@ -7,7 +7,7 @@ import pytest
 from grantpath.engine import Authorizer, Invalid, Refused
 
 from .agreement import POLICIES, SEED, Twin
-from .conftest import Tenants
+from .conftest import Closing, Tenants
 from .random_world import Attempt, random_statements
 
 WORLDS = 2
@@ -32,7 +32,7 @@ def revision(graph: Authorizer) -> int:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_random_changes(tenant: Tenants, policy: str) -> None:
+def test_random_changes(tenant: Tenants, closing: Closing, policy: str) -> None:
     outcomes: Counter[str] = Counter()
     for number in range(WORLDS):
         twin = Twin(tenant, policy, f"changes {SEED}.{number}", 90)
@@ -47,5 +47,6 @@ def test_random_changes(tenant: Tenants, policy: str) -> None:
             twin.compare("the revision", before + changed, revision(twin.graph))
             twin.check_random(250)
         assert not twin.differences, twin.report()
-    print(f"{policy}: {dict(outcomes)}; seed {SEED}")
+    told = ", ".join(f"{outcomes[each]} {each}" for each in ("done", "refused", "invalid"))
+    closing(f"changes, {policy}: the graph and the oracle in {outcomes.total()} changes ({told}); seed {SEED}")
     assert min(outcomes[each] for each in ("done", "refused", "invalid")) >= 15
