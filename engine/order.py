@@ -22,10 +22,10 @@ from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
 from grantpath.graph.reference import Reference
 
-Key = tuple[str, ...]
-ACTOR: Key = ("actor",)
-LEAVING: Key = ("leaving",)
-OWNING: Key = ("owning",)
+Key = str
+ACTOR: Key = "actor"
+LEAVING: Key = "leaving"
+OWNING: Key = "owning"
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Footprint:
 def levels(prints: Sequence[Footprint]) -> list[list[int]]:
     """The statements, by index, that can be made together; one level after the other."""
     made: list[list[int]] = []
-    read: dict[Key, int] = {}
+    read: dict[Key, int] = {}  # by key the last level that reads it
     written: dict[Key, int] = {}
     joined = 0
     for index, one in enumerate(prints):
-        level = max((written[key] + 1 for key in one.reads if key in written), default=0)
-        level = max((level, *(read[key] for key in one.writes if key in read)))
+        levels_before = [written[key] + 1 for key in one.reads if key in written]
+        level = max(levels_before + [read[key] for key in one.writes if key in read], default=0)
         if one.joins:
             level = joined = max(level, joined)
         for key in one.reads:
@@ -71,33 +71,32 @@ class Footprints:
         self._root = root
         self._actor = actor
         self._held = held | {actor} if actor else set()
-        self._chains: dict[str, list[str]] = {}
+        self._chains: dict[tuple[str, tuple[str, ...]], _Chain] = {}
 
     def of(self, change: Resolved, below: Mapping[str, Reference]) -> Footprint:
         """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
-        object_, subject = change.object, change.subject
-        above = self._chain(object_)
-        reads: set[Key] = {("at", ref) for ref in above}
-        reads |= {("at", ref) for second in change.seconds.values() for ref in self._chain(second)}
-        reads |= {("below", ref.text) for ref in below.values()}
-        writes: set[Key] = {("below", ref) for ref in above}
+        chain = self._chain(change.object)
+        reads, writes = set(chain.at), set(chain.below)
+        for ref in change.seconds.values():
+            reads |= self._chain(ref).at
+        reads.update(f"below {ref}" for ref in below.values())
         if self._actor:
-            reads |= {ACTOR, ("at", self._actor)}
-        if subject:
-            reads |= {("at", ref) for ref in self._chain(subject)}
-            writes.add(("below", subject.text))
+            reads |= {ACTOR, f"at {self._actor}"}
+        if change.subject:
+            reads |= self._chain(change.subject).at
+            writes.add(f"below {change.subject}")
         self._by_kind(change, reads, writes)
         return Footprint(reads, writes, change.joining is not None)
 
     def _by_kind(self, change: Resolved, reads: set[Key], writes: set[Key]) -> None:
-        at = ("at", change.object.text)
+        at = f"at {change.object}"
         match change.kind:
             case "add":
                 writes |= {at, OWNING} if self._actor else {at}
                 if change.object.text == self._actor:
                     writes.add(ACTOR)
             case "drop":
-                reads.add(("below", change.object.text))
+                reads.add(f"below {change.object}")
                 writes |= {at, OWNING, *self._taken_along(change)}
                 if self._policy.file.types[change.object.type].keep_while_owning:
                     reads.add(OWNING)
@@ -121,10 +120,10 @@ class Footprints:
 
     @staticmethod
     def _edge(change: Resolved, reads: set[Key], writes: set[Key]) -> None:
-        subject = change.subject.text if change.subject else ""
-        edge = ("edge", change.edge if change.effect is None else change.effect, change.privilege or "")
-        for keys in (reads, writes):
-            keys.add((*edge, subject, change.object.text))
+        edge = f"edge {change.edge if change.effect is None else change.effect} {change.privilege} "
+        edge += f"{change.subject} {change.object}"
+        reads.add(edge)
+        writes.add(edge)
 
     def _taken_along(self, change: Resolved) -> Iterator[Key]:
         """Where subjects go, memberships go."""
@@ -135,9 +134,19 @@ class Footprints:
         if change.object.text in self._held or (groups and change.object.type not in groups):
             yield ACTOR
 
-    def _chain(self, ref: Reference) -> list[str]:
-        known = self._chains.get(ref.text)
+    def _chain(self, ref: Reference) -> "_Chain":
+        key = ref.type, ref.segments
+        known = self._chains.get(key)
         if known is None:
-            known = [above.text for _, above in self._policy.chain(ref, self._root)]
-            self._chains[ref.text] = known
+            above = [parent for _, parent in self._policy.chain(ref, self._root)][1:2]
+            chain = self._chain(above[0]) if above else _Chain(frozenset(), frozenset())
+            known = self._chains[key] = _Chain(chain.at | {f"at {ref}"}, chain.below | {f"below {ref}"})
         return known
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The keys of a reference and of what is above it."""
+
+    at: frozenset[Key]
+    below: frozenset[Key]

@@ -199,7 +199,7 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -
 
 # ---- levels --------------------------------------------------------------------------------------------------------
 def footprint(reads: str, writes: str, joins: bool = False) -> Footprint:
-    return Footprint({(key,) for key in reads}, {(key,) for key in writes}, joins)
+    return Footprint(set(reads), set(writes), joins)
 
 
 def test_levels_keep_readers_behind_writers_and_before_overwriters() -> None:
