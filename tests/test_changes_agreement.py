@@ -11,7 +11,7 @@ from .conftest import Closing, Tenants
 from .random_world import Attempt, random_statements
 
 WORLDS = 2
-ROUNDS = 3
+ROUNDS = 2
 CHANGES = 50  # a round
 
 
