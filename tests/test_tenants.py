@@ -1,0 +1,92 @@
+"""Several tenants of several policies in one graph: what one has shows in no other's answers."""
+
+import uuid
+
+import pytest
+
+from grantpath.engine import Authorizer, Invalid, Unknown, roots
+from grantpath.graph.server import Connection
+from grantpath.graph.store import Store
+from grantpath.spark_sync.mirror import read
+
+from .conftest import Tenants
+
+# The same names everywhere; who may what is for each tenant to say.
+TABLE = [
+    "add catalog:hr",
+    "add schema:hr.public",
+    "add table:hr.public.staff",
+    "add role:analyst",
+    "allow USE_CATALOG on catalog:hr to role:analyst",
+    "allow USE_SCHEMA on schema:hr.public to role:analyst",
+    "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
+]
+RELATION = ["add database:hr", "add schema:hr.public", "add role:analyst", "owner role:analyst of database:hr"]
+QUESTION = ("load_table", "table:hr.public.staff")
+
+
+@pytest.fixture
+def tenants(tenant: Tenants) -> dict[str, Authorizer]:
+    """Two of one policy and one of another three, all with user:bob."""
+    return {
+        "his": tenant("gravitino", [*TABLE, "member user:bob of role:analyst"]),
+        "hers": tenant("gravitino", [*TABLE, "member user:ann of role:analyst", "add user:bob"]),
+        "nested": tenant("lakehouse", [*TABLE, "member user:bob of group:g", "member group:g of role:analyst"]),
+        "stream": tenant("deltastream", [*RELATION, "member user:bob of role:analyst"]),
+        "github": tenant("github", ["add org:hr", "add repository:hr.public", "add user:bob"]),
+    }
+
+
+def test_answers_stay_inside(tenants: dict[str, Authorizer]) -> None:
+    for name, allowed in (("his", ["user:bob"]), ("hers", ["user:ann"]), ("nested", ["user:bob"])):
+        assert list(tenants[name].who(*QUESTION)) == allowed
+        assert bool(tenants[name].check("user:bob", *QUESTION)) == ("user:bob" in allowed)
+        listed = list(tenants[name].which("table", "user:bob", "load_table"))
+        assert listed == (["table:hr.public.staff"] if "user:bob" in allowed else [])
+    assert list(tenants["stream"].which("database", "user:bob", "drop_database")) == ["database:hr"]
+    assert list(tenants["github"].who("clone", "repository:hr.public")) == []
+
+
+def test_a_name_of_another_tenant_is_unknown_and_not_hinted_at(tenants: dict[str, Authorizer]) -> None:
+    tenants["his"].change("add catalog:payroll")
+    with pytest.raises(Unknown) as error:
+        tenants["hers"].check("user:bob", "load_catalog", "catalog:payrol")
+    assert "payroll" not in str(error.value)
+
+
+def test_a_change_moves_one_revision_and_one_log(tenants: dict[str, Authorizer]) -> None:
+    before = {name: each.ask("state")["revision"] for name, each in tenants.items()}
+    tenants["his"].change("drop role:analyst")
+    after = {name: each.ask("state")["revision"] for name, each in tenants.items()}
+    assert {name for name in before if before[name] != after[name]} == {"his"}
+    assert not tenants["his"].check("user:bob", *QUESTION)
+    assert tenants["nested"].check("user:bob", *QUESTION)
+
+
+def test_a_dropped_tenant_takes_nothing_of_another_along(tenants: dict[str, Authorizer], store: Store) -> None:
+    kept = {name: each.ask("state") for name, each in tenants.items() if name != "his"}
+    roots.remove(store, tenants["his"].tenant)
+    assert {name: tenants[name].ask("state") for name in kept} == kept
+    with pytest.raises(Unknown):
+        tenants["his"].check("user:bob", *QUESTION)
+
+
+def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server: Connection) -> None:
+    for each in tenants.values():
+        _, graph = read(server, each.tenant, print)
+        assert sorted(entity.ref for entity in graph.entities) == sorted(
+            entity["ref"] for entity in each.ask("state")["entities"]
+        )
+        ends = {*graph.member, *graph.member_of, *graph.holder, *graph.object}
+        assert ends <= {entity.ref for entity in graph.entities}
+
+
+def test_a_root_keeps_its_policy(store: Store) -> None:
+    name = f"metalake:kept-{uuid.uuid4().hex}"
+    roots.open_root(store, name, "gravitino")
+    try:
+        with pytest.raises(Invalid, match=r"uses the policy gravitino, not lakehouse"):
+            roots.open_root(store, name, "lakehouse")
+        assert roots.open_root(store, name, None)[1].name == "gravitino"
+    finally:
+        roots.remove(store, name)
