@@ -151,9 +151,15 @@ class Authorizer(Door):
 
     def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
         self._all_there(asked, answer["known"])
-        one_role = asked.question.one_role
+        question = asked.question
         return decide(
-            answer["hats"], asked.question.clauses, asked.where.by_at, asked.subject, row["revision"], one_role
+            answer["hats"],
+            question.clauses,
+            asked.where.by_at,
+            asked.subject,
+            row["revision"],
+            question.one_role,
+            asked.as_role,
         )
 
     def _all_there(self, asked: _Asked, known: Sequence[str]) -> None:

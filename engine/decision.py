@@ -79,6 +79,7 @@ def decide(
     subject: Subject,
     revision: int,
     one_role: bool,
+    as_role: str | None,
 ) -> Decision:
     """The decision that a check's answer spells. `hats` are who acted, each with what was found and the verdict."""
     won = min((hat for hat in hats if hat["allowed"]), key=lambda hat: hat["role"] or "", default=None)
@@ -87,7 +88,10 @@ def decide(
         return Decision(True, revision, partial(_because, clauses, won["found"], by_at, subject.ref, role))
     if hats:
         return Decision(False, revision, partial(_missing, clauses, hats, by_at, subject))
-    why = "holds no role to act with" if one_role else "is not there, or does not hold the active role"
+    if as_role:
+        why = f"does not hold {as_role}: member {subject.ref} of {as_role}"
+    else:
+        why = "holds no role to act with: make it a member of one" if one_role else f"is not there: add {subject.ref}"
     return Decision(False, revision, partial(list, [f"{subject.ref} {why}"]))
 
 
@@ -200,7 +204,7 @@ def _lack(fact: Fact, found: Found, by_at: Mapping[str, Reference], subject: Sub
                 f"allow {privilege} on {by_at[at]} to {subject.grantee}"
             )
         case ["OWNS", at]:
-            return f"{by_at[at]} is not owned: make {subject.ref} its owner"
+            return f"{by_at[at]} is not owned by {subject.ref}: make {subject.ref} its owner"
         case ["HOLDS", at]:
             container = at.removeprefix("=") if at.startswith("=") else by_at[at].text
             return f"{subject.ref} is not in {container}: member {subject.ref} of {container}"

@@ -185,7 +185,9 @@ class Making:
                 roles[step] = min(won, key=lambda role: (role or "").encode())
                 continue
             subject = Subject(actor.ref.text, actor.ref.type in self._policy.file.grants.to)
-            decision = decide(hats, right.clauses, where.by_at, subject, self._writing.revision, one_role)
+            decision = decide(
+                hats, right.clauses, where.by_at, subject, self._writing.revision, one_role, actor.as_role
+            )
             step.error = Refused(f"{step.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
         return roles
 
