@@ -45,18 +45,14 @@ class Store:
         self._timeout = timeout
         self._local = local()
         with self._errors():
-            self._driver = GraphDatabase.driver(
-                connection.uri,
-                auth=(connection.user, connection.password),
-                connection_timeout=timeout,
-                connection_acquisition_timeout=timeout,
-                max_transaction_retry_time=timeout,
-                notifications_min_severity="OFF",
-                user_agent="grantpath",
-            )
+            self._driver = _driver(connection, timeout)
+            # What waits for a lock hears nothing for long; what reads has its limit. So they share no connections.
+            self._reader = _driver(connection, timeout)
+        _give_up_silence(self._reader, timeout)
 
     def close(self) -> None:
         """Closes every connection."""
+        self._reader.close()
         self._driver.close()
 
     # ---- reading ---------------------------------------------------------------------------------------------
@@ -172,8 +168,8 @@ class Store:
 
     def _marks(self, root: str) -> Row:
         """The root's marks. Raises Inconsistent where a load is under way."""
-        with self._driver.session(database=DATABASE) as session:
-            marks = _single(session.run(_MARKS, root=root), root)
+        with self._reader.session(database=DATABASE) as session:
+            marks = _single(session.run(self._query(_MARKS), root=root), root)
         if marks["loading"] is not None:
             raise Inconsistent(
                 f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
@@ -243,7 +239,7 @@ class Store:
         """A session of this thread's own: sessions may not be shared."""
         session: neo4j.Session | None = getattr(self._local, "session", None)
         if session is None or session.closed():
-            session = self._local.session = self._driver.session(database=DATABASE)
+            session = self._local.session = self._reader.session(database=DATABASE)
         return session
 
     def _query(self, text: str) -> Query:
@@ -264,6 +260,36 @@ class Store:
         if isinstance(error, ConfigurationError):
             return Unavailable(f"{self.uri} is no address of a Neo4j server: write bolt://HOST:7687 or neo4j://HOST")
         return Unavailable(f"{self.uri} did not answer: {str(error).splitlines()[0]}; ask again")
+
+
+def _driver(connection: Connection, timeout: float) -> neo4j.Driver:
+    return GraphDatabase.driver(
+        connection.uri,
+        auth=(connection.user, connection.password),
+        connection_timeout=timeout,
+        connection_acquisition_timeout=timeout,
+        max_transaction_retry_time=timeout,
+        notifications_min_severity="OFF",
+        user_agent="grantpath",
+    )
+
+
+def _give_up_silence(driver: neo4j.Driver, seconds: float) -> None:
+    """Lets no connection of this driver wait longer for the server's next word.
+
+    A server that hangs keeps its connections open, and of itself the driver waits as long as the server once asked
+    it to, minutes or for ever. There is no option for it, hence the way round by the pool; tests/test_down.py sees
+    whether it holds.
+    """
+    pool = driver._pool
+    opened = pool.opener
+
+    def opener(*given: Any) -> Any:
+        connection = opened(*given)
+        connection.socket.set_read_timeout(seconds)
+        return connection
+
+    pool.opener = opener
 
 
 def _no_root(root: str) -> Unknown:
