@@ -48,11 +48,13 @@ class OwnServer:
         down(home=self._home)
 
     def tenant(self, root: str, policy_name: str, timeout: float) -> Authorizer:
-        """An authorizer with a store of its own; the root is made if it is not there."""
-        store, model = Store(self.connection, timeout), policy.load(policy_name)
+        """An authorizer with a store of its own; the root is made, with patience, if it is not there."""
+        model = policy.load(policy_name)
         reference = model.root(root)
-        roots.create(store, reference.text, model, reference)
-        return Authorizer(store, reference.text, model, reference)
+        patient = Store(self.connection, timeout=60.0)
+        roots.create(patient, reference.text, model, reference)
+        patient.close()
+        return Authorizer(Store(self.connection, timeout), reference.text, model, reference)
 
 
 @contextmanager
