@@ -14,9 +14,11 @@ from grantpath import cypher
 from grantpath.engine import Authorizer
 
 from .conftest import Tenants
+from .trust import size
 
-WRONG_ENOUGH = 5  # of the control, and due of the product at the control's rate: before that, nothing is shown
-SECONDS_AT_MOST = 120.0
+# Of the control, and due of the product at the control's rate: before that, nothing is shown.
+WRONG_ENOUGH = size(full=30, short=5)
+SECONDS_AT_MOST = size(full=3_600, short=120)
 
 BOB, STAFF = "user:bob", "table:hr.public.staff"
 FACTS = [
