@@ -7,11 +7,12 @@ INSTALLED := .venv/.installed
 RUN := .venv/bin/python
 PACKAGES := -p grantpath.graph -p grantpath.cypher -p grantpath.engine -p grantpath.spark_sync
 
-.PHONY: help install demo test bench lint clean
+.PHONY: help install demo test trust bench lint clean
 
 help:
 	@echo "make demo    see the main job end to end"
 	@echo "make test    run the tests (ARGS='-k name' for some of them)"
+	@echo "make trust   try faults, races and hostile input at length, and print the figures: hours"
 	@echo "make bench   measure on a large estate"
 	@echo "make lint    style and types"
 	@echo "make clean   remove the environment and what was built"
@@ -23,6 +24,10 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	@$(RUN) -m pytest $(ARGS)
+
+# Every test file that has a long form.
+trust: $(INSTALLED)
+	@GRANTPATH_TRUST=full $(RUN) -m pytest -s $$(grep -l -E "^from \.trust import|GRANTPATH_TRUST" tests/test_*.py) $(ARGS)
 
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)
