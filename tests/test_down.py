@@ -23,7 +23,7 @@ THREADS = 50
 TIMEOUT = 2.0  # as the authorizer is configured
 MARGIN = 1.0  # for 50 threads of Python to be woken, beside whatever else the machine does
 KEEP_ALIVE = 8.0  # the embedded server promises a sign of life in this time; a change that it began waits for it
-SOON = 60.0  # the answers are back, new connections and plans included
+SOON = 120.0  # the answers are back: a server that was just started plans slowly, beside other work even more so
 FACTS = [
     "add catalog:hr",
     "add user:ann",
