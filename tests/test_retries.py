@@ -162,7 +162,7 @@ def test_what_cannot_be_read_back_is_unknown_and_safe_to_repeat(
     again = mine.change(JOIN, by="user:ann", id="mine")
     assert again.id == "mine"
     assert len(auth.log(id="mine")) == 1
-    assert mine.check("user:bob", "USE_CATALOG", "catalog:hr").revision >= again.revision
+    assert auth.check("user:bob", "USE_CATALOG", "catalog:hr").revision >= again.revision
     impatient.close()
 
 
