@@ -11,7 +11,7 @@ from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, d
 from grantpath.engine.door import Door
 from grantpath.engine.policy import Question
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, need_text, short
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import Store
@@ -86,7 +86,7 @@ class Authorizer(Door):
         `with_` names second objects, `as_role` the active role. A user that is not there is not allowed. Raises
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
-        asked = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
+        asked = _check(subject, name, object, with_, as_role)
         return self._decide([self._resolve(asked)], at_least)[0]
 
     def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
@@ -104,7 +104,9 @@ class Authorizer(Door):
             except GrantpathError as error:
                 raise type(error)(f"check {index}: {error}") from None
             except (TypeError, ValueError):
-                raise Invalid(f"check {index}: {check!r} is neither (subject, name, object) nor a Check") from None
+                raise Invalid(
+                    f"check {index}: {short(repr(check))} is neither (subject, name, object) nor a Check"
+                ) from None
         return self._decide(resolved, at_least) if resolved else []
 
     def _resolve(self, check: Check) -> _Asked:
@@ -182,8 +184,7 @@ class Authorizer(Door):
         at_least: int | None = None,
     ) -> Explanation:
         """The decision with its paths: those that allowed it, or those of the DENY that won. Raises as `check`."""
-        check = Check(subject=subject, name=name, object=object, with_=dict(with_ or {}), as_role=as_role)
-        asked = self._resolve(check)
+        asked = self._resolve(_check(subject, name, object, with_, as_role))
         checks, conditions = [self._check_entry(asked, 0)], [asked.question.sight.parameters]
         for _ in range(TRIES):
             row = self.ask("check", at_least=at_least, checks=checks, conditions=conditions)
@@ -262,6 +263,8 @@ class Authorizer(Door):
         """All pages, from one revision. The first is read at once, so that errors come with the call."""
         if limit is not None and limit < 0:
             raise Invalid(f"limit={limit}: a limit is 0 or more, or None for all")
+        if after:
+            need_text("after", after)
         size = PAGE if limit is None else min(limit, PAGE)
         first = self.ask(query, at_least=at_least, **parameters, after=after, limit=size)
         return self._more_pages(query, parameters, limit, first)
@@ -287,6 +290,15 @@ class Authorizer(Door):
                 raise Unknown(
                     f"{ref} is not there{roots.nearest(self.store, self.tenant, ref.text)}; add it, or check the name"
                 )
+
+
+def _check(subject: str, name: str, object_: str, with_: Mapping[str, str] | None, as_role: str | None) -> Check:
+    """The words as a check. Raises Invalid for what is no text."""
+    try:
+        return Check(subject=subject, name=name, object=object_, with_=dict(with_ or {}), as_role=as_role)
+    except (TypeError, ValueError):
+        asked = short(repr((subject, name, object_, with_, as_role)))
+        raise Invalid(f"{asked} is no check: subject, name, object, as_role and what is in with_ are texts") from None
 
 
 def _path(way: Mapping[str, Any], object_: str) -> str:

@@ -63,7 +63,7 @@ def both(parts: Iterable[Clauses]) -> Clauses:
     """The AND of conditions, minimised."""
     result: Clauses = ALWAYS
     for part in parts:
-        if len(result) * len(part) > MAX_CLAUSES * 4:
+        if len(result) * len(part) > MAX_CLAUSES:
             raise TooManyClauses
         result = _minimal([_clause((*left, *right)) for left, right in product(result, part)])
     return result
@@ -118,6 +118,8 @@ def _clause(terms: Iterable[Term]) -> Clause:
 def _minimal(clauses: list[Clause]) -> Clauses:
     """Clauses that differ in one term are merged, and those that another one covers are dropped."""
     merged = list(dict.fromkeys(clauses))
+    if len(merged) > MAX_CLAUSES:
+        raise TooManyClauses
     while (pair := _mergeable(merged)) is not None:
         left, right, clause = pair
         merged = [one for at, one in enumerate(merged) if at not in (left, right)]

@@ -5,14 +5,18 @@ YAML 1.2 core rules (`on`, `yes` and `no` are text), no anchors or aliases, no t
 
 import re
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 import yaml
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.reference import short
 
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 40
+MAX_VALUES = 200_000  # keys, values and documents of a file: some seconds of reading
+MAX_DIGITS = 300
 
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
@@ -39,13 +43,19 @@ class Document:
 def read_documents(path: Path) -> list[Document]:
     """The YAML documents of a file. Raises InvalidInput naming file, line and what is wrong."""
     try:
+        if not path.is_dir() and path.exists() and not path.is_file():
+            raise InvalidInput(f"{path}: no plain file (a device, or a pipe); name a file")
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path}: larger than {MAX_BYTES:,} bytes; split it")
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check the path and its rights") from None
+        raise InvalidInput(
+            f"{short(str(path))}: cannot be read ({error.strerror}); check the path and its rights"
+        ) from None
+    except ValueError:
+        raise InvalidInput(f"{short(str(path))}: no file has such a name; check the path") from None
     return parse_documents(text, str(path))
 
 
@@ -53,7 +63,8 @@ def parse_documents(text: str, file: str) -> list[Document]:
     """The YAML documents in `text`; `file` is how errors call it. Raises InvalidInput."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _refuse_aliases(text, file, loader)
+        text.encode()
+        _refuse_what_grows(text, file, loader)
         return [_document(node, file) for node in yaml.compose_all(text, Loader=loader) if node is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -61,17 +72,25 @@ def parse_documents(text: str, file: str) -> list[Document]:
         raise InvalidInput(f"{where}: not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise InvalidInput(f"{file}: not YAML: {error}") from None
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{file}: it holds half of a surrogate pair; write whole characters") from None
     except RecursionError:
         raise InvalidInput(f"{file}: nested deeper than {MAX_DEPTH} levels; flatten it") from None
 
 
-def _refuse_aliases(text: str, file: str, loader: type) -> None:
-    """Aliases make small files expand without bound; nothing here needs them."""
-    depth = 0
+def _refuse_what_grows(text: str, file: str, loader: type) -> None:
+    """Aliases make small files expand without bound, tags make objects; nothing here needs either. Raises
+    InvalidInput for them, and for more values or levels than a file may have."""
+    depth = values = 0
     for event in yaml.parse(text, Loader=loader):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise InvalidInput(f"{file}:{line}: anchors and aliases are not accepted; write it out")
+        if getattr(event, "tag", None):
+            raise InvalidInput(f"{file}:{line}: tags are not accepted; leave it away")
+        values += isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent)
+        if values > MAX_VALUES:
+            raise InvalidInput(f"{file}:{line}: more than {MAX_VALUES:,} keys and values; split it")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise InvalidInput(f"{file}:{line}: nested deeper than {MAX_DEPTH} levels; flatten it")
@@ -89,7 +108,7 @@ def _value(node: yaml.Node, key: Key, document: Document) -> object:
         return _mapping(node, key, document)
     if isinstance(node, yaml.SequenceNode):
         return [_value(child, (*key, at), document) for at, child in enumerate(node.value)]
-    return _scalar(node)
+    return _scalar(node, document)
 
 
 def _mapping(node: yaml.MappingNode, key: Key, document: Document) -> dict[str, object]:
@@ -106,12 +125,18 @@ def _mapping(node: yaml.MappingNode, key: Key, document: Document) -> dict[str, 
     return data
 
 
-def _scalar(node: yaml.Node) -> object:
+def _scalar(node: yaml.Node, document: Document) -> object:
     text = str(node.value)
     if not isinstance(node, yaml.ScalarNode) or node.style:
         return text
     if text.lower() in _WORDS and text in (text.lower(), text.capitalize(), text.upper()):
         return _WORDS[text.lower()]
-    if _INT.match(text):
-        return int(text)
-    return float(text) if _FLOAT.match(text) else text
+    if not _FLOAT.match(text):
+        return text
+    number = float(text)
+    if len(text) > MAX_DIGITS or not isfinite(number):
+        line = node.start_mark.line + 1
+        raise InvalidInput(
+            f"{document.file}:{line}: {short(text)} is too large a number; put it in quotes if it is text"
+        )
+    return int(text) if _INT.match(text) else number

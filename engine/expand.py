@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from grantpath.engine.clauses import ALWAYS, NEVER, Clauses, atom, both, either
+from grantpath.engine.clauses import ALWAYS, NEVER, Clauses, TooManyClauses, atom, both, either
 from grantpath.engine.conditions import (
     All,
     AnyOf,
@@ -21,6 +21,8 @@ from grantpath.engine.policy_checks import check_conditions, check_names
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile
 from grantpath.engine.policy_merge import split
 from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
+
+MAX_STEPS = 20_000  # words of a condition with all that it names: those that name each other twice double with each
 
 
 class Expander:
@@ -87,10 +89,12 @@ class Expander:
             try:
                 self._trees[text] = parse(text)
             except ConditionError as error:
-                raise PolicyProblem(key, f"the condition {text!r}: {error}") from None
+                raise PolicyProblem(key, f"the condition {text[:200]!r}: {error}") from None
         return self._trees[text]
 
     def _tree(self, tree: Condition, scope: Scope) -> Clauses:
+        if next(scope.steps) > MAX_STEPS:
+            raise TooManyClauses
         match tree:
             case All(parts):
                 return both(self._tree(part, scope) for part in parts)

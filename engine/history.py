@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.reference import need_text, short
 
 Ask = Callable[..., Mapping[str, Any]]
+TOO_LARGE = 2**63  # for the database
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Filter:
         """The parameters of log.cypher and refused.cypher, but root. Revisions start at `first`."""
         if limit < 0:
             raise InvalidInput(f"limit={limit}: a limit is 0 or more")
+        if self.id is not None:
+            need_text("id", self.id)
+        for name, number in (("limit", limit), ("after", self.after), ("before", self.before)):
+            if number is not None and abs(number) >= TOO_LARGE:
+                raise InvalidInput(f"{name}={short(str(number))} is out of range; write less than 2^63")
         return {
             "limit": limit,
             "after": first - 1 if self.after is None else self.after,

@@ -21,6 +21,7 @@ from grantpath.engine.load_graph import Doomed, News, Standing
 from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
 from grantpath.graph.bulk import Ask, Bulk, bulk_write
+from grantpath.graph.reference import short
 
 BATCH = 10_000
 FEW = 2_000  # entities that go with all their edges in one transaction
@@ -74,7 +75,7 @@ class _Load:
             self._progress("checking", len(tables) + 1, len(tables) + 1)
             if not news.size:
                 return LoadReport(counts, False, bulk.revision)
-            what = f"load {'--replace ' if self._replace else ''}{self._directory.resolve().name}"
+            what = f"load {'--replace ' if self._replace else ''}{short(self._directory.resolve().name)}"
             bulk.begin(what)
             self._write(bulk, news, standing, rows)
             self._doom(bulk, news.doomed)

@@ -26,6 +26,8 @@ TABLES: Mapping[str, Sequence[str]] = {
 }
 FORMATS = ("parquet", "csv", "jsonl")
 SHOWN = 20
+MAX_LINE_BYTES = 1_000_000
+MAX_ROWS = 20_000_000  # a Parquet file says so before it is read: a small one may hold any number
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -118,6 +120,8 @@ def _files(directory: Path) -> dict[str, Path]:
             raise InvalidInput(f"{file}: {files[file.stem].name} is there too; keep one file for {file.stem}")
         if file.stem in TABLES:
             files[file.stem] = file
+            if not file.is_file():
+                raise InvalidInput(f"{file} is no plain file (a folder, a device, a pipe); write the table there")
         elif close := get_close_matches(file.stem.lower(), TABLES, n=1, cutoff=0.8):
             raise InvalidInput(f"{file} is no table: did you mean {close[0]}{file.suffix}?")
     return files
@@ -143,6 +147,8 @@ def _read_parquet(name: str, file: Path, columns: Sequence[str], problems: Probl
     try:
         with pq.ParquetFile(file) as parquet:
             _check_columns(file, parquet.schema_arrow.names, columns, None)
+            if parquet.metadata.num_rows > MAX_ROWS:
+                raise InvalidInput(f"{file}: more than {MAX_ROWS:,} rows; load it in parts")
             table = parquet.read()
         for column in columns:
             kind = table.schema.field(column).type
@@ -253,8 +259,10 @@ def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:
 def _text_lines(file: Path) -> Iterator[str]:
     """The lines of a file in UTF-8, with their ends. Raises InvalidInput."""
     try:
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+        with file.open("rb") as opened:
+            for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES + 1), b""), 1):
+                if len(line) > MAX_LINE_BYTES:
+                    raise InvalidInput(f"{place(file, number)}: longer than {MAX_LINE_BYTES:,} bytes; is this a table?")
                 try:
                     yield line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError:

@@ -1,9 +1,13 @@
 """The places that a condition can name: the object, what stands above it, second objects, the grantee of a change."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
+
+MAX_NESTED = 60
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,12 @@ class Scope:
     granted: str | None = None
     in_change: bool = False
     path: tuple[str, ...] = ()
+    steps: Iterator[int] = field(default_factory=count)  # shared by all that a question is expanded to
 
     def enter(self, what: str, **changes: Any) -> "Scope":
         """The scope inside a named condition. Raises PolicyProblem for a circle."""
+        if len(self.path) >= MAX_NESTED:
+            raise PolicyProblem(self.key, f"conditions name each other {MAX_NESTED} deep; write some of them out")
         if what in self.path:
             raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle")
         return replace(self, **changes, path=(*self.path, what))

@@ -13,7 +13,7 @@ from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry, PolicyFil
 from grantpath.engine.policy_names import Names, PolicyProblem
 from grantpath.engine.sight import Sight
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
-from grantpath.graph.reference import Reference, parse
+from grantpath.graph.reference import Reference, parse, short
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +148,8 @@ class Policy:
     # ---- questions -------------------------------------------------------------------------------------------
     def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Question:
         """What a privilege or operation asks on a type, with these second objects named. Raises Unknown, Invalid."""
+        if not isinstance(name, str):
+            raise Unknown(f"{short(repr(name))} is no text; write a PRIVILEGE or an operation")
         key = (name, type_, with_)
         if key not in self._questions:
             self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
@@ -174,9 +176,9 @@ class Policy:
 
     @staticmethod
     def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:
-        for key in sorted(with_ - entry.with_.keys()):
+        for key in sorted(with_ - entry.with_.keys(), key=str):
             known = ", ".join(entry.with_) or "none"
-            raise Invalid(f"{name} takes no second object {key!r} (it takes {known}); leave it away")
+            raise Invalid(f"{name} takes no second object {short(str(key))!r} (it takes {known}); leave it away")
         for key, second in entry.with_.items():
             if key not in with_ and not second.optional:
                 raise Invalid(f"{name} needs a second object: add `with {key}={second.type}:NAME`")

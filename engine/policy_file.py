@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from grantpath.engine.documents import Document, read_documents
 from grantpath.engine.policy_merge import merge, split
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
+from grantpath.graph.reference import short
 
 BUILT_IN = Path(__file__).parent / "policies"
 
@@ -170,17 +171,22 @@ def json_schema() -> dict[str, Any]:
 
 def find(name: str, beside: Path | None = None) -> Path:
     """The file of a built-in policy's name, or of a path (relative to `beside`). Raises InvalidPolicy."""
-    built_in = BUILT_IN / f"{name}.yaml"
     if "/" not in name and not name.endswith((".yaml", ".yml")):
-        if built_in.is_file():
-            return built_in
-        names = ", ".join(sorted(path.stem for path in BUILT_IN.glob("*.yaml")))
+        built_in = {path.stem: path for path in BUILT_IN.glob("*.yaml")}
+        if name in built_in:
+            return built_in[name]
+        names = ", ".join(sorted(built_in))
         raise InvalidPolicy(
-            f"the policy {name!r} is unknown: there are {names}; a file is named by its path, as ./{name}.yaml"
+            f"the policy {short(name)!r} is unknown: there are {names}; "
+            f"a file is named by its path, as ./{short(name)}.yaml"
         )
     path = (beside or Path.cwd()) / name
-    if not path.is_file():
-        raise InvalidPolicy(f"{path}: no such policy file; check the path")
+    try:
+        found = path.is_file()
+    except OSError:  # too long a name, or a circle of links
+        found = False
+    if not found:
+        raise InvalidPolicy(f"{short(str(path))}: no such policy file; check the path")
     return path
 
 

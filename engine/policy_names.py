@@ -8,8 +8,10 @@ from itertools import pairwise
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.engine.policy_merge import split
 from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.reference import short
 
 Key = Sequence[str | int]
+MAX_NAME = 255  # what is longer is like no name; to compare it takes long
 
 
 class PolicyProblem(ValueError):
@@ -22,6 +24,8 @@ class PolicyProblem(ValueError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean X?`, or nothing."""
+    if len(word) > MAX_NAME:
+        return ""
     close = get_close_matches(word, list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
@@ -94,9 +98,11 @@ class Names:
 
     def check_type(self, type_: str) -> None:
         """Raises Unknown with the nearest types."""
+        if not isinstance(type_, str):
+            raise Unknown(f"{short(repr(type_))} is no text; write a type, as {self.root}")
         if type_ not in self.types:
             raise Unknown(
-                f"the type {type_!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
+                f"the type {short(type_)!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
                 f"there are {', '.join(self.types)}"
             )
 
@@ -105,7 +111,7 @@ class Names:
         """The privilege's own name, if it is another name of one. Raises Unknown."""
         if privilege not in self.privileges:
             raise Unknown(
-                f"the privilege {privilege} is unknown in the policy {self.file.policy}"
+                f"the privilege {short(privilege)} is unknown in the policy {self.file.policy}"
                 f"{nearest(privilege, self.privileges)}; `grantpath policy show {self.file.policy}` lists them"
             )
         return self.privileges[privilege].alias_of or privilege
@@ -180,7 +186,7 @@ class Names:
         if not types:
             known = [*self.operation_types, *self.file.aliases]
             raise Unknown(
-                f"the operation {name} is unknown in the policy {self.file.policy}{nearest(name, known)}; "
+                f"the operation {short(name)} is unknown in the policy {self.file.policy}{nearest(name, known)}; "
                 f"`grantpath policy show {self.file.policy}` lists them"
             )
         if type_ not in types:

@@ -10,6 +10,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.making import Actor, Step
 from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.reference import need_text, short
 from grantpath.graph.writing import Writing
 
 MAX_ID = 200
@@ -27,8 +28,10 @@ class Request:
     """What a caller asks for at once, by its id."""
 
     def __init__(self, id_: str | None, steps: Sequence[Step], actor: Actor | None) -> None:
-        if id_ is not None and not 0 < len(id_) <= MAX_ID:
-            raise InvalidInput(f"an id of {len(id_)} characters; give one of 1 to {MAX_ID}")
+        if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
+            raise InvalidInput(f"{short(repr(id_))} is no id; give a text of 1 to {MAX_ID} characters")
+        if id_ is not None:
+            need_text("id", id_)
         self.id = id_ or uuid.uuid4().hex
         self.ids = [self.id] if len(steps) == 1 else [f"{self.id}.{index}" for index in range(len(steps))]
         self.what = repr(steps[0].text) if len(steps) == 1 else f"a batch of {len(steps)}"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grantpath.graph.errors import InvalidReference
+from grantpath.graph.errors import InvalidInput, InvalidReference
 
 MAX_SEGMENT_BYTES = 255
 MAX_REFERENCE_BYTES = 2000
@@ -54,16 +54,18 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
 
     Raises InvalidReference, naming the place and the remedy.
     """
+    if not isinstance(text, str):
+        raise InvalidReference(f"{short(repr(text))} is no text; write a reference, as table:a.b.c")
     type_, colon, name = text.partition(":")
     if not colon or not _TYPE.match(type_):
         raise InvalidReference(
-            f"{_short(text)} is not a reference: write type:name, the type in lower_snake_case, as in table:a.b.c"
+            f"{short(text)} is not a reference: write type:name, the type in lower_snake_case, as in table:a.b.c"
         )
     if not _encodable(text):
-        raise InvalidReference(f"{_short(text)} is not a reference: it holds what UTF-8 has no bytes for; take it out")
+        raise InvalidReference(f"{short(text)} is not a reference: it holds what UTF-8 has no bytes for; take it out")
     if len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidReference(
-            f"{_short(text)} is not a reference: at most {MAX_REFERENCE_BYTES} bytes of UTF-8 are allowed; shorten it"
+            f"{short(text)} is not a reference: at most {MAX_REFERENCE_BYTES} bytes of UTF-8 are allowed; shorten it"
         )
     subject = type_ in subject_types
     segments = (_subject_segment(name, text),) if subject else tuple(_segments(name, text))
@@ -78,7 +80,7 @@ def _subject_segment(name: str, text: str) -> str:
         return quoted.group(1).replace("``", "`")
     if _SUBJECT_QUOTED.search(name):
         raise InvalidReference(
-            f"{_short(text)}: a name with spaces, commas or backticks is quoted with backticks, "
+            f"{short(text)}: a name with spaces, commas or backticks is quoted with backticks, "
             "a backtick inside doubled"
         )
     return name
@@ -96,7 +98,7 @@ def _segments(name: str, text: str) -> Iterator[str]:
             end = len(name) if end < 0 else end
             if not _BARE.match(name[at:end]):
                 raise InvalidReference(
-                    f"{_short(text)}: the segment '{_short(name[at:end])}' is empty or has characters other than "
+                    f"{short(text)}: the segment '{short(name[at:end])}' is empty or has characters other than "
                     "letters, digits, _ and -; quote it with backticks, a backtick inside doubled"
                 )
             yield name[at:end]
@@ -104,18 +106,26 @@ def _segments(name: str, text: str) -> Iterator[str]:
         if at == len(name):
             return
         if name[at] != ".":
-            raise InvalidReference(f"{_short(text)}: a dot is missing after the quoted segment at {at}")
+            raise InvalidReference(f"{short(text)}: a dot is missing after the quoted segment at {at}")
         at += 1
 
 
 def _check_segment(segment: str, text: str) -> None:
     if not segment:
-        raise InvalidReference(f"{_short(text)}: a segment is empty; every segment has at least one character")
+        raise InvalidReference(f"{short(text)}: a segment is empty; every segment has at least one character")
     if "\0" in segment:
-        raise InvalidReference(f"{_short(text)}: a segment holds a NUL character; take it out")
+        raise InvalidReference(f"{short(text)}: a segment holds a NUL character; take it out")
     if len(segment.encode()) > MAX_SEGMENT_BYTES:
         raise InvalidReference(
-            f"{_short(text)}: a segment is longer than {MAX_SEGMENT_BYTES} bytes of UTF-8; shorten it"
+            f"{short(text)}: a segment is longer than {MAX_SEGMENT_BYTES} bytes of UTF-8; shorten it"
+        )
+
+
+def need_text(what: str, text: str) -> None:
+    """Raises InvalidInput for what is no text of at most MAX_REFERENCE_BYTES that the database can take."""
+    if not isinstance(text, str) or not _encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
+        raise InvalidInput(
+            f"{what}={short(str(text))} is no text of at most {MAX_REFERENCE_BYTES} bytes of UTF-8; write another"
         )
 
 
@@ -127,7 +137,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _short(text: str) -> str:
-    """A long text cut for a message, with what cannot be printed escaped."""
+def short(text: str) -> str:
+    """A text for a message: a long one cut, with what cannot be printed escaped."""
     cut = text if len(text) <= 80 else text[:77] + "..."
     return cut if cut.isprintable() and _encodable(cut) else ascii(cut)[1:-1]

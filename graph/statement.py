@@ -177,7 +177,10 @@ def _tokens(text: str) -> list[str]:
 
 
 def _check(text: str) -> None:
-    """Raises InvalidInput for a line that is too long, holds half a character, or whose backticks don't pair."""
+    """Raises InvalidInput for a line that is no text or too long, holds half a character, or whose backticks don't
+    pair."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{ascii(text)[:60]} is no text; write a line, as 'add user:bob'")
     if len(text) > MAX_LINE:
         raise InvalidInput(f"{text[:60]!r}... has {len(text)} characters; a line has at most {MAX_LINE}")
     if _HALF.search(text):

@@ -13,17 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from grantpath.engine.policy import Policy, from_source
-from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.reference import Reference
+from grantpath.graph.errors import GrantpathError, InvalidInput, InvalidPolicy
+from grantpath.graph.reference import Reference, short
 from grantpath.spark_sync.facts import Estate
 from grantpath.spark_sync.hats import Closure, Roles
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Numbering
 
 POLICY_FILE = "policy.json"
+MAX_BYTES = 10_000_000  # of it, and of meta.json
 
 
 class SnapshotMeta(BaseModel):
@@ -46,17 +47,21 @@ class Snapshot:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self.meta = SnapshotMeta.model_validate_json((folder / "meta.json").read_text())
-        except (OSError, ValidationError) as error:
+            self.meta = SnapshotMeta.model_validate_json(_read(folder / "meta.json"))
+        except (OSError, ValueError) as error:
             raise InvalidInput(
-                f"{folder} is not a snapshot of this version ({type(error).__name__} in meta.json); "
+                f"{short(str(folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
                 "make one with `grantpath mirror OUT`"
             ) from None
 
     @cached_property
     def policy(self) -> Policy:
         """The policy as it was when the snapshot was made."""
-        return from_source((self.folder / POLICY_FILE).read_text())
+        try:
+            return from_source(_read(self.folder / POLICY_FILE))
+        except (OSError, ValueError, InvalidPolicy) as error:
+            path = short(str(self.folder / POLICY_FILE))
+            raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); make the snapshot anew") from None
 
     @cached_property
     def root(self) -> Reference:
@@ -129,6 +134,13 @@ def write_table(folder: Path, name: str, columns: dict[str, Any]) -> None:
 def write_policy(folder: Path, policy: Policy) -> None:
     """The whole policy, with what it extends, so that the snapshot can be read without the policy's files."""
     (folder / POLICY_FILE).write_text(policy.source)
+
+
+def _read(path: Path) -> str:
+    """A small file of a snapshot. Raises OSError, ValueError."""
+    if path.stat().st_size > MAX_BYTES or not path.is_file():
+        raise ValueError("no plain file, or too large")
+    return path.read_text(encoding="utf-8")
 
 
 @contextmanager
