@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.reference import short
 
 Ints = npt.NDArray[np.int64]
 TABLES: Mapping[str, Sequence[str]] = {
@@ -110,10 +111,14 @@ def _none() -> Ints:
 
 
 def _files(directory: Path) -> dict[str, Path]:
-    if not directory.is_dir():
-        raise InvalidInput(f"{directory} is no folder: name one that holds {', '.join(TABLES)} as {_formats()}")
+    try:
+        listed = sorted(directory.iterdir())
+    except (OSError, ValueError):
+        raise InvalidInput(
+            f"{short(str(directory))} is no folder: name one that holds {', '.join(TABLES)} as {_formats()}"
+        ) from None
     files: dict[str, Path] = {}
-    for file in sorted(directory.iterdir()):
+    for file in listed:
         if file.suffix.removeprefix(".") not in FORMATS:
             continue
         if file.stem in files:

@@ -23,7 +23,7 @@ MAX_LINE = 20_000
 
 
 class _Words(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Statement(_Words):
