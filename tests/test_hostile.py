@@ -59,8 +59,9 @@ class Tries:
         accepted, refused = self.count["accepted"], self.count["refused"]
         assert accepted >= least_accepted and refused >= least_refused, self.count
         return (
-            f"hostile {self.kind}: {accepted + refused:,} tried, {accepted:,} accepted as data, {refused:,} refused, "
-            f"the slowest took {self.slowest:.2f} s; seed {SEED}"
+            f"hostile {self.kind}: {accepted + refused:,} tried, {accepted:,} accepted as data, {refused:,} refused"
+            + (f", the slowest took {self.slowest:.2f} s" if self.slowest else "")
+            + f"; seed {SEED}"
         )
 
 
