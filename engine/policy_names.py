@@ -94,7 +94,9 @@ class Names:
     def need_type(self, type_: str, key: Key) -> None:
         """Raises PolicyProblem for a type that the policy file doesn't have."""
         if type_ not in self.types:
-            raise PolicyProblem(key, f"the type {short(type_)!r} is unknown{nearest(type_, self.types)}; add it to `types`")
+            raise PolicyProblem(
+                key, f"the type {short(type_)!r} is unknown{nearest(type_, self.types)}; add it to `types`"
+            )
 
     def check_type(self, type_: str) -> None:
         """Raises Unknown with the nearest types."""
