@@ -48,7 +48,7 @@ STEPS = (
         "The service admin makes the metalake.",
         (Deed(ADMIN, "create_metalake", ROOT),),
     ),
-    Step("He adds the user Manager,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
+    Step("The user Manager joins,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
     Step(
         "and hands the metalake over: its owner is Manager now.",
         (
