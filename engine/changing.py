@@ -79,6 +79,7 @@ class Changer:
                 step.changed, step.error = False, None
             made = [step for _, step in steps]
             Making(writing, self._policy, self._root, None).make(made, all_or_nothing=False)
+            self._unmention(steps, writing)
             self._record(writing, made, None, [uuid.uuid4().hex for _ in made])
 
         self._store.write(self._tenant, work)
@@ -96,6 +97,18 @@ class Changer:
                     sure.add(ref.text)
                     text = f"add {ref}"
                     yield Step(self._rules.resolve(parse_statement(text), loading=True), text, mentioned=True)
+
+    def _unmention(self, steps: Sequence[tuple[int, Step]], writing: Writing) -> None:
+        """Takes away whom only wrong statements mention: what is wrong leaves nothing behind."""
+        wrong = {index for index, step in steps if step.error}
+        right = [step.change for index, step in steps if index not in wrong]
+        named = {ref for change in right for ref in (change.object, change.subject)}
+        for index, step in steps:
+            if step.mentioned and step.changed and index in wrong and step.change.object not in named:
+                text = f"drop {step.change.object}"
+                drop = Step(self._rules.resolve(parse_statement(text), loading=True), text)
+                Making(writing, self._policy, self._root, None).make([drop], all_or_nothing=False)
+                step.changed = False
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:

@@ -208,3 +208,12 @@ def test_levels_keep_readers_behind_writers_and_before_overwriters() -> None:
     assert levels([footprint("ab", "b"), footprint("b", "c"), footprint("x", "b")]) == [[0], [1, 2]]
     assert levels([footprint("a", "a"), footprint("a", "b", True), footprint("x", "y", True)]) == [[0], [1, 2]]
     assert levels([]) == []
+
+
+def test_a_wrong_fact_adds_nobody_by_mentioning_him(tenant: Tenants) -> None:
+    auth = tenant("gravitino", ["add role:r"])
+    problems = auth.given(["member user:a of role:nope", "member user:b of role:nope", "member user:b of role:r"])
+    assert [bool(problem) for problem in problems] == [True, True, False]
+    there = {entity["ref"] for entity in auth.ask("state")["entities"]}
+    assert "user:a" not in there and "user:b" in there
+    assert [each.statement for each in auth.log(object="user:a")] == []
