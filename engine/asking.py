@@ -52,6 +52,13 @@ def check_parameters(
         "condition": condition,
         "one_role": one_role,
         "as_role": as_role,
+        **_besides(where, sight),
+    }
+
+
+def _besides(where: Places, sight: Sight) -> dict[str, Any]:
+    """What clauses look at besides the places themselves: roles by name, and what is below."""
+    return {
         "named": sight.named,
         "below": [{"at": at, "ref": where.by_at[at].text} for at in sight.below],
         "every": [
@@ -64,7 +71,6 @@ def check_parameters(
 def who_parameters(policy: Policy, where: Places, question: Question) -> dict[str, Any]:
     """The parameters of who.cypher, but root, after and limit."""
     sight = question.sight
-    one = check_parameters("", where, sight, 0, question.one_role, None, [])
     return {
         "places": where.parameters(),
         "clauses": sight.parameters,
@@ -72,10 +78,8 @@ def who_parameters(policy: Policy, where: Places, question: Question) -> dict[st
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
-        "named": one["named"],
-        "below": one["below"],
-        "every": one["every"],
         "everyone": sight.anybody,
+        **_besides(where, sight),
     }
 
 

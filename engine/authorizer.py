@@ -6,10 +6,10 @@ from types import TracebackType
 from typing import Any
 
 from grantpath.engine import asking, roots
-from grantpath.engine.clauses import Clauses, facts_of
 from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, decide, winning
 from grantpath.engine.door import Door
 from grantpath.engine.policy import Question
+from grantpath.engine.sight import Sight
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
 from grantpath.graph.reference import Reference, need_text, short
 from grantpath.graph.server import connection
@@ -189,22 +189,22 @@ class Authorizer(Door):
         for _ in range(TRIES):
             row = self.ask("check", at_least=at_least, checks=checks, conditions=conditions)
             decision = self._answer(asked, row["answers"][0], row)
-            facts = self._telling_facts(asked.question.clauses, row["answers"][0]["hats"], decision)
+            facts = self._telling_facts(asked.question.sight, row["answers"][0]["hats"], decision)
             ways = self.ask("explain", subject=asked.subject.ref, places=asked.where.parameters(), facts=facts)
             if ways["revision"] == row["revision"]:
                 return Explanation(decision, sorted({_path(way, asked.where.object.text) for way in ways["ways"]}))
         raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
 
     @staticmethod
-    def _telling_facts(clauses: Clauses, hats: Sequence[Mapping[str, Any]], decision: Decision) -> list[str]:
+    def _telling_facts(sight: Sight, hats: Sequence[Mapping[str, Any]], decision: Decision) -> list[str]:
         """The facts whose paths tell why: those of the clause that holds, or each DENY that stands against one."""
         told: set[str] = set()
         for hat in hats:
             found = by_fact(hat["found"])
             if not decision.allowed:
-                told.update(fact for fact in facts_of(clauses) if fact in found)
+                told.update(fact for fact in sight.facts if fact in found)
             elif hat["allowed"]:
-                told.update(winning(clauses, found))
+                told.update(winning(sight.clauses, found))
         return sorted(told)
 
     # ---- lists -----------------------------------------------------------------------------------------------

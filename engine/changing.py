@@ -66,12 +66,12 @@ class Changer:
         for index, line in enumerate(statements):
             problems.append(None)
             try:
-                change = self._rules.resolve(parse_statement(line), loading=True)
+                fact = self._fact(line)
             except GrantpathError as error:
                 problems[index] = str(error)
                 continue
-            steps += [(index, step) for step in self._mentions(change, sure)]
-            steps.append((index, Step(change, line)))
+            steps += [(index, step) for step in self._mentions(fact.change, sure)]
+            steps.append((index, fact))
 
         def work(writing: Writing) -> None:
             check_policy(writing.policy, self._policy, self._tenant)
@@ -95,20 +95,26 @@ class Changer:
             for ref in (change.object, change.subject):
                 if ref and ref.type in self._policy.addable_by_mention and ref.text not in sure:
                     sure.add(ref.text)
-                    text = f"add {ref}"
-                    yield Step(self._rules.resolve(parse_statement(text), loading=True), text, mentioned=True)
+                    yield self._fact(f"add {ref}", mentioned=True)
 
     def _unmention(self, steps: Sequence[tuple[int, Step]], writing: Writing) -> None:
         """Takes away whom only wrong statements mention: what is wrong leaves nothing behind."""
         wrong = {index for index, step in steps if step.error}
         right = [step.change for index, step in steps if index not in wrong]
         named = {ref for change in right for ref in (change.object, change.subject)}
-        for index, step in steps:
-            if step.mentioned and step.changed and index in wrong and step.change.object not in named:
-                text = f"drop {step.change.object}"
-                drop = Step(self._rules.resolve(parse_statement(text), loading=True), text)
-                Making(writing, self._policy, self._root, None).make([drop], all_or_nothing=False)
-                step.changed = False
+        mistaken = [
+            step
+            for index, step in steps
+            if step.mentioned and step.changed and index in wrong and step.change.object not in named
+        ]
+        drops = [self._fact(f"drop {step.change.object}") for step in mistaken]
+        Making(writing, self._policy, self._root, None).make(drops, all_or_nothing=False)
+        for step in mistaken:
+            step.changed = False
+
+    def _fact(self, text: str, mentioned: bool = False) -> Step:
+        """A statement that nobody is asked about."""
+        return Step(self._rules.resolve(parse_statement(text), loading=True), text, mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:

@@ -167,13 +167,12 @@ class Making:
             condition = conditions.setdefault(id(right), len(conditions))
             if condition == len(parameters):
                 parameters.append(right.parameters)
-            seen = {at: ref for at, ref in where.by_at.items() if at in right.at or at in right.inside}
-            key = (condition, *(ref.text for ref in seen.values()))
+            seen = (ref.text for at, ref in where.by_at.items() if at in right.at or at in right.inside)
+            key = (condition, *seen)
             if key not in checks:
-                looked = asking.Places(where.object, seen, where.seconds)
                 checks[key] = (
                     len(checks),
-                    asking.check_parameters(actor.ref.text, looked, right, condition, one_role, actor.as_role, []),
+                    asking.check_parameters(actor.ref.text, where, right, condition, one_role, actor.as_role, []),
                 )
             asked.append((step, right, where, checks[key][0]))
         row = self._ask("check", checks=[check for _, check in checks.values()], conditions=parameters)[0]

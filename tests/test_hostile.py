@@ -3,7 +3,6 @@
 GRANTPATH_TRUST=full tries all of them, otherwise a part; GRANTPATH_SEED chooses others.
 """
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,11 +17,11 @@ from .agreement import SEED
 from .conftest import Closing, Tenants
 from .hostile import Words, tapped
 from .oracle import oracle
+from .trust import size
 
-FULL = os.environ.get("GRANTPATH_TRUST") == "full"
-REFERENCES = 40_000 if FULL else 4_000
-STATEMENTS = 30_000 if FULL else 1_500
-PARAMETERS = 20_000 if FULL else 800
+REFERENCES = size(40_000, 4_000)
+STATEMENTS = size(30_000, 1_500)
+PARAMETERS = size(20_000, 800)
 BATCH = 250
 SLOWEST = 15.0  # seconds that one of them may take, on a machine with other work to do
 BIG = "x" * 10_000_000

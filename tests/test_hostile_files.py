@@ -26,10 +26,11 @@ from grantpath.spark_sync.questions import ask
 from .agreement import SEED
 from .conftest import Closing, Tenants
 from .hostile import Words, tapped
-from .test_hostile import FULL, POLICY, ROOT, Tries, state
+from .test_hostile import POLICY, ROOT, Tries, state
+from .trust import size
 
-POLICIES = 3_000 if FULL else 200
-ROWS = 20_000 if FULL else 1_500
+POLICIES = size(3_000, 200)
+ROWS = size(20_000, 1_500)
 HEAD = "policy: odd\nextends: gravitino\n"
 BOMBS = {
     "aliases": "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n",
