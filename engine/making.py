@@ -213,7 +213,7 @@ class Making:
 
     def _name(self, ref: Reference) -> list[dict[str, Any]]:
         """A name that holds grants before it is created, with the names above it."""
-        chain = reversed(list(self._policy.chain(ref, self._root))[:-1])
+        chain = reversed(self._policy.chain(ref, self._root)[:-1])
         return [self._entity(each, exists=False) for _, each in chain]
 
     def _entity(self, ref: Reference, exists: bool) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Footprints:
         self._root = root
         self._actor = actor
         self._held = held | {actor} if actor else set()
-        self._chains: dict[tuple[str, tuple[str, ...]], _Chain] = {}
+        self._chains: dict[Reference, _Chain] = {}
 
     def of(self, change: Resolved, below: Mapping[str, Reference]) -> Footprint:
         """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
@@ -135,12 +135,11 @@ class Footprints:
             yield ACTOR
 
     def _chain(self, ref: Reference) -> "_Chain":
-        key = ref.type, ref.segments
-        known = self._chains.get(key)
+        known = self._chains.get(ref)
         if known is None:
-            above = [parent for _, parent in self._policy.chain(ref, self._root)][1:2]
-            chain = self._chain(above[0]) if above else _Chain(frozenset(), frozenset())
-            known = self._chains[key] = _Chain(chain.at | {f"at {ref}"}, chain.below | {f"below {ref}"})
+            above = self._policy.chain(ref, self._root)[1:2]
+            chain = self._chain(above[0][1]) if above else _Chain(frozenset(), frozenset())
+            known = self._chains[ref] = _Chain(chain.at | {f"at {ref}"}, chain.below | {f"below {ref}"})
         return known
 
 

@@ -15,6 +15,8 @@ from grantpath.engine.sight import Sight
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse, short
 
+MANY_CHAINS = 10_000  # references are looked at several times in a change, and again in the next one
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
@@ -42,6 +44,7 @@ class Policy:
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
+        self._chains: dict[tuple[str, tuple[str, ...], Reference], tuple[tuple[str, Reference], ...]] = {}
 
     # ---- what it is ------------------------------------------------------------------------------------------
     @property
@@ -129,18 +132,29 @@ class Policy:
             )
         return ref
 
-    def chain(self, ref: Reference, root: Reference) -> Iterator[tuple[str, Reference]]:
+    def chain(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
         """The reference and what is above it, up to the root, each with its type."""
+        key = (ref.type, ref.segments, root)
+        chain = self._chains.get(key)
+        if chain is None:
+            if len(self._chains) >= MANY_CHAINS:
+                self._chains.clear()
+            chain = self._chains[key] = tuple(self._climb(ref, root))
+        return chain
+
+    def _climb(self, ref: Reference, root: Reference) -> Iterator[tuple[str, Reference]]:
         for type_ in self.names.chain(ref.type):
             if type_ == root.type:
                 yield type_, root
+            elif type_ == ref.type:
+                yield type_, ref
             else:
                 depth = len(self.names.chain(type_)) - 1
                 yield type_, Reference(type_, ref.segments[:depth], type_ in self.names.one_segment)
 
     def parent(self, ref: Reference, root: Reference) -> Reference:
         """What a reference stands in. Raises Invalid for the root."""
-        chain = list(self.chain(ref, root))
+        chain = self.chain(ref, root)
         if len(chain) == 1:
             raise Invalid(f"{ref} is the root; it has no parent")
         return chain[1][1]
