@@ -235,7 +235,7 @@ def _read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problem
         if not text.strip():
             continue
         try:
-            row = json.loads(text)
+            row = json.loads(text, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError) as error:
             problems.line(file, line, f"{error}; each line is one object, as {example}")
             continue
@@ -245,6 +245,13 @@ def _read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problem
         else:
             builder.add(line, [row[column] for column in columns])
     return builder.table(name, file)
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key is there twice")
+    return row
 
 
 def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:

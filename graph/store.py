@@ -259,7 +259,10 @@ class Store:
             return Unavailable(f"{self.uri} cannot be reached: start the server (`grantpath up`), or check --uri")
         if isinstance(error, ConfigurationError):
             return Unavailable(f"{self.uri} is no address of a Neo4j server: write bolt://HOST:7687 or neo4j://HOST")
-        return Unavailable(f"{self.uri} did not answer: {str(error).splitlines()[0]}; ask again")
+        said = str(error).splitlines()[0]
+        if isinstance(error, Neo4jError) and (error.code or "").startswith("Neo.ClientError.Statement"):
+            return Unavailable(f"{self.uri} cannot run a query: {said}; is it Neo4j 5.26 LTS or 2026.x?")
+        return Unavailable(f"{self.uri} did not answer: {said}; ask again")
 
 
 def _driver(connection: Connection, timeout: float) -> neo4j.Driver:

@@ -368,6 +368,7 @@ FILES: list[tuple[str, bytes, str]] = [
     ("subjects.jsonl", b'{"ref": "user:a", "x": 1}\n', "subjects.jsonl:1: the column 'x' is unknown"),
     ("members.jsonl", b'{"member": "user:a"}\n', "members.jsonl:1: the column 'of' is missing"),
     ("subjects.jsonl", b"[1]\n", "subjects.jsonl:1: not an object"),
+    ("subjects.jsonl", b'{"ref": "user:a", "ref": "user:b"}\n', "subjects.jsonl:1: a key is there twice"),
     ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
     ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
     ("subjects.parquet", b"PAR1 no", "subjects.parquet cannot be read as Parquet"),

@@ -1,11 +1,13 @@
-"""The embedded server plans a query once, whatever the lengths of its parameters: planning takes the longest by far."""
+"""What the server makes of a query: one plan, whatever the lengths of its parameters, or a word that it cannot."""
 
 import os
 
 import neo4j
 import pytest
 
+from grantpath.graph.errors import Unavailable
 from grantpath.graph.server import Connection
+from grantpath.graph.store import Store
 
 from .conftest import SERVER
 
@@ -23,3 +25,12 @@ def test_the_length_of_a_parameter_makes_no_other_plan(server: Connection) -> No
         pytest.skip("the settings of a server that is there are its owner's")
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
         assert expected_rows(driver, ["a"]) == expected_rows(driver, ["a"] * 5_000)
+
+
+def test_a_query_that_the_server_does_not_know_is_not_called_silence(server: Connection) -> None:
+    store = Store(server)
+    try:
+        with pytest.raises(Unavailable, match=r"cannot run a query: .*is it Neo4j 5\.26 LTS or 2026\.x"):
+            store.execute("RETURN nothing.of_the_kind()")
+    finally:
+        store.close()
