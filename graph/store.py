@@ -15,19 +15,11 @@ from threading import local
 from typing import Any, TypeVar
 
 import neo4j
-from neo4j import GraphDatabase, ManagedTransaction, Query
-from neo4j.exceptions import (
-    AuthError,
-    ClientError,
-    ConfigurationError,
-    DriverError,
-    Neo4jError,
-    ServiceUnavailable,
-    SessionExpired,
-    TransientError,
-)
+from neo4j import ManagedTransaction, Query
+from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientError
 
-from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable, Unknown
+from grantpath.graph.driver import in_words, open_driver, open_reader
+from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.server import Connection
 from grantpath.graph.writing import Row, Writing
 
@@ -45,10 +37,9 @@ class Store:
         self._timeout = timeout
         self._local = local()
         with self._errors():
-            self._driver = _driver(connection, timeout)
+            self._driver = open_driver(connection, timeout)
             # What waits for a lock hears nothing for long; what reads has its limit. So they share no connections.
-            self._reader = _driver(connection, timeout)
-        _give_up_silence(self._reader, timeout)
+            self._reader = open_reader(connection, timeout)
 
     def close(self) -> None:
         """Closes every connection."""
@@ -122,7 +113,7 @@ class Store:
                 return self._write_once(root, work, keep)
             except (Neo4jError, DriverError, OSError) as error:
                 if not _again(error) or time.monotonic() > deadline:
-                    raise self._translate(error) from error
+                    raise in_words(self.uri, error) from error
                 time.sleep(0.05)
 
     def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
@@ -152,7 +143,7 @@ class Store:
         except (ClientError, TransientError):
             raise  # the server says that it is not done
         except (Neo4jError, DriverError, OSError) as error:
-            unavailable = self._translate(error)
+            unavailable = in_words(self.uri, error)
             raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
 
     def revision(self, root: str) -> int:
@@ -250,49 +241,7 @@ class Store:
         try:
             yield
         except (Neo4jError, DriverError, OSError) as error:
-            raise self._translate(error) from error
-
-    def _translate(self, error: Exception) -> GrantpathError:
-        if isinstance(error, AuthError):
-            return Unavailable(f"{self.uri} refuses the login: check NEO4J_USER and NEO4J_PASSWORD")
-        if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
-            return Unavailable(f"{self.uri} cannot be reached: start the server (`grantpath up`), or check --uri")
-        if isinstance(error, ConfigurationError):
-            return Unavailable(f"{self.uri} is no address of a Neo4j server: write bolt://HOST:7687 or neo4j://HOST")
-        said = str(error).splitlines()[0]
-        if isinstance(error, Neo4jError) and (error.code or "").startswith("Neo.ClientError.Statement"):
-            return Unavailable(f"{self.uri} cannot run a query: {said}; is it Neo4j 5.26 LTS or 2026.x?")
-        return Unavailable(f"{self.uri} did not answer: {said}; ask again")
-
-
-def _driver(connection: Connection, timeout: float) -> neo4j.Driver:
-    return GraphDatabase.driver(
-        connection.uri,
-        auth=(connection.user, connection.password),
-        connection_timeout=timeout,
-        connection_acquisition_timeout=timeout,
-        max_transaction_retry_time=timeout,
-        notifications_min_severity="OFF",
-        user_agent="grantpath",
-    )
-
-
-def _give_up_silence(driver: neo4j.Driver, seconds: float) -> None:
-    """Lets no connection of this driver wait longer for the server's next word.
-
-    A server that hangs keeps its connections open, and of itself the driver waits as long as the server once asked
-    it to, minutes or for ever. There is no option for it, hence the way round by the pool; tests/test_down.py sees
-    whether it holds.
-    """
-    pool = driver._pool
-    opened = pool.opener
-
-    def opener(*given: Any) -> Any:
-        connection = opened(*given)
-        connection.socket.set_read_timeout(seconds)
-        return connection
-
-    pool.opener = opener
+            raise in_words(self.uri, error) from error
 
 
 def _no_root(root: str) -> Unknown:
