@@ -74,8 +74,9 @@ CALL () {
         WITH place, word + place.type AS fact WHERE fact IN $facts
         RETURN place, fact
       UNION
-        MATCH (place:Entity {root: $root, type: $type}) WHERE 'BUILTIN ' + $type IN $facts AND place.builtin
-        RETURN place, 'BUILTIN ' + $type AS fact
+        UNWIND [type IN $above WHERE 'BUILTIN ' + type IN $facts] AS type
+        MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
+        RETURN place, 'BUILTIN ' + type AS fact
       UNION
         UNWIND CASE WHEN $below THEN holders ELSE [] END AS holder
         MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)

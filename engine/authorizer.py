@@ -265,23 +265,28 @@ class Authorizer(Door):
             raise Invalid(f"limit={limit}: a limit is 0 or more, or None for all")
         if after:
             need_text("after", after)
-        size = PAGE if limit is None else min(limit, PAGE)
+        size = self._page_size(limit)
         first = self.ask(query, at_least=at_least, **parameters, after=after, limit=size)
-        return self._more_pages(query, parameters, limit, first)
+        return self._more_pages(query, parameters, limit, first, size)
 
     def _more_pages(
-        self, query: str, parameters: dict[str, Any], limit: int | None, page: Mapping[str, Any]
+        self, query: str, parameters: dict[str, Any], limit: int | None, page: Mapping[str, Any], size: int
     ) -> Iterator[str]:
-        revision, given = page["revision"], 0
+        revision = page["revision"]
         while True:
-            yield from (ref for ref in page["answer"] if ref not in self.policy.hidden)
-            given += len(page["answer"])
-            if len(page["answer"]) < PAGE or (limit is not None and given >= limit):
+            shown = [ref for ref in page["answer"] if ref not in self.policy.hidden][:limit]
+            yield from shown
+            limit = None if limit is None else limit - len(shown)
+            if len(page["answer"]) < size or limit == 0:
                 return
-            rest = PAGE if limit is None else min(PAGE, limit - given)
-            page = self.ask(query, **parameters, after=page["answer"][-1], limit=rest)
+            size = self._page_size(limit)
+            page = self.ask(query, **parameters, after=page["answer"][-1], limit=size)
             if page["revision"] != revision:
                 raise Inconsistent(f"{self.tenant} changed while the list was read; ask again")
+
+    def _page_size(self, limit: int | None) -> int:
+        """How many to ask for to show `limit`: those that are hidden are listed, too."""
+        return PAGE if limit is None else min(limit + len(self.policy.hidden), PAGE)
 
     # ---- help ------------------------------------------------------------------------------------------------
     def _exist(self, refs: Sequence[Reference]) -> None:

@@ -212,7 +212,7 @@ class Expander:
                 raise PolicyProblem(scope.key, f"{type_!r} does not stand below {spot.type}; name a type that does")
         for name in tree.privileges:
             self.names.need_privilege(name, scope.key)
-        sources = {source for name in tree.privileges for source in self.names.sources[name]}
+        sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
         ordered = [name for name in self.names.privileges if name in sources]
         at = self._at(spot)
         if tree.name == "every":

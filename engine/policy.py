@@ -10,7 +10,7 @@ from pathlib import Path
 from grantpath.engine.clauses import Clauses
 from grantpath.engine.expand import Expander
 from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
-from grantpath.engine.policy_names import Names, PolicyProblem
+from grantpath.engine.policy_names import ROLE, Names, PolicyProblem, label_of
 from grantpath.engine.sight import Sight
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse, short
@@ -98,7 +98,8 @@ class Policy:
     def labels(self, type_: str) -> list[str]:
         """The node labels of a type, besides :Entity."""
         kinds = ["Subject"] * (type_ in self.names.subject_types) + ["Securable"] * self.is_securable(type_)
-        return [*kinds, "".join(part.capitalize() for part in type_.split("_"))]
+        kinds += [ROLE] * (self.file.types[type_].kind == "role" and label_of(type_) != ROLE)
+        return [*kinds, label_of(type_)]
 
     def is_securable(self, type_: str) -> bool:
         """Is it an object of the tree: anything but a subject that is neither owned nor granted on?"""

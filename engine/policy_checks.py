@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grantpath.engine.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry
 from grantpath.engine.policy_merge import split
-from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
+from grantpath.engine.policy_names import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of, nearest
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.reference import parse
 
@@ -40,6 +40,9 @@ def _lower(name: str, key: Key) -> None:
 def _check_types(names: Names) -> None:
     for type_, entry in names.types.items():
         _lower(type_, ("types", type_))
+        label = label_of(type_)
+        if label in OWN_LABELS or (label == ROLE and entry.kind != "role"):
+            raise PolicyProblem(("types", type_), f"{type_!r} means something else in the graph; choose another name")
         if entry.kind != "object" and entry.in_ != names.root:
             raise PolicyProblem(("types", type_, "in"), f"a {entry.kind} stands in the root; write `in: {names.root}`")
         for owner in entry.owned_by:
@@ -82,8 +85,29 @@ def _check_members(names: Names) -> None:
     ):
         for type_ in types:
             _need_subject(names, type_, (section, key))
-    if names.file.ask.one_role and "role" not in {entry.kind for entry in names.types.values()}:
+    if names.file.ask.one_role:
+        _check_one_role(names)
+
+
+def _check_one_role(names: Names) -> None:
+    """Where one role must do alone, roles have everything, and nothing stands between a user and a role."""
+    roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
+    if not roles:
         raise PolicyProblem(("ask", "one_role"), "there is no type of the kind role; add one, or leave one_role out")
+    owners = [(("types", type_, "owned_by"), entry.owned_by) for type_, entry in names.types.items()]
+    for key, types in ((("grants", "to"), names.file.grants.to), *owners):
+        for type_ in types:
+            if type_ not in roles:
+                raise PolicyProblem(
+                    key, f"with `ask.one_role` only roles have grants and own, not a {type_}; name a role type here"
+                )
+    for container in roles & names.file.members.keys():
+        for type_ in names.file.members[container]:
+            if names.types[type_].kind == "group":
+                raise PolicyProblem(
+                    ("members", container),
+                    f"with `ask.one_role` a role is held by users and roles, not by a {type_}; leave {type_} out",
+                )
 
 
 def _check_privileges(names: Names) -> None:
@@ -95,7 +119,7 @@ def _check_privileges(names: Names) -> None:
             for type_ in types:
                 names.need_type(type_, (*key, part))
         for other in entry.implies:
-            names.need_privilege(other, (*key, "implies"))
+            names.need_own_name(other, (*key, "implies"))
         if entry.alias_of:
             _check_alias(names, entry.alias_of, (*key, "alias_of"))
         elif not entry.on and entry.effective is None:
@@ -116,7 +140,7 @@ def _check_alias(names: Names, other: str, key: Key) -> None:
 def _check_ladders(names: Names) -> None:
     for at, ladder in enumerate(names.file.ladders):
         for name in ladder:
-            names.need_privilege(name, ("ladders", at))
+            names.need_own_name(name, ("ladders", at))
         if len(set(ladder)) != len(ladder):
             raise PolicyProblem(("ladders", at), "a rung stands twice; name each privilege once, from low to high")
         _check_rungs(names, at, ladder)
@@ -186,6 +210,8 @@ def _check_creating(names: Names) -> None:
             ("creating",),
             f"{creating!r} is neither `owner` nor a privilege{nearest(creating, names.privileges)}; name one of these",
         )
+    if creating in names.privileges:
+        names.need_own_name(creating, ("creating",))
 
 
 def _check_builtin(names: Names, reference: str, entry: BuiltinEntry) -> None:
@@ -207,7 +233,7 @@ def _check_builtin(names: Names, reference: str, entry: BuiltinEntry) -> None:
                 (*key, "owns"), f"{reference} can own only the root, if that is `owned_by` {type_}; write {names.root}"
             )
     for privilege in entry.allow:
-        names.need_privilege(privilege, (*key, "allow"))
+        names.need_own_name(privilege, (*key, "allow"))
         if names.root not in names.privileges[privilege].on:
             raise PolicyProblem(
                 (*key, "allow"), f"{privilege} is not granted on {names.root}, the root; add {names.root} to its `on`"

@@ -11,6 +11,9 @@ from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import short
 
 Key = Sequence[str | int]
+ROLE = "Role"  # the label of whatever is of the kind role: by it a membership is HAS_ROLE
+_OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
+OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
 MAX_NAME = 255  # what is longer is like no name; to compare it takes long
 
 
@@ -28,6 +31,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return ""
     close = get_close_matches(word, list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def label_of(type_: str) -> str:
+    """The node label of a type: service_principal is ServicePrincipal."""
+    return "".join(part.capitalize() for part in type_.split("_"))
 
 
 class Names:
@@ -128,6 +136,13 @@ class Names:
             raise PolicyProblem(
                 key, f"the privilege {short(name)!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`"
             )
+
+    def need_own_name(self, name: str, key: Key) -> None:
+        """Raises PolicyProblem for a privilege that the policy file doesn't have, or only as another's alias."""
+        self.need_privilege(name, key)
+        other = self.privileges[name].alias_of
+        if other:
+            raise PolicyProblem(key, f"{name} is another name of {other}, for grants and questions; write {other} here")
 
     @cached_property
     def sources(self) -> dict[str, list[str]]:

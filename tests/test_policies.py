@@ -441,6 +441,41 @@ BAD = {
     "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write them as `a, b`"),
     "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write out its keys"),
     "text for yes or no": ('{to: "user, group"}', '{to: user, deny: "yes"}', 10, "grants.deny", "write true or false"),
+    "an alias where the name is due": (
+        'READ: {on: "folder, file"}\n  WRITE: {on: "folder, file"}',
+        'LOOK: {on: "folder, file"}\n  READ: {alias_of: LOOK}\n  WRITE: {on: "folder, file"}',
+        17,
+        "ladders.0",
+        "READ is another name of LOOK, for grants and questions; write LOOK here",
+    ),
+    "one role, and grants to users": (
+        'grants: {to: "user, group"}',
+        "grants: {to: user}\nask: {one_role: true}",
+        11,
+        "ask.one_role",
+        "there is no type of the kind role",
+    ),
+    "one role, and grants to a group": (
+        "{in: root, kind: group}\nmembers:\n  group: user\n",
+        "{in: root, kind: group}\n  role: {in: root, kind: role}\nask: {one_role: true}\nmembers:\n  role: user\n",
+        12,
+        "grants.to",
+        "with `ask.one_role` only roles have grants and own, not a user; name a role type here",
+    ),
+    "a role that is a group": (
+        "file: {in: folder}",
+        "file: {in: folder}\n  role: {in: root, kind: group}",
+        6,
+        "types.role",
+        "choose another name",
+    ),
+    "a type with a name of the graph's own": (
+        "file: {in: folder}",
+        "file: {in: folder}\n  change: {in: root}",
+        6,
+        "types.change",
+        "choose another name",
+    ),
     "creating something unknown": ("define:", "creating: EVERYTHING\ndefine:", 17, "creating", "neither `owner` nor"),
 }
 
