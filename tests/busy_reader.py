@@ -1,0 +1,98 @@
+"""A process that asks what tests/test_busy_writer.py tells it to, beside others; run as `busy_reader.py ROOT`.
+
+It reads a number of rounds a line from its input, and answers with what it saw: how long each question took, how often
+the guard asked again or waited for the writers' lock, and the revision and the answer of every decision.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from grantpath.engine import Authorizer, Decision
+from grantpath.graph import store as store_module
+from grantpath.graph.store import Row, Store
+
+TIMEOUT = 10.0  # as an authorizer has it where nobody says anything else
+BOB, STAFF, PUBLIC = "user:bob", "table:hr.public.staff", "schema:hr.public"
+# By what every committed state says: yes, no, and now this, now that.
+ALWAYS, NEVER, AT_TIMES = (BOB, "MODIFY_TABLE", STAFF), (BOB, "SELECT_TABLE", STAFF), (BOB, "USE_SCHEMA", PUBLIC)
+QUESTIONS = (ALWAYS, NEVER, AT_TIMES)
+KINDS = ("check", "check_many", "list")
+MANY_EVERY, LIST_EVERY = 4, 10  # rounds
+
+
+class Guard:
+    """Counts what the guard does in this process."""
+
+    def __init__(self) -> None:
+        self.count = Counter[str]()
+        untorn, read_locked = store_module._untorn, Store._read_locked
+
+        def heard(row: Row) -> bool:
+            whole = untorn(row)
+            self.count["asked"] += 1
+            self.count["torn"] += not whole
+            return whole
+
+        def locked(store: Store, text: str, parameters: Mapping[str, Any]) -> Row:
+            self.count["locked"] += 1
+            return read_locked(store, text, parameters)
+
+        store_module._untorn = heard
+        Store._read_locked = locked  # type: ignore[method-assign]
+
+
+class Reader:
+    """Asks rounds of questions, and keeps what was answered and how long it took."""
+
+    def __init__(self, auth: Authorizer) -> None:
+        self.auth = auth
+        self.seconds: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        self.seen: list[tuple[int, int, bool]] = []  # which question, revision, answer; in the order they were asked
+        self.lists: list[tuple[str, str, list[str]]] = []
+
+    def round(self, number: int) -> None:
+        for at, asked in enumerate(QUESTIONS):
+            self.keep(at, self.timed("check", partial(self.auth.check, *asked)))
+        if number % MANY_EVERY == 0:
+            decisions = self.timed("check_many", partial(self.auth.check_many, QUESTIONS))
+            assert len({decision.revision for decision in decisions}) == 1
+            for at, decision in enumerate(decisions):
+                self.keep(at, decision)
+        if number % LIST_EVERY == 0:
+            for _, name, object_ in (ALWAYS, NEVER):
+                who, which = partial(self.auth.who, name, object_), partial(self.auth.which, "table", BOB, name)
+                self.lists.append(("who", name, list(self.timed("list", who))))
+                self.lists.append(("which", name, list(self.timed("list", which))))
+
+    def timed(self, kind: str, ask: Callable[[], Any]) -> Any:
+        began = time.monotonic()
+        answer = ask()
+        self.seconds[kind].append(time.monotonic() - began)
+        return answer
+
+    def keep(self, at: int, decision: Decision) -> None:
+        self.seen.append((at, decision.revision, decision.allowed))
+
+
+def main() -> None:
+    guard = Guard()
+    with Authorizer.open(sys.argv[1], timeout=TIMEOUT) as auth:
+        Reader(auth).round(0)  # connections, plans
+        print("ready", flush=True)
+        for line in sys.stdin:
+            guard.count.clear()
+            reader, began = Reader(auth), time.monotonic()
+            for number in range(int(line)):
+                reader.round(number)
+            took = time.monotonic() - began
+            said = {"took": took, "guard": guard.count, "seconds": reader.seconds, "seen": reader.seen}
+            print(json.dumps({**said, "lists": reader.lists}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
