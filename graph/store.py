@@ -24,7 +24,7 @@ from grantpath.graph.server import Connection
 from grantpath.graph.writing import Row, Writing
 
 DATABASE = "neo4j"
-QUICK_TRIES = 12
+QUICK_TRIES, QUICK_SECONDS = 12, 0.5  # of a read that writers disturb; then it keeps them out
 PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
 Result = TypeVar("Result")
 
@@ -73,11 +73,14 @@ class Store:
             time.sleep(0.05)
 
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        deadline = time.monotonic() + QUICK_SECONDS
         for attempt in range(QUICK_TRIES):
             with self._errors():
                 row = _single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
             if _untorn(row):
                 return row
+            if time.monotonic() > deadline:
+                break  # what takes longer than writers pause would be disturbed each time
             if attempt == 1:
                 with self._errors():
                     self._marks(parameters["root"])
@@ -87,17 +90,15 @@ class Store:
     def _read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
         root = parameters["root"]
-        with (
-            self._errors(),
-            self._driver.session(database=DATABASE) as session,
-            session.begin_transaction(timeout=self._timeout) as tx,
-        ):
-            tx.run(_LOCK, root=root).consume()
-            self.revision(root)
-            row = _single(tx.run(text, dict(parameters)), root)
-            if not _untorn(row):
-                raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
-            return row
+        with self._errors(), self._driver.session(database=DATABASE) as session:
+            self._marks(root)  # a load holds the lock for long
+            with session.begin_transaction(timeout=self._timeout) as tx:
+                tx.run(_LOCK, root=root).consume()
+                self.revision(root)
+                row = _single(tx.run(text, dict(parameters)), root)
+        if not _untorn(row):
+            raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
+        return row
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:

@@ -19,12 +19,14 @@ import pytest
 
 from grantpath.engine import Authorizer, roots
 from grantpath.graph.server import Connection
+from grantpath.graph.store import QUICK_SECONDS
 
 from . import busy_reader
-from .busy_reader import ALWAYS, AT_TIMES, BOB, KINDS, PUBLIC, QUESTIONS, STAFF, TIMEOUT, Reader
+from .busy_reader import ALWAYS, AT_TIMES, BOB, KINDS, PUBLIC, QUESTIONS, STAFF, TIMEOUT, Guard, Reader
 from .test_races import BYSTANDERS, FACTS
 from .trust import say, size
 
+LONG = size(full=20, short=3)
 READERS = size(full=8, short=4)
 SLICES = size(full=10, short=2)
 ROUNDS = size(full=50, short=20)  # of each reader in a slice: three checks, now and then a batch and lists
@@ -171,29 +173,35 @@ class Phase:
         """Holds each answer to what the writer did; how often AT_TIMES was yes, and how often no."""
         at_times = Counter[bool]()
         for saw in self.saw:
-            revisions = [revision for _, revision, _ in saw["seen"]]
-            assert revisions == sorted(revisions), "an answer was older than the one before"
-            for at, revision, allowed in saw["seen"]:
-                assert allowed is writer.right(QUESTIONS[at], revision), (QUESTIONS[at], revision)
-                at_times[allowed] += QUESTIONS[at] == AT_TIMES
+            all_right(saw["seen"], writer)
+            at_times.update(allowed for at, _, allowed in saw["seen"] if QUESTIONS[at] == AT_TIMES)
             for verb, name, listed in saw["lists"]:
                 assert listed == ([{"who": BOB, "which": STAFF}[verb]] if name == ALWAYS[1] else []), (verb, name)
         return at_times
 
 
-def test_readers_beside_a_writer_that_never_stops(server: Connection, capsys: pytest.CaptureFixture[str]) -> None:
-    root = f"metalake:busy{uuid.uuid4().hex}"
-    with Authorizer.open(root, "gravitino", server.uri, timeout=60) as auth:
+def all_right(seen: Sequence[tuple[int, int, bool]], writer: Writer) -> None:
+    """Holds each decision to what the writer did, and none older than the one before."""
+    revisions = [revision for _, revision, _ in seen]
+    assert revisions == sorted(revisions)
+    for at, revision, allowed in seen:
+        assert allowed is writer.right(QUESTIONS[at], revision), (QUESTIONS[at], revision)
+
+
+@pytest.fixture
+def writer(server: Connection) -> Iterator[Writer]:
+    """Of a root of its own, with the plans made that the server needs."""
+    with Authorizer.open(f"metalake:busy{uuid.uuid4().hex}", "gravitino", server.uri, timeout=60) as auth:
         try:
             assert not any(auth.given([*FACTS, *BYSTANDERS, *STANDING]))
-            Reader(auth).round(0)  # the server has plans to make
+            Reader(auth).round(0)
             Writer(auth).round()
-            readers_beside(Writer(auth), capsys)
+            yield Writer(auth)
         finally:
             roots.remove(auth.store, auth.tenant)
 
 
-def readers_beside(writer: Writer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_readers_beside_a_writer_that_never_stops(writer: Writer, capsys: pytest.CaptureFixture[str]) -> None:
     quiet, busy = Phase(), Phase()
     with processes(writer.auth.tenant) as readers:
         Phase().ask(readers)  # what is asked first takes longer
@@ -214,3 +222,30 @@ def readers_beside(writer: Writer, capsys: pytest.CaptureFixture[str]) -> None:
     assert min(at_times[True], at_times[False]) >= PROGRESS
     assert min(busy.guard["torn"], writer.changes) >= PROGRESS
     assert max(busy.seconds("check")) < TIMEOUT, "a reader starved"
+
+
+def test_a_question_that_takes_longer_than_the_writer_pauses(
+    writer: Writer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be torn each time: it is asked once, and then once more with the writer kept out."""
+    reader, many = Reader(writer.auth), list(QUESTIONS)
+    quiet = 0.0
+    while quiet < 2 * QUICK_SECONDS:
+        many *= 2
+        writer.auth.check_many(many)  # the server has plans to make
+        reader.batch(many)
+        quiet = reader.seconds["check_many"][-1]
+    reader, guard = Reader(writer.auth), Guard(monkeypatch)
+    with writer.busy():
+        for _ in range(LONG):
+            reader.batch(many)
+            assert guard.count["asked"] <= 2 * len(reader.seconds["check_many"])
+    seconds = reader.seconds["check_many"]
+    say(
+        capsys,
+        f"{LONG} batches of {len(many):,} checks: {quiet:.1f} s in quiet, {median(seconds):.1f} s beside a busy writer,"
+        f" {max(seconds):.1f} s at most; {guard.count['torn']} torn, {guard.count['locked']} behind the lock;"
+        f" the writer: {writer.changes:,} changes, its slowest call {max(writer.seconds):.2f} s",
+    )
+    all_right(reader.seen, writer)
+    assert guard.count["locked"], "none was disturbed: nothing is shown"
