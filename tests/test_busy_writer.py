@@ -28,7 +28,7 @@ from .trust import say, size
 
 LONG = size(full=20, short=3)
 READERS = size(full=8, short=4)
-SLICES = size(full=10, short=2)
+SLICES = size(full=5, short=2)
 ROUNDS = size(full=50, short=20)  # of each reader in a slice: three checks, now and then a batch and lists
 PROGRESS = 20  # changes that the writer must have made, and answers that must have been torn: else nothing is shown
 STANDING = [
