@@ -129,7 +129,7 @@ class Authorizer(Door):
         if text is None:
             return None
         if not self.policy.active_roles:
-            raise Invalid(f"as {text}: the policy {self.policy.name} has no active roles; leave it away")
+            raise Invalid(f"as {short(text)}: the policy {self.policy.name} has no active roles; leave it away")
         ref = self.reference(text)
         if self.policy.file.types[ref.type].kind != "role":
             raise Invalid(f"as {ref}: a {ref.type} is no role")
