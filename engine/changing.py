@@ -11,7 +11,7 @@ from grantpath.engine.request import Change, Request, ask, is_made
 from grantpath.engine.roots import check_policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, short
 from grantpath.graph.statement import parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Writing
@@ -119,11 +119,11 @@ class Changer:
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
             if as_role is not None:
-                raise Invalid(f"as {as_role}: an active role needs an actor; name who acts with `by`")
+                raise Invalid(f"as {short(as_role)}: an active role needs an actor; name who acts with `by`")
             return None
         ref = self._policy.reference(by, self._root)
         if as_role is not None and not self._policy.active_roles:
-            raise Invalid(f"as {as_role}: the policy {self._policy.name} has no active roles; leave it away")
+            raise Invalid(f"as {short(as_role)}: the policy {self._policy.name} has no active roles; leave it away")
         role = self._policy.reference(as_role, self._root).text if as_role else None
         return Actor(ref, role)
 

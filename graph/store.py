@@ -24,7 +24,7 @@ from grantpath.graph.server import Connection
 from grantpath.graph.writing import Row, Writing
 
 DATABASE = "neo4j"
-QUICK_TRIES, QUICK_SECONDS = 12, 0.5  # of a read that writers disturb; then it keeps them out
+QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # of a read that writers disturb; then it keeps them out
 PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
 Result = TypeVar("Result")
 

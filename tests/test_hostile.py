@@ -191,7 +191,7 @@ def test_parameters(tenant: Tenants, closing: Closing) -> None:
         for number in range(PARAMETERS):
             word, ref, user = words.name(), words.reference(), words.reference(["user", "user", "role"])
             if number % 100 == 0:
-                word, ref = (BIG, HALF) if number % 200 else (HALF, f"table:{BIG}")
+                word, ref, user = (BIG, HALF, user) if number % 200 else (HALF, f"table:{BIG}", f"user:{BIG}")
             asks: list[Callable[[], Any]] = [
                 lambda: graph.check(user, "USE_CATALOG", "catalog:c").allowed,  # noqa: B023
                 lambda: graph.check("user:bob", word, ref).allowed,  # noqa: B023
@@ -208,9 +208,13 @@ def test_parameters(tenant: Tenants, closing: Closing) -> None:
                 lambda: graph.log(refused=True, id=word, subject=ref),  # noqa: B023
                 lambda: graph.change("add catalog:c2", by=ref, id=word, dry_run=True) and False,  # noqa: B023
                 lambda: graph.change("add user:x", id=word, dry_run=True) and False,  # noqa: B023
+                lambda: graph.change("add user:x", as_role=ref, dry_run=True) and False,  # noqa: B023
+                lambda: graph.change("add user:x", by="user:bob", as_role=ref, dry_run=True) and False,  # noqa: B023
             ]
-            answer, _ = tries(asks[number % len(asks)] if number % 100 else words.rng.choice(asks))
-            assert not answer, "nobody may, nothing is there"
+            chosen = [asks[number % len(asks)] if number % 100 else words.rng.choice(asks)]
+            for ask in asks if number in (0, 100) else chosen:  # all of them with the big ones
+                answer, _ = tries(ask)
+                assert not answer, "nobody may, nothing is there"
         for odd in (2**70, -(2**70), 5, None, b"user:bob", ["user:bob"], object(), float("inf")):
             wrong: list[Callable[[], Any]] = [
                 lambda: graph.check(odd, "USE_CATALOG", "catalog:c"),  # type: ignore[arg-type]  # noqa: B023
