@@ -210,7 +210,7 @@ def _check_creating(names: Names) -> None:
             ("creating",),
             f"{creating!r} is neither `owner` nor a privilege{nearest(creating, names.privileges)}; name one of these",
         )
-    if creating in names.privileges:
+    if creating and creating != "owner":
         names.need_own_name(creating, ("creating",))
 
 
