@@ -129,6 +129,10 @@ def _files(directory: Path) -> dict[str, Path]:
                 raise InvalidInput(f"{file} is no plain file (a folder, a device, a pipe); write the table there")
         elif close := get_close_matches(file.stem.lower(), TABLES, n=1, cutoff=0.8):
             raise InvalidInput(f"{file} is no table: did you mean {close[0]}{file.suffix}?")
+    if not files:  # whoever restores from it has named the wrong folder
+        raise InvalidInput(
+            f"{short(str(directory))} holds no table: name a folder with {', '.join(TABLES)} as {_formats()}"
+        )
     return files
 
 

@@ -241,9 +241,20 @@ def test_progress_is_told(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.M
         assert counts == sorted(counts) and ends == {counts[-1]}
 
 
-def test_an_empty_folder_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
+def test_an_empty_table_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
+    (tmp_path / "owners.csv").write_text("object,owner\n")
     report = load.load(tenant(), tmp_path)
     assert report == load.LoadReport(dict.fromkeys(TABLES, 0), False, 0)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_folder_without_a_table_is_refused(tenant: Tenants, tmp_path: Path, replace: bool) -> None:
+    auth = tenant(given=GIVEN)
+    before = dump(auth)
+    (tmp_path / "kept.txt").write_text("ref\n")
+    with pytest.raises(InvalidInput, match=r"holds no table: .* subjects, objects, .* as \.parquet"):
+        load.load(auth, tmp_path, replace=replace)
+    assert (dump(auth), len(history(auth))) == (before, len(GIVEN))
 
 
 # ---- what is refused ---------------------------------------------------------------------------------------------
