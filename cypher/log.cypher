@@ -3,7 +3,7 @@
 // $limit     INTEGER         20, how many at most
 // $after     INTEGER         0, only those of later revisions
 // $before    INTEGER         null, or only those of earlier revisions
-// $id        STRING          '5f0c', the one with this id, or null for all
+// $id        STRING          '5f0c', the change with this id, or the changes of the batch, or null for all
 // $actor     STRING          'user:ann', or null for all
 // $object    STRING          'table:hr.public.staff', what they are about, or null for all
 // $subject   STRING          'role:analyst', who got or lost something, or null for all
@@ -16,10 +16,12 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
+  OPTIONAL MATCH (request:Request {root: $root, id: $id}) // a batch, whose changes have ids of their own
+  WITH coalesce(request.ids, []) AS batch
   MATCH (change:Change {root: $root})
   WHERE change.revision > $after // lets the index on (root, revision) be used
     AND change.revision < coalesce($before, change.revision + 1)
-    AND ($id IS NULL OR change.id = $id)
+    AND ($id IS NULL OR change.id = $id OR change.id IN batch)
     AND ($actor IS NULL OR change.actor = $actor)
     AND ($object IS NULL OR change.object = $object)
     AND ($subject IS NULL OR change.subject = $subject)

@@ -1,11 +1,18 @@
 // request.cypher: what was done under an id that a caller chose, or that a change has.
-// $root  STRING  'metalake:ml'
-// $id    STRING  '5f0c'
+// $root   STRING          'metalake:ml'
+// $id     STRING          '5f0c'
+// $parts  LIST OF STRING  ['5f0c.0', '5f0c.1'], the ids that the changes of a batch would get, or []
 // Returns one row: said STRING (a digest of what was asked), ids LIST OF STRING (one a statement; '' for what changed
-// nothing), revisions LIST OF INTEGER, change MAP (revision, actor, as_role, statement; each column is null where there is none)
+// nothing), revisions LIST OF INTEGER, change MAP (revision, actor, as_role, statement; each column is null where there is none),
+// taken LIST OF STRING (one of the parts that another change has already, or none)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', id: '5f0c'}
+// :params {root: 'metalake:ml', id: '5f0c', parts: []}
 OPTIONAL MATCH (request:Request {root: $root, id: $id})
 OPTIONAL MATCH (change:Change {root: $root, id: $id})
 RETURN request.said AS said, request.ids AS ids, request.revisions AS revisions,
-  change {.revision, .actor, .as_role, .statement} AS change
+  change {.revision, .actor, .as_role, .statement} AS change,
+  COLLECT {
+    MATCH (part:Change {root: $root}) WHERE part.id IN $parts RETURN part.id AS id
+    UNION
+    MATCH (part:Request {root: $root}) WHERE part.id IN $parts RETURN part.id AS id
+  }[..1] AS taken

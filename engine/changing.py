@@ -7,7 +7,7 @@ from contextlib import suppress
 from grantpath import cypher
 from grantpath.engine.making import Actor, Making, Step
 from grantpath.engine.policy import Policy
-from grantpath.engine.request import Change, Request, ask, is_made
+from grantpath.engine.request import Change, Request, ask, first_id, is_made
 from grantpath.engine.roots import check_policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
@@ -234,7 +234,7 @@ class Changer:
         except GrantpathError as error:
             raise Unavailable(
                 f"the server went while {request.what} was committed, and whether that was done is not known: {error}. "
-                f"`log` tells it by the id {request.ids[0]}"
+                f"`log` tells it by the id {request.id if remembered else first_id(changes)}"
                 + (f", or {again}: that does nothing if it was done" if remembered else ""),
                 unknown=True,
             ) from error

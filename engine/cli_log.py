@@ -22,7 +22,7 @@ Until = Annotated[str | None, typer.Option(metavar="TIME", help="only what was b
 Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change that made this revision")]
 After = Annotated[int | None, typer.Option(metavar="N", help="only revisions after this one")]
 Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one: the page before")]
-ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change with this id")]
+ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change, or the batch, with this id")]
 OnlyRefused = Annotated[bool, typer.Option("--refused", help="the refused attempts instead, with the reason")]
 
 

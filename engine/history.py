@@ -32,8 +32,8 @@ class Logged:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which entries are asked for; None: all. `since` is the first moment, `until` the first one behind; `after` and
-    `before` leave the revisions that they name out."""
+    """Which entries are asked for; None: all. `id` is a change's or a batch's. `since` is the first moment, `until` the
+    first one behind; `after` and `before` leave the revisions that they name out."""
 
     id: str | None = None
     actor: str | None = None

@@ -44,14 +44,15 @@ class Request:
 
     def earlier(self, writing: Writing) -> list[Change] | None:
         """What was done under this id before. Raises Invalid where that was something else."""
-        row = ask(writing, "request", id=self.id)[0]
+        row = ask(writing, "request", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._said:
             return [Change(id_ or None, at) for id_, at in zip(row["ids"], row["revisions"], strict=True)]
         change = row["change"]
         if change and row["said"] is None and self._is(change):
             return [Change(self.id, change["revision"])]
-        if change or row["said"]:
-            raise Invalid(f"the id {self.id} belongs to another change; repeat that very one, or take a new id")
+        if change or row["said"] or row["taken"]:
+            taken = next(iter(row["taken"]), self.id)
+            raise Invalid(f"the id {taken} belongs to another change; repeat that very one, or take a new id")
         return None
 
     def _is(self, change: Mapping[str, Any]) -> bool:
@@ -74,8 +75,13 @@ class Request:
 
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
     """Are these changes in the history? They went there together."""
-    one = next((change.id for change in changes if change.id), None)
-    return one is not None and ask(writing, "request", id=one)[0]["change"] is not None
+    one = first_id(changes)
+    return one is not None and ask(writing, "request", id=one, parts=[])[0]["change"] is not None
+
+
+def first_id(changes: Sequence[Change]) -> str | None:
+    """The id of the first one that changed anything."""
+    return next((change.id for change in changes if change.id), None)
 
 
 def ask(writing: Writing, query: str, **parameters: Any) -> list[Mapping[str, Any]]:

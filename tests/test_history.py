@@ -89,6 +89,18 @@ def test_the_log_is_filtered(auth: Authorizer) -> None:
     assert statements(auth, actor="user:ann", refused=True) == []
 
 
+def test_a_batch_is_found_by_its_id_and_each_change_by_its_own(auth: Authorizer) -> None:
+    joined = "member user:bob of role:analyst"  # he is: it changes nothing, and so is not in the history
+    batch = ["add catalog:a", joined, "add catalog:b"]
+    auth.change_all(batch, id="k1")
+    auth.change("add catalog:c", id="k1 too")
+    assert statements(auth, id="k1") == [batch[0], batch[2]]
+    assert statements(auth, id="k1", limit=1) == [batch[2]]
+    assert statements(auth, id="k1", object="catalog:a") == [batch[0]]
+    assert statements(auth, id="k1.2") == [batch[2]]
+    assert statements(auth, id="k1.1") == statements(auth, id="k") == []
+
+
 def test_the_log_is_filtered_by_time(auth: Authorizer) -> None:
     times = [each.at for each in auth.log()]
     assert statements(auth, since=times[-1])[-1] == f"deny MODIFY_TABLE on {TABLE} to role:analyst"

@@ -71,6 +71,24 @@ def test_an_id_belongs_to_one_change(auth: Authorizer, statement: str, by: str |
         auth.change(statement, by=by, id="mine")
 
 
+@pytest.mark.parametrize("alone", ["add user:cas", LEAVE])  # the second changes nothing, and has its id all the same
+def test_a_batch_takes_no_id_that_a_change_has(auth: Authorizer, alone: str) -> None:
+    auth.change(alone, id="k2.1")
+    before = auth.log()
+    with pytest.raises(Invalid, match=r"^the id k2\.1 belongs to another change"):
+        auth.change_all(["add catalog:a", "add catalog:b"], id="k2")
+    assert auth.log() == before
+
+
+def test_a_change_takes_no_id_out_of_a_batch(auth: Authorizer) -> None:
+    first = auth.change_all(["add catalog:a", "add catalog:b"], id="k2")
+    with pytest.raises(Invalid, match=r"^the id k2\.0 belongs to another change"):
+        auth.change("add catalog:c", id="k2.0")
+    with pytest.raises(Invalid, match=r"^the id k2\.0 belongs to another change"):
+        auth.change_all(["add catalog:c", "add catalog:d"], id="k2.0")
+    assert auth.change_all(["add catalog:a", "add catalog:b"], id="k2") == first
+
+
 def test_what_was_refused_may_be_tried_again_under_its_id(auth: Authorizer) -> None:
     with pytest.raises(Refused):
         auth.change("add schema:hr.s", by="user:bob", id="try")
