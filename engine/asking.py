@@ -1,13 +1,13 @@
 """Turns a question into the parameters of the fixed queries; engine and Spark read the same clauses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath.engine.policy import Policy, Question
 from grantpath.engine.sight import Sight
-from grantpath.graph.errors import Invalid
-from grantpath.graph.reference import Reference
+from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.reference import Reference, need_number, need_text, short
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,36 @@ def which_parameters(
             {"fact": one.fact, "at": one.at, "types": one.types, "privileges": one.privileges} for one in sight.every
         ],
     }
+
+
+def named_seconds(with_: Mapping[str, str] | None, reference: Callable[[str], Reference]) -> dict[str, Reference]:
+    """The second objects of `with_`. Raises InvalidInput where it is no mapping, InvalidReference, Unknown."""
+    if with_ is not None and not isinstance(with_, Mapping):
+        raise InvalidInput(f"with_={short(repr(with_))} is no mapping; write {{'KEY': 'REF'}}, as {{'tag': 'tag:pii'}}")
+    return {key: reference(ref) for key, ref in (with_ or {}).items()}
+
+
+def check_page(limit: int | None, after: str) -> None:
+    """Raises InvalidInput for what bounds no page."""
+    if limit is not None:
+        need_number("limit", limit)
+        if limit < 0:
+            raise InvalidInput(f"limit={limit}: a limit is 0 or more, or None for all")
+    need_text("after", after)
+
+
+def need_list(what: str, given: Iterable[Any]) -> None:
+    """Raises InvalidInput for what is no list, or something like it."""
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{short(repr(given))} is no list of {what}; put one into a list, too")
+
+
+def check_opening(root: str, policy: str | None, uri: str | None) -> None:
+    """Raises InvalidInput for what is no text."""
+    need_text("root", root)
+    for what, text in (("policy", policy), ("uri", uri)):
+        if text is not None:
+            need_text(what, text)
 
 
 def check_seconds(question: Question, seconds: Mapping[str, Reference]) -> None:

@@ -10,8 +10,8 @@ from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, d
 from grantpath.engine.door import Door
 from grantpath.engine.policy import Question
 from grantpath.engine.sight import Sight
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
-from grantpath.graph.reference import Reference, need_text, short
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
+from grantpath.graph.reference import Reference, short
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import Store
@@ -52,6 +52,7 @@ class Authorizer(Door):
         The root is made if it is not there, and remembers its policy. Without `uri` (or NEO4J_URI) the embedded
         server is used, started if need be. Raises Unknown, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
+        asking.check_opening(root, policy, uri)
         store = Store(connection(uri), timeout)
         try:
             tenant, model, reference = roots.open_root(store, root, policy)
@@ -94,6 +95,7 @@ class Authorizer(Door):
 
         Each is (subject, name, object) or a Check. A bad one raises its error, with its index in the text.
         """
+        asking.need_list("checks", checks)
         resolved = []
         for index, check in enumerate(checks):
             try:
@@ -168,9 +170,7 @@ class Authorizer(Door):
         """Raises Unknown for an object, a second object or an active role that is not there."""
         for ref in asked.needed:
             if ref not in known or ref in self.policy.hidden:
-                raise Unknown(
-                    f"{ref} is not there{roots.nearest(self.store, self.tenant, ref)}; add it, or check the name"
-                )
+                raise roots.absent(self.store, self.tenant, self.policy, self.root, ref)
 
     # ---- explanations ----------------------------------------------------------------------------------------
     def explain(
@@ -224,7 +224,7 @@ class Authorizer(Door):
         while a long list is read, Inconsistent is raised. Raises as `check`.
         """
         object_ = self.reference(object)
-        seconds = {key: self.reference(ref) for key, ref in (with_ or {}).items()}
+        seconds = asking.named_seconds(with_, self.reference)
         question = self.policy.question(name, object_.type, frozenset(seconds))
         asking.check_seconds(question, seconds)
         where = asking.places(self.policy, self.root, object_, seconds)
@@ -247,7 +247,7 @@ class Authorizer(Door):
     ) -> Iterator[str]:
         """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
         self.policy.names.check_type(type)
-        seconds = {key: self.reference(ref) for key, ref in (with_ or {}).items()}
+        seconds = asking.named_seconds(with_, self.reference)
         question = self.policy.question(name, type, frozenset(seconds))
         asking.check_seconds(question, seconds)
         where = asking.places(self.policy, self.root, self.root, seconds)
@@ -261,10 +261,7 @@ class Authorizer(Door):
         self, query: str, parameters: dict[str, Any], limit: int | None, after: str, at_least: int | None
     ) -> Iterator[str]:
         """All pages, from one revision. The first is read at once, so that errors come with the call."""
-        if limit is not None and limit < 0:
-            raise Invalid(f"limit={limit}: a limit is 0 or more, or None for all")
-        if after:
-            need_text("after", after)
+        asking.check_page(limit, after)
         size = self._page_size(limit)
         first = self.ask(query, at_least=at_least, **parameters, after=after, limit=size)
         return self._more_pages(query, parameters, limit, first, size)
@@ -292,9 +289,7 @@ class Authorizer(Door):
     def _exist(self, refs: Sequence[Reference]) -> None:
         for ref in refs:
             if ref.text in self.policy.hidden or not roots.exists(self.store, self.tenant, ref.text):
-                raise Unknown(
-                    f"{ref} is not there{roots.nearest(self.store, self.tenant, ref.text)}; add it, or check the name"
-                )
+                raise roots.absent(self.store, self.tenant, self.policy, self.root, ref.text)
 
 
 def _check(subject: str, name: str, object_: str, with_: Mapping[str, str] | None, as_role: str | None) -> Check:

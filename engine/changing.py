@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from grantpath import cypher
+from grantpath.engine.asking import need_list
 from grantpath.engine.making import Actor, Making, Step
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change, Request, ask, first_id, is_made
@@ -38,6 +39,7 @@ class Changer:
         self, statements: Iterable[str], by: str | None, as_role: str | None, id_: str | None, dry_run: bool
     ) -> list[Change]:
         """Makes all changes or none. Raises as `change`, naming the statement by its index."""
+        need_list("statements", statements)
         actor = self._actor(by, as_role)
         steps: list[Step] = []
         for index, statement in enumerate(statements):

@@ -51,7 +51,7 @@ def log(
     """
     if revision is not None:
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
-    with session.open() as authorizer:
+    with session.open(history=True) as authorizer:
         found = authorizer.log(
             id=id_,
             actor=by,
@@ -68,7 +68,10 @@ def log(
     if session.json:
         emit({"answer": [_told(each) for each in entries], "complete": complete, "revision": authorizer.revision})
         return
-    out().print(_table(entries, refused), soft_wrap=False)
+    if entries:
+        out().print(_table(entries, refused), soft_wrap=False)
+    elif complete:
+        err().print(styled(f"no {'refused attempt' if refused else 'accepted change'} fits", "dim"))
     if not complete:
         earlier = f", --before {entries[0].revision} those before" if entries else ""
         err().print(styled(f"there are more: --limit N shows the last N{earlier}", "dim"))

@@ -31,6 +31,7 @@ def register(app: typer.Typer) -> None:
     )
     app.add_typer(roots, name="roots", rich_help_panel=PANEL)
     roots.callback(invoke_without_command=True)(_list)
+    command(roots, "Commands", "grantpath roots list", name="list")(list_roots)
     command(roots, "Commands", "grantpath roots drop metalake:old")(drop)
     command(app, PANEL, "grantpath dump ./kept --root metalake:ml")(dump)
 
@@ -39,10 +40,11 @@ def _list(context: typer.Context, root: Root = None, uri: Uri = None, json: Json
     before: Session = context.find_root().obj or Session.from_environment()
     context.find_root().obj = session = before.but(root, None, uri, json)
     if context.invoked_subcommand is None:
-        _show(session)
+        list_roots(session)
 
 
-def _show(session: Session) -> None:
+def list_roots(session: Session) -> None:
+    """List the roots, as `grantpath roots` alone does. Of one that a change has dropped only the history is left."""
     store = session.store()
     try:
         found = tenants.listed(store)
@@ -58,7 +60,8 @@ def _show(session: Session) -> None:
         table.add_column(name, justify="right")
     for each in found:
         sizes = [f"{each.sizes[name]:,}" for name in SIZES]
-        table.add_row(styled(each.root), styled(each.policy), f"{each.revision:,}", *sizes)
+        shown = f"{each.root} (dropped)" if each.dropped else each.root
+        table.add_row(styled(shown), styled(each.policy), f"{each.revision:,}", *sizes)
     out().print(table, soft_wrap=False)
 
 

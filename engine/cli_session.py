@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
@@ -102,15 +101,18 @@ class Session:
         """The database. Raises Unavailable, ServerError."""
         return Store(connection(self.uri))
 
-    def open(self, create: bool = False) -> Watched:
-        """The authorizer of the root that is meant; one that isn't there is made only if `create` says so.
+    def open(self, create: bool = False, history: bool = False) -> Watched:
+        """The authorizer of the root that is meant; one that isn't there is made only if `create` says so, and one
+        that was dropped is opened only for its `history`.
 
         Raises Unknown with the roots there are, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
         store = self.store()
         try:
-            known = [row["root"] for row in store.read(cypher.load("roots").text, {})]
+            known = roots.names(store)
             wanted, there = self._find(known, create)
+            if known.get(wanted) and not history:
+                raise roots.dropped(wanted)
             tenant, model, reference = roots.open_root(store, wanted, self.policy)
         except BaseException:
             store.close()
@@ -119,8 +121,9 @@ class Session:
         opened.made = not there
         return opened
 
-    def _find(self, known: list[str], create: bool) -> tuple[str, bool]:
-        """The root that is meant, and whether it is there."""
+    def _find(self, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
+        """The root that is meant, and whether it is there. One that was dropped is meant only by its name."""
+        known = [root for root, dropped in listed.items() if not dropped]
         there = f"there are {', '.join(known)}" if known else "there is none yet"
         if self.root is None:
             if len(known) == 1:
@@ -128,7 +131,7 @@ class Session:
             example = known[0] if known else "metalake:main"
             raise Unknown(f"which root? {there}; name one by --root or GRANTPATH_ROOT, as --root {example}")
         wanted = policies.load(self.policy).root(self.root).text if self.policy else self.root
-        fitting = [root for root in known if wanted in (root, root.partition(":")[2])]
+        fitting = [root for root in listed if wanted in (root, root.partition(":")[2])]
         if len(fitting) == 1:
             return fitting[0], True
         if fitting:

@@ -11,7 +11,7 @@ from grantpath.engine.history import Filter, Logged
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change
 from grantpath.engine.roots import check_policy
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, need_number
 from grantpath.graph.store import Store
 
 
@@ -110,8 +110,11 @@ class Door:
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
         """The one row of a guarded query of cypher/, from the revision `at_least` or a later one.
 
-        Raises Inconsistent where the root was given another policy since it was opened, Unavailable.
+        Raises InvalidInput for what is no revision, Inconsistent where the root was given another policy since it was
+        opened, Unavailable.
         """
+        if at_least is not None:
+            need_number("at_least", at_least)
         loaded = cypher.load(query)
         parameters["root"] = self.tenant
         loaded.check(parameters)

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import need_text, short
+from grantpath.graph.reference import need_number, need_text
 
 Ask = Callable[..., Mapping[str, Any]]
-TOO_LARGE = 2**63  # for the database
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,14 @@ class Filter:
 
     def parameters(self, limit: int, first: int) -> dict[str, Any]:
         """The parameters of log.cypher and refused.cypher, but root. Revisions start at `first`."""
+        need_number("limit", limit)
         if limit < 0:
             raise InvalidInput(f"limit={limit}: a limit is 0 or more")
         if self.id is not None:
             need_text("id", self.id)
-        for name, number in (("limit", limit), ("after", self.after), ("before", self.before)):
-            if number is not None and abs(number) >= TOO_LARGE:
-                raise InvalidInput(f"{name}={short(str(number))} is out of range; write less than 2^63")
+        for name, number in (("after", self.after), ("before", self.before)):
+            if number is not None:
+                need_number(name, number)
         return {
             "limit": limit,
             "after": first - 1 if self.after is None else self.after,
@@ -61,8 +61,8 @@ class Filter:
             "actor": self.actor,
             "object": self.object,
             "subject": self.subject,
-            "since": self.since and in_utc(self.since),
-            "until": self.until and in_utc(self.until),
+            "since": None if self.since is None else in_utc(self.since),
+            "until": None if self.until is None else in_utc(self.until),
         }
 
 
@@ -88,5 +88,10 @@ def moment(text: str) -> datetime:
 
 
 def in_utc(at: datetime) -> datetime:
-    """The same moment in UTC; one without an offset is in it already."""
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    """The same moment in UTC; one without an offset is in it already. Raises InvalidInput."""
+    if not isinstance(at, datetime):
+        raise InvalidInput(f"{at!r} is no time: give a datetime, as datetime(2026, 1, 31)")
+    try:
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"{at} is out of range: name a year from 2 to 9998") from None

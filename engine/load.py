@@ -68,6 +68,8 @@ class _Load:
         with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
             kept = roots.find(self._store, self._tenant)
             roots.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
+            if not roots.exists(self._store, self._tenant, self._root.text):
+                raise roots.dropped(self._tenant)
             standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
             standing.check(problems)
             problems.raise_any()

@@ -14,6 +14,7 @@ from grantpath import cypher
 from grantpath.engine.load_files import SHOWN, Ints, Problems, Table
 from grantpath.engine.load_rows import NOBODY, Links, Listed, Rows
 from grantpath.engine.policy import Policy
+from grantpath.engine.policy_names import did_you_mean
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
 
@@ -146,8 +147,7 @@ class Standing:
         table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
         start = text[: len(type_) + 2]
         like = [self.names.texts[at] for at in np.flatnonzero(self._there).tolist() if self._starts(at, start)]
-        close = get_close_matches(text, like[:2000], n=3, cutoff=0.7)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        hint = did_you_mean(get_close_matches(text, like[:2000], n=3, cutoff=0.7))
         return f"{text} is not there{hint}; list it in {table}, or check the name"
 
     def _starts(self, number: int, start: str) -> bool:

@@ -26,11 +26,15 @@ class PolicyProblem(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean X?`, or nothing."""
+    """` (did you mean X?)`, or nothing."""
     if len(word) > MAX_NAME:
         return ""
-    close = get_close_matches(word, list(known), n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    return did_you_mean(get_close_matches(word, list(known), n=3, cutoff=0.6))
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """` (did you mean X or Y?)`, or nothing."""
+    return f" (did you mean {' or '.join(names)}?)" if names else ""
 
 
 def label_of(type_: str) -> str:

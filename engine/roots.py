@@ -7,9 +7,11 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine.policy import Policy
-from grantpath.graph.errors import Inconsistent, Invalid
-from grantpath.graph.reference import Reference
+from grantpath.engine.policy_names import did_you_mean
+from grantpath.graph.errors import Inconsistent, Invalid, InvalidReference, Unknown
+from grantpath.graph.reference import Reference, parse
 from grantpath.graph.store import Store
+from grantpath.graph.writing import Row
 
 DEFAULT_POLICY = "lakehouse"
 
@@ -29,7 +31,8 @@ def open_root(store: Store, root: str, policy: str | None) -> tuple[str, Policy,
     elif named.digest != kept["digest"]:
         raise Invalid(
             f"{key} uses the policy {kept['policy']}{' in another version' if named.name == kept['policy'] else ''}, "
-            f"not {named.name} as it is now: open it without a policy, or use another root"
+            f"not {named.name} as it is now: open it without a policy, give it this one by `grantpath policy upgrade`, "
+            "or use another root"
         )
     return key, named, named.root(root)
 
@@ -48,21 +51,43 @@ def find(store: Store, tenant: str) -> dict[str, str] | None:
 
 @dataclass(frozen=True)
 class Root:
-    """A tenant as a list shows it: its policy, its revision, and how much it holds."""
+    """A tenant as a list shows it: its policy, its revision, and how much it holds.
+
+    `dropped`: a change has dropped it, and its history alone is left.
+    """
 
     root: str
     policy: str
     revision: int
+    dropped: bool
     sizes: dict[str, int]
 
 
 def listed(store: Store) -> list[Root]:
     """The tenants that have a name of their own, by name. Raises Unavailable."""
     found = []
-    for row in store.read(cypher.load("roots").text, {}):
+    for row in _named(store):
         sizes = store.read(cypher.load("root_sizes").text, {"root": row["root"]})
-        found.append(Root(row["root"], row["policy"], row["revision"], dict(sizes[0])))
+        found.append(Root(row["root"], row["policy"], row["revision"], row["dropped"], dict(sizes[0])))
     return found
+
+
+def names(store: Store) -> dict[str, bool]:
+    """The same by name alone: is only the history left? Raises Unavailable."""
+    return {row["root"]: row["dropped"] for row in _named(store)}
+
+
+def _named(store: Store) -> list[Row]:
+    return [row for row in store.read(cypher.load("roots").text, {}) if not row["dropped"] or _is_name(row["root"])]
+
+
+def _is_name(tenant: str) -> bool:
+    """Is it a reference? The key of a nameless tenant is none."""
+    try:
+        parse(tenant)
+    except InvalidReference:
+        return False
+    return True
 
 
 def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
@@ -133,10 +158,21 @@ def exists(store: Store, tenant: str, ref: str) -> bool:
     return bool(store.read(cypher.load("exists").text, {"root": tenant, "ref": ref}))
 
 
-def nearest(store: Store, tenant: str, ref: str) -> str:
-    """`; did you mean X?` from the names of the same type, or nothing."""
+def absent(store: Store, tenant: str, policy: Policy, root: Reference, ref: str) -> Unknown:
+    """The error for a name that is not there, with the names of its type that may be meant."""
+    if not exists(store, tenant, root.text):
+        return dropped(tenant)
     type_ = ref.partition(":")[0]
     start = ref[: len(type_) + 2]
     rows = store.read(cypher.load("names_like").text, {"root": tenant, "type": type_, "start": start})
-    close = get_close_matches(ref, [row["ref"] for row in rows], n=3, cutoff=0.7)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    known = [row["ref"] for row in rows if row["ref"] not in policy.hidden]
+    hint = did_you_mean(get_close_matches(ref, known, n=3, cutoff=0.7))
+    return Unknown(f"{ref} is not there{hint}; add it, or check the name")
+
+
+def dropped(tenant: str) -> Unknown:
+    """The error for a root of which a change has dropped everything, so that its history alone is left."""
+    return Unknown(
+        f"{tenant} was dropped, and its history alone is left; `grantpath roots drop` takes that away too, and then the"
+        " name can be used again"
+    )

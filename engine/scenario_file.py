@@ -123,4 +123,13 @@ def _question(read: _Ask, number: int) -> Line:
 def _explain(error: ValidationError, document: Document, at: Key) -> str:
     first = error.errors()[0]
     key = (*at, *first["loc"])
-    return f"{document.file}:{document.line(key)}: {'.'.join(map(str, key)) or 'the file'}: {first['msg']}"
+    remedy = {
+        "extra_forbidden": "no such key; take it away, or check its spelling",
+        "missing": "the key is missing; add it",
+        "string_type": "a text is expected; write it, in quotes if it looks like something else",
+        "list_type": "a list is expected; write [a, b]",
+        "literal_error": "it is true or not there; write true, or take the key away",
+        "too_short": "nothing is asked here; write a check, as user:bob can load_catalog on catalog:hr",
+        "model_type": "keys are expected; write `scenario:`, `policy:`, `root:`, `given:`, `then:`",
+    }.get(first["type"], first["msg"])
+    return f"{document.file}:{document.line(key)}: {'.'.join(map(str, key)) or 'the file'}: {remedy}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.policy import Policy
+from grantpath.engine.roots import dropped
 from grantpath.engine.rules import Resolved
 from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import Reference
@@ -66,6 +67,8 @@ class Standing:
             raise Invalid(f"{change.object} owns {owning}; hand that on first")
 
     def _there(self, ref: Reference) -> None:
+        if ref == self.root and ref.text not in self.there:
+            raise dropped(ref.text)
         if ref.text not in self.there:
             raise Unknown(f"{ref} is not there; add it first, or check the name")
 

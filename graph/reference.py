@@ -13,6 +13,7 @@ from grantpath.graph.errors import InvalidInput, InvalidReference
 
 MAX_SEGMENT_BYTES = 255
 MAX_REFERENCE_BYTES = 2000
+TOO_LARGE = 2**63  # for the database
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -127,6 +128,14 @@ def need_text(what: str, text: str) -> None:
         raise InvalidInput(
             f"{what}={short(str(text))} is no text of at most {MAX_REFERENCE_BYTES} bytes of UTF-8; write another"
         )
+
+
+def need_number(what: str, number: int) -> None:
+    """Raises InvalidInput for what is no whole number that the database can take."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidInput(f"{what}={short(repr(number))} is no whole number; write one, as 20")
+    if abs(number) >= TOO_LARGE:
+        raise InvalidInput(f"{what}={short(str(number))} is out of range; write less than 2^63")
 
 
 def _encodable(text: str) -> bool:

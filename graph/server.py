@@ -80,8 +80,17 @@ def down(version: str | None = None, home: Path | None = None) -> bool:
 
 
 def status(version: str | None = None, home: Path | None = None) -> ServerStatus:
-    """What is known about the embedded server, without starting it or waiting for it."""
-    where = server_home(version, home)
+    """What is known about the embedded server, without starting it or waiting for it.
+
+    Raises ServerError where it does not run and never could.
+    """
+    found = _status(server_home(version, home))
+    if not found.running:
+        server_home(version, home).check()
+    return found
+
+
+def _status(where: ServerHome) -> ServerStatus:
     pid, record = server_process.find(where), where.recall()
     here = record if pid is not None else None
     return ServerStatus(
@@ -107,7 +116,7 @@ def connection(uri: str | None = None) -> Connection:
         return _login(up())
     password = os.environ.get("NEO4J_PASSWORD")
     if password is None:
-        embedded = status()
+        embedded = _status(server_home(None, None))
         if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
             return _login(embedded)
         raise Unavailable(f"no password for {address}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")

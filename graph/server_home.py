@@ -157,10 +157,20 @@ class ServerHome:
             for name in ("conf", "data", "logs"):
                 (self.folder / name).mkdir(exist_ok=True)
         except OSError as error:
-            raise ServerError(
-                f"{self.folder} cannot be used for the server's data ({error.strerror}); "
-                "name another folder in GRANTPATH_HOME"
-            ) from error
+            raise self._useless(str(error.strerror)) from error
+
+    def check(self) -> None:
+        """Raises ServerError where `create` could not make the folders."""
+        there = next(path for path in (self.folder, *self.folder.parents) if os.path.exists(path))
+        if not there.is_dir():
+            raise self._useless(f"{there} is no folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise self._useless(f"{there} may not be written")
+
+    def _useless(self, why: str) -> ServerError:
+        return ServerError(
+            f"{self.folder} cannot be used for the server's data ({why}); name another folder in GRANTPATH_HOME"
+        )
 
     def configure(self, ports: Record, jars: list[Path]) -> None:
         """Write Neo4j's settings and Java's arguments."""

@@ -37,7 +37,8 @@ FACTS = [
 ]
 COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]
 COMMANDS += ["roots", "dump", "test", "params", "mirror", "access", "ask", "diff", "verify"]
-INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")] + [["roots", "drop"]]
+INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")]
+INNER_COMMANDS += [["roots", name] for name in ("list", "drop")]
 
 
 @dataclass
@@ -314,6 +315,9 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     file.write_text(SCENARIO.replace("user:ann cannot", "user:ann may"))
     unreadable = run("test", str(file))
     assert (unreadable.code, f"{file}:7: " in unreadable.err) == (2, True)
+    file.write_text(SCENARIO + "  - {check: user:ann can load_table on catalog:hr, error: false}\n")
+    told = "then.2.error: it is true or not there; write true, or take the key away"
+    assert run("test", str(file)).err == f"error: {file}:8: {told}\n"
 
 
 # ---- what goes wrong ---------------------------------------------------------------------------------------------
@@ -321,7 +325,9 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     ("words", "text"),
     [
         (["check", "user:bob", "load_tabel", STAFF], "did you mean load_table"),
-        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"did you mean {STAFF}"),
+        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"is not there (did you mean {STAFF}?); add it"),
+        (["check", "user:bob", "load_table", "table:hr.public.zz"], "table:hr.public.zz is not there; add it"),
+        (["check", "user:bob", "get_role", "role:service_admin"], "role:service_admin is not there; add it"),
         (["check", "user:bob", "load_table", "tabel:hr.public.staff"], "the type 'tabel' is unknown"),
         (["check", "user:bob", "load_table", "staff"], "is not a reference"),
         (["check", "user:bob", "load_table"], "Missing argument 'REF'"),

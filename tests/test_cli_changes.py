@@ -78,6 +78,13 @@ def test_a_change_is_made_once_under_its_id(run: Run, root: str) -> None:
     assert run("change", "add user:dan", "--id", "once", "--by", "user:ann", "--root", root).code == 2
 
 
+def test_the_log_finds_a_batch_by_its_id(run: Run, root: str, tmp_path: Path) -> None:
+    (tmp_path / "two").write_text("add user:cas\nadd user:dan\n")
+    run("change", "--file", str(tmp_path / "two"), "--id", "k1", "--by", "user:ann", "--root", root)
+    found = run("log", "--id", "k1", "--root", root, "--json").json["answer"]
+    assert [each["id"] for each in found] == ["k1.0", "k1.1"]
+
+
 def test_a_dry_run_answers_and_changes_nothing(run: Run, root: str, store: Store) -> None:
     words = ["--dry-run", "--root", root]
     would = run("change", "drop catalog:hr", "--by", "user:ann", *words)
@@ -113,6 +120,8 @@ def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     assert "user:bob" in refused.out and "CREATE_CATALOG" in refused.out
     assert "--before 7" in run("log", "--limit", "1", "--root", root).err
     assert "is no time" in run("log", "--since", "yesterday", "--root", root).err
+    none = run("log", "--id", "none", "--root", root)
+    assert (none.code, none.out, none.err) == (0, "", "no accepted change fits\n")
 
 
 def test_an_answer_from_a_revision_on(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The history: what was accepted, by whom and when; what was refused, and why; answers as fresh as a revision."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,11 @@ def test_what_is_no_filter_is_refused(auth: Authorizer) -> None:
         auth.log(object="staff")
     with pytest.raises(InvalidInput, match="limit=-1"):
         auth.log(limit=-1)
+    wrong: list[dict[str, Any]] = [{"limit": 2.5}, {"limit": True}, {"after": "1"}, {"before": 2**63}, {"id": 5}]
+    early = datetime.min.replace(tzinfo=timezone(timedelta(hours=5)))
+    for each in [*wrong, {"since": "2026-01-31"}, {"until": 0}, {"since": early}]:
+        with pytest.raises(InvalidInput, match=f"{next(iter(each))}=|is no time|is out of range"):
+            auth.log(**each)
 
 
 # ---- freshness -----------------------------------------------------------------------------------------------------
@@ -137,6 +143,16 @@ def test_every_question_can_ask_for_a_revision(auth: Authorizer) -> None:
     assert auth.explain(*check, at_least=now).decision.revision == now
     assert list(auth.who(*check[1:], at_least=now)) == ["user:bob"]
     assert list(auth.which("table", "user:bob", "SELECT_TABLE", at_least=now)) == [TABLE]
+
+
+@pytest.mark.parametrize("revision", ["3", 2.0, True, 2**63])
+def test_a_revision_is_a_whole_number(auth: Authorizer, revision: Any) -> None:
+    check = ("user:bob", "SELECT_TABLE", TABLE)
+    for ask in (auth.check, auth.explain):
+        with pytest.raises(InvalidInput, match="at_least="):
+            ask(*check, at_least=revision)
+    with pytest.raises(InvalidInput, match="at_least="):
+        auth.who(*check[1:], at_least=revision)
 
 
 def test_a_graph_that_is_older_gives_no_answer(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:

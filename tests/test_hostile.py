@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from grantpath.engine import Authorizer, policy
 from grantpath.graph.errors import GrantpathError, Invalid, Refused
 from grantpath.graph.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, parse
@@ -159,6 +161,27 @@ def grants(graph: Authorizer) -> list[tuple[str, str, str, str]]:
 def too_odd(statement: str) -> bool:
     """Does it hold what no name may, or more than a line may?"""
     return "\0" in statement or len(statement) > MAX_LINE or any("\ud800" <= char <= "\udfff" for char in statement)
+
+
+def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
+    """Python does not hold a caller to the types; each of these is refused as ours, not as a TypeError."""
+    auth: Any = tenant(given=FEW)
+    on = ("USE_CATALOG", "catalog:c")
+    for work in (
+        *(lambda wrong=wrong: auth.who(*on, limit=wrong) for wrong in ("a", 2.5, True, 2**63, -1)),
+        *(lambda wrong=wrong: auth.who(*on, after=wrong) for wrong in (None, 5)),
+        *(lambda wrong=wrong: auth.who(*on, with_=wrong) for wrong in ("x", 5, [1])),
+        lambda: auth.which("catalog", "user:bob", on[0], with_="x"),
+        lambda: auth.check("user:bob", *on, with_="x"),
+        lambda: auth.check_many(5),
+        lambda: auth.change_all(None),
+        *(lambda wrong=wrong: Authorizer.open(wrong, "gravitino") for wrong in (5, None)),
+        *(lambda wrong=wrong: Authorizer.open("ml", wrong) for wrong in (5, b"gravitino")),
+        lambda: Authorizer.open("ml", "gravitino", uri=5),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(Invalid, match=r"limit=|after=|with_=|is no check|no list|root=|policy=|uri="):
+            work()
+    assert list(auth.who(*on, limit=1)) == ["user:bob"]
 
 
 def test_one_change_at_a_time_is_kept_letter_by_letter(tenant: Tenants) -> None:

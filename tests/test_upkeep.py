@@ -309,6 +309,26 @@ def test_a_dropped_root_is_gone_and_may_be_made_again(tenant: Tenants) -> None:
     assert (auth.log(), auth.log(refused=True), sum(map(len, facts_of(auth).values()))) == ([], [], 0)
 
 
+def test_what_a_change_has_dropped_says_so_whatever_is_asked(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant(given=FACTS)
+    dump(auth, tmp_path / "kept")
+    auth.change("drop metalake:ml")
+    before = auth.log()
+    for ask in (
+        lambda: auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t"),
+        lambda: auth.check("user:bob", "USE_CATALOG", "metalake:ml"),
+        lambda: auth.who("USE_CATALOG", "metalake:ml"),
+        lambda: auth.change("add catalog:x"),
+        lambda: auth.change("drop metalake:ml"),
+        lambda: load.load(auth, tmp_path / "kept"),
+        lambda: load.load(auth, tmp_path / "kept", replace=True),
+    ):
+        with pytest.raises(Unknown, match=r"was dropped, and its history alone is left; `grantpath roots drop`"):
+            ask()
+    assert (auth.log(), sum(map(len, facts_of(auth).values()))) == (before, 0)
+    assert auth.tenant not in roots.names(auth.store)  # it never had a name of its own
+
+
 def test_what_a_killed_drop_left_does_not_come_back(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant(given=FACTS)
 
@@ -349,6 +369,32 @@ def test_roots_are_listed_and_dropped(run: Run, root: str) -> None:
     assert root not in run("roots").out
 
 
+def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Run, root: str, tmp_path: Path) -> None:
+    assert run("roots", "list", "--json").json == run("roots", "--json").json
+    run("change", f"owner user:ann of {root}", "--root", root)
+    assert run("change", f"drop {root}", "--by", "user:ann", "--root", root).code == 0
+    listed = {each["root"]: each for each in run("roots", "--json").json["answer"]}[root]
+    assert (listed["dropped"], listed["revision"]) == (True, 14)
+    assert listed["sizes"] == {**dict.fromkeys(listed["sizes"], 0), "changes": 14}
+    assert f"{root} (dropped)" in run("roots").out
+    assert run("log", "--root", root, "--json").json["answer"][-1]["statement"] == f"drop {root}"
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "objects.csv").write_text("ref\ncatalog:x\n")
+    for words in (
+        ["check", "user:ann", "USE_CATALOG", root],
+        ["change", "add catalog:x"],
+        ["load", str(tmp_path / "kept")],
+        ["dump", str(tmp_path / "out")],
+        ["policy", "upgrade", "gravitino"],
+    ):
+        ran = run(*words, "--root", root)
+        assert (ran.code, "`grantpath roots drop` takes that away too" in ran.err) == (2, True), ran.err
+    assert run("roots", "drop", root, "--yes").code == 0
+    assert root not in run("roots").out
+    assert run("change", "add catalog:x", "--root", root, "--policy", "gravitino").code == 0
+    assert run("log", "--root", root, "--json").json["revision"] == 1
+
+
 def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     dumped = run("dump", str(kept), "--root", root, "--json").json
@@ -362,9 +408,11 @@ def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: P
     mine = tmp_path / "mine.yaml"
     mine.write_text((BUILT_IN / "gravitino.yaml").read_text().replace(*NEW_PRIVILEGE))
     words = ["--root", root, "--policy", str(mine)]
-    assert "in another version" in run("check", "user:bob", "ARCHIVE", "table:hr.s.t", *words).err
+    asked = ["check", "user:bob", "ARCHIVE", "table:hr.s.t", *words]
+    assert "in another version" in run(*asked).err
+    assert "give it this one by `grantpath policy upgrade`" in run(*asked).err
     assert run("policy", "upgrade", str(mine), "--root", root, "--json").json["changed"] is True
-    assert run("check", "user:bob", "ARCHIVE", "table:hr.s.t", *words).code == 1
+    assert run(*asked).code == 1
     assert "has that policy already" in run("policy", "upgrade", str(mine), "--root", root).out
     mine.write_text(mine.read_text().replace("  group: user\n", "  group: role\n"))
     refused = run("policy", "upgrade", str(mine), "--root", root)
