@@ -1,29 +1,62 @@
 // explain.cypher: the edges that speak for or against, each with the way from the subject to it and from it to the object.
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
-// $places   LIST OF MAP     the object, what is above it, second objects: at, ref
+// $role     STRING          null, or the role that acts where roles act one at a time
+// $places   LIST OF MAP     the object, what is above it, second objects: at, ref, of (whose way up it stands on)
 // $facts    LIST OF STRING  the facts that are asked for
-// Returns one row: ways LIST OF MAP (fact, by, members, links, path, place), revision, begun, revision_after, begun_after,
-// policy STRING (the digest of the policy that the tenant remembers)
+// $below    LIST OF MAP     of these, those about descendants: at, ref, types, privileges
+// Returns one row: ways LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers)
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
-// :params {root: 'metalake:ml', subject: 'user:bob', places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}
+// :params {root: 'metalake:ml', subject: 'user:bob', role: null, places: [{at: 'table', ref: 'table:hr.public.staff', of: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml', of: 'table:hr.public.staff'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], below: []}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (subject:Entity {root: $root, ref: $subject})
-  MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-  WITH subject, collect(DISTINCT holder) AS holders
-  UNWIND $places AS place
-  MATCH (object:Entity {root: $root, ref: place.ref})
-  MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(object) WHERE holder IN holders
-  WITH subject, holder, grant, object, place,
-       type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact
-  WHERE fact IN $facts
-  MATCH held = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(holder)
-  MATCH granted = (holder)-[grant]->(object)
-  OPTIONAL MATCH inside = (asked:Entity {root: $root, ref: $places[0].ref})-[:CHILD_OF*0..]->(object)
-  RETURN collect({fact: fact, by: holder.ref, place: object.ref, members: [node IN nodes(held) | node.ref],
-                  links: [link IN relationships(held) | type(link)], path: [held, granted, inside]}) AS ways
+  MATCH (subject:Entity {root: $root, ref: $subject}), (actor:Entity {root: $root, ref: coalesce($role, $subject)})
+  MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
+  MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
+  WITH subject, actor, acting, collect(DISTINCT holder) AS holders
+  CALL (subject, actor, holders) {
+    // a grant on a place, or its owner
+    UNWIND $places AS place
+    MATCH (object:Entity {root: $root, ref: place.ref})
+    MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(object)
+    WHERE (holder IN holders OR holder = subject)
+      AND type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at IN $facts
+    MATCH granted = (holder)-[grant]->(object)
+    OPTIONAL MATCH tree = (:Entity {root: $root, ref: place.of})-[:CHILD_OF*0..]->(object)
+    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, holder, grant, granted, tree,
+      false AS below
+  UNION ALL
+    // a grant below a place
+    UNWIND $below AS place
+    MATCH (object:Entity {root: $root, ref: place.ref})
+    MATCH tree = (object)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN place.types
+    MATCH granted = (holder)-[grant:ALLOW]->(inner)
+    WHERE grant.privilege IN place.privileges AND (holder IN holders OR holder = subject)
+    RETURN 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact, holder, grant, granted, tree,
+      true AS below
+  UNION ALL
+    // membership alone
+    UNWIND $facts AS fact
+    WITH subject, holders, fact WHERE fact STARTS WITH 'HOLDS '
+    UNWIND CASE WHEN fact STARTS WITH 'HOLDS =' THEN [substring(fact, 7)]
+                ELSE [place IN $places WHERE 'HOLDS ' + place.at = fact | place.ref] END AS ref
+    MATCH (holder:Entity {root: $root, ref: ref}) WHERE holder IN holders OR holder = subject
+    RETURN fact, holder, null AS grant, null AS granted, null AS tree, false AS below
+  }
+  // from who acts to the holder; what the subject has of its own it has whoever acts
+  WITH *, CASE WHEN holder = subject THEN subject ELSE actor END AS start
+  MATCH held = SHORTEST 1 (start)-[:MEMBER_OF|HAS_ROLE]->*(holder)
+  WITH *, CASE WHEN holder = subject THEN null ELSE acting END AS first
+  WITH *, coalesce(nodes(first), [subject]) + tail(nodes(held)) AS members,
+    coalesce(relationships(first), []) + relationships(held) AS links
+  RETURN collect({fact: fact, by: holder.ref, place: endNode(grant).ref,
+                  edge: type(grant) + coalesce(' ' + grant.privilege, ''),
+                  members: [node IN members | node.ref], links: [link IN links | type(link)],
+                  up: CASE WHEN below THEN [node IN reverse(nodes(tree)) | node.ref] ELSE [] END,
+                  down: CASE WHEN below OR tree IS NULL THEN [] ELSE [node IN nodes(tree) | node.ref] END,
+                  path: [each IN [first, held, granted, tree] WHERE each IS NOT NULL]}) AS ways
 }
 MATCH (after:Revision {root: $root})
 RETURN ways, revision, begun, after.revision AS revision_after, after.begun AS begun_after,

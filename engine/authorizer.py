@@ -6,10 +6,11 @@ from types import TracebackType
 from typing import Any
 
 from grantpath.engine import asking, roots
-from grantpath.engine.decision import Decision, Explanation, Subject, by_fact, decide, winning
+from grantpath.engine.case import Case
+from grantpath.engine.decision import Decision, Explanation, decide
 from grantpath.engine.door import Door
+from grantpath.engine.explaining import Moved, explained
 from grantpath.engine.policy import Question
-from grantpath.engine.sight import Sight
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.reference import Reference, short
 from grantpath.graph.server import connection
@@ -25,7 +26,7 @@ AnyCheck = Check | tuple[str, str, str]
 class _Asked:
     """A check with its names resolved."""
 
-    subject: Subject
+    subject: Reference
     where: asking.Places
     question: Question
     as_role: str | None
@@ -120,12 +121,12 @@ class Authorizer(Door):
         subject = self._subject(check.subject)
         return _Asked(subject, where, question, self._role(check.as_role))
 
-    def _subject(self, text: str) -> Subject:
+    def _subject(self, text: str) -> Reference:
         ref = self.reference(text)
         asked = self.policy.file.ask.subjects
         if ref.type not in asked:
             raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about a {ref.type}")
-        return Subject(ref.text, ref.type in self.policy.file.grants.to, ref.type in self.policy.role_types)
+        return ref
 
     def _role(self, text: str | None) -> str | None:
         if text is None:
@@ -148,23 +149,23 @@ class Authorizer(Door):
         return [self._answer(each, hats, row) for each, hats in zip(asked, row["answers"], strict=True)]
 
     def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
-        one_role = asked.question.one_role and not asked.subject.is_role
+        one_role = self._one_role(asked.question, asked.subject)
         return asking.check_parameters(
-            asked.subject.ref, asked.where, asked.question.sight, condition, one_role, asked.as_role, asked.needed
+            asked.subject.text, asked.where, asked.question.sight, condition, one_role, asked.as_role, asked.needed
         )
 
     def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
         self._all_there(asked, answer["known"])
-        question = asked.question
-        return decide(
-            answer["hats"],
-            question.clauses,
-            asked.where.by_at,
-            asked.subject,
-            row["revision"],
-            question.one_role,
-            asked.as_role,
-        )
+        return decide(self._case(asked), answer["hats"], row["revision"])
+
+    def _one_role(self, question: Question, subject: Reference) -> bool:
+        """Is each held role judged alone? A role that is asked about acts as itself."""
+        return question.one_role and subject.type not in self.policy.role_types
+
+    def _case(self, asked: _Asked) -> Case:
+        one_role = self._one_role(asked.question, asked.subject)
+        clauses, by_at = asked.question.clauses, asked.where.by_at
+        return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role)
 
     def _all_there(self, asked: _Asked, known: Sequence[str]) -> None:
         """Raises Unknown for an object, a second object or an active role that is not there."""
@@ -183,29 +184,21 @@ class Authorizer(Door):
         with_: Mapping[str, str] | None = None,
         at_least: int | None = None,
     ) -> Explanation:
-        """The decision with its paths: those that allowed it, or those of the DENY that won. Raises as `check`."""
+        """The decision with its paths: those that allowed it, or those of the DENY in the way; and the nearest remedy.
+
+        Raises as `check`.
+        """
         asked = self._resolve(_check(subject, name, object, with_, as_role))
         checks, conditions = [self._check_entry(asked, 0)], [asked.question.sight.parameters]
         for _ in range(TRIES):
             row = self.ask("check", at_least=at_least, checks=checks, conditions=conditions)
-            decision = self._answer(asked, row["answers"][0], row)
-            facts = self._telling_facts(asked.question.sight, row["answers"][0]["hats"], decision)
-            ways = self.ask("explain", subject=asked.subject.ref, places=asked.where.parameters(), facts=facts)
-            if ways["revision"] == row["revision"]:
-                return Explanation(decision, sorted({_path(way, asked.where.object.text) for way in ways["ways"]}))
+            answer = row["answers"][0]
+            self._all_there(asked, answer["known"])
+            try:
+                return explained(self.ask, self._case(asked), answer["hats"], row["revision"])
+            except Moved:
+                continue
         raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
-
-    @staticmethod
-    def _telling_facts(sight: Sight, hats: Sequence[Mapping[str, Any]], decision: Decision) -> list[str]:
-        """The facts whose paths tell why: those of the clause that holds, or each DENY that stands against one."""
-        told: set[str] = set()
-        for hat in hats:
-            found = by_fact(hat["found"])
-            if not decision.allowed:
-                told.update(fact for fact in sight.facts if fact in found)
-            elif hat["allowed"]:
-                told.update(winning(sight.clauses, found))
-        return sorted(told)
 
     # ---- lists -----------------------------------------------------------------------------------------------
     def who(
@@ -253,8 +246,8 @@ class Authorizer(Door):
         where = asking.places(self.policy, self.root, self.root, seconds)
         asker, role = self._subject(subject), self._role(as_role)
         self._exist([*seconds.values(), *([self.reference(role)] if role else [])])
-        one_role = question.one_role and not asker.is_role
-        parameters = asking.which_parameters(self.policy, self.root, asker.ref, question, where, role)
+        parameters = asking.which_parameters(self.policy, self.root, asker.text, question, where, role)
+        one_role = self._one_role(question, asker)
         return self._pages("which", {**parameters, "one_role": one_role}, limit, after, at_least)
 
     def _pages(
@@ -299,15 +292,3 @@ def _check(subject: str, name: str, object_: str, with_: Mapping[str, str] | Non
     except (TypeError, ValueError):
         asked = short(repr((subject, name, object_, with_, as_role)))
         raise Invalid(f"{asked} is no check: subject, name, object, as_role and what is in with_ are texts") from None
-
-
-def _path(way: Mapping[str, Any], object_: str) -> str:
-    """One way in words: user:bob -MEMBER_OF-> group:g -HAS_ROLE-> role:r -ALLOW P-> catalog:c <-inside- table:c.s.t"""
-    steps = [way["members"][0]]
-    for link, member in zip(way["links"], way["members"][1:], strict=True):
-        steps.append(f"-{link}-> {member}")
-    edge = way["fact"].rsplit(" ", 1)[0]
-    steps.append(f"-{edge}-> {way['place']}")
-    if way["place"] != object_:
-        steps.append(f"<-CHILD_OF- {object_}")
-    return " ".join(steps)

@@ -76,13 +76,13 @@ def explain(
 ) -> int:
     """Why may SUBJECT use NAME on REF, or why not?
 
-    For yes it prints the paths of the graph that allow it, for no the DENY that won with its path, or the nearest
-    remedy. Exit codes as for check.
+    For yes it prints the paths of the graph that allow it, for no the nearest remedy, with the path of each DENY that
+    is in its way; --json has its statements as `remedy`. Exit codes as for check.
     """
     with session.open() as authorizer:
         explanation = authorizer.explain(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
     if session.json:
-        emit({**explanation.decision.as_dict(), "paths": explanation.paths})
+        emit({**explanation.decision.as_dict(), "paths": explanation.paths, "remedy": explanation.remedy})
     else:
         show_decision(explanation.decision, f"{subject} {name} on {ref}")
         lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")

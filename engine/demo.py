@@ -164,16 +164,8 @@ def _explain(authorizer: Authorizer, console: Console, title: str, subject: str,
     console.print(Text("  allowed", "bold green") if decision else Text("  not allowed", "bold red"))
     lines(console, "because", decision.because, "green")
     lines(console, "missing", decision.missing, "yellow")
-    paths = told.paths if decision else [path for path in told.paths if _won(path, decision)]
-    lines(console, "path", paths[:PATHS], "cyan")
+    lines(console, "path", told.paths[:PATHS], "cyan")
     console.print()
-
-
-def _won(path: str, decision: Decision) -> bool:
-    """Does the path lead over the DENY that the decision names?"""
-    _, deny, rest = path.partition(" -DENY ")
-    privilege, _, place = rest.partition("-> ")
-    return bool(deny) and any(f"DENY {privilege} on {place.split(' ')[0]} " in text for text in decision.missing)
 
 
 def _command(console: Console, text: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import asking
-from grantpath.engine.decision import Subject, decide
+from grantpath.engine.case import Case
+from grantpath.engine.decision import decide
 from grantpath.engine.order import Footprint, Footprints, levels
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
@@ -183,10 +184,8 @@ class Making:
             if won:
                 roles[step] = min(won, key=lambda role: (role or "").encode())
                 continue
-            subject = Subject(actor.ref.text, actor.ref.type in self._policy.file.grants.to)
-            decision = decide(
-                hats, right.clauses, where.by_at, subject, self._writing.revision, one_role, actor.as_role
-            )
+            case = Case(self._policy, self._root, actor.ref, right.clauses, where.by_at, one_role, actor.as_role)
+            decision = decide(case, hats, self._writing.revision)
             step.error = Refused(f"{step.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
         return roles
 

@@ -49,12 +49,7 @@ class Sight:
     @cached_property
     def every(self) -> list[Below]:
         """The facts that ask for every descendant, taken apart."""
-        found = []
-        for fact in self.facts:
-            if _is_below(fact, "EVERY"):
-                _, privileges, types, _, at = fact.split(" ")
-                found.append(Below(fact, at, types.split(","), privileges.split(",")))
-        return found
+        return below_facts(fact for fact in self.facts if _is_below(fact, "EVERY"))
 
     @cached_property
     def edges(self) -> dict[str, list[str]]:
@@ -94,6 +89,16 @@ class Sight:
         for word, place in pairs:
             found.setdefault(place, set()).add(word)
         return {place: sorted(words) for place, words in found.items()}
+
+
+def below_facts(facts: Iterable[Fact]) -> list[Below]:
+    """Of the facts those about what is below a place, taken apart."""
+    found = []
+    for fact in facts:
+        if " below " in fact:
+            _, privileges, types, _, at = fact.split(" ")
+            found.append(Below(fact, at, types.split(","), privileges.split(",")))
+    return found
 
 
 def _is_below(fact: Fact, word: str) -> bool:

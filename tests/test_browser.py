@@ -195,7 +195,7 @@ def test_check_and_explain_say_what_python_says(desk: Desk, graph: Authorizer, q
 
     frame, row = desk.ask("explain")
     ways = read(row["ways"])
-    assert sorted({as_path(way, object_) for way in ways}) == explanation.paths
+    assert sorted(map(as_path, ways)) == explanation.paths
     assert drawn(frame) == {name for way in ways for path in way["path"] for name in names_on(path)}
 
 
@@ -249,17 +249,19 @@ def in_words(fact: str, by: str | None, refs: dict[str, str]) -> str:
     return f"{by} has {' '.join(edge)} on {refs[at]}" if by else f"{' '.join(edge)} on {refs[at]} to "
 
 
-def as_path(way: dict[str, Any], object_: str) -> str:
+def as_path(way: dict[str, Any]) -> str:
     """A way of explain.cypher as Explanation.paths words it, read off the paths that Browser draws."""
-    held, granted, _ = way["path"]
+    *held, granted, tree = way["path"]
     [grant] = granted["segments"]
     privilege = grant["relationship"]["properties"].get("privilege")
-    words = [held["start"]["properties"]["ref"]]
-    for step in held["segments"]:
+    words = [held[0]["start"]["properties"]["ref"]]
+    for step in [step for path in held for step in path["segments"]]:
         words += [f"-{step['relationship']['type']}->", step["end"]["properties"]["ref"]]
     edge = " ".join(filter(None, [grant["relationship"]["type"], privilege]))
-    place = grant["end"]["properties"]["ref"]
-    return " ".join([*words, f"-{edge}->", place, *(["<-CHILD_OF-", object_] if place != object_ else [])])
+    words += [f"-{edge}->", grant["end"]["properties"]["ref"]]
+    for step in reversed(tree["segments"]):
+        words += ["<-CHILD_OF-", step["start"]["properties"]["ref"]]
+    return " ".join(words)
 
 
 def names_on(path: dict[str, Any]) -> set[str]:

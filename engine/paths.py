@@ -1,0 +1,26 @@
+"""The ways that explain.cypher found, in words: edge by edge, each as it stands in the graph."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def told(ways: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The ways in words, sorted, each once."""
+    return sorted({path(way) for way in ways})
+
+
+def path(way: Mapping[str, Any]) -> str:
+    """user:bob -MEMBER_OF-> group:g -HAS_ROLE-> role:r -ALLOW P-> catalog:c <-CHILD_OF- schema:c.s
+
+    Behind a grant on something below the place the tree is climbed instead: -ALLOW P-> dataset:n.e -CHILD_OF->
+    namespace:n. A way by membership alone has no grant and ends with the role or group.
+    """
+    members: Sequence[str] = way["members"]
+    steps = [members[0]]
+    for link, member in zip(way["links"], members[1:], strict=True):
+        steps.append(f"-{link}-> {member}")
+    if way["edge"] is not None:
+        steps.append(f"-{way['edge']}-> {way['place']}")
+    steps += [f"-CHILD_OF-> {ref}" for ref in way["up"][1:]]
+    steps += [f"<-CHILD_OF- {ref}" for ref in reversed(way["down"][:-1])]
+    return " ".join(steps)
