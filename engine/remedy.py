@@ -188,8 +188,11 @@ class _Planner:
 
 
 def _together(ways: Sequence[tuple[int, tuple[Step, ...]]]) -> tuple[int, list[Step]]:
-    """Steps that several terms ask for are made once."""
+    """Steps that several terms ask for are made once; what is not there is added before anything else."""
     penalties = sum(cost - sum(step.power for step in steps) for cost, steps in ways)
-    steps = {step.fact: step for _, each in reversed(ways) for step in reversed(each)}
-    ordered = [steps[fact] for fact in dict.fromkeys(step.fact for _, each in ways for step in each)]
-    return penalties + sum(step.power for step in ordered), ordered
+    steps = {step.fact: step for _, each in ways for step in each}
+    return penalties + sum(step.power for step in steps.values()), sorted(steps.values(), key=_is_late)
+
+
+def _is_late(step: Step) -> bool:
+    return not step.fact.startswith("EXISTS ")

@@ -1,5 +1,6 @@
 """What an explanation says, word for word: its paths, what is missing, and the statements of the remedy."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
@@ -45,9 +46,9 @@ class Case(NamedTuple):
     policy: str
     given: list[str]
     asked: str  # subject, name, object, and maybe key=REF or as=role:X
-    paths: list[str] = []
-    missing: list[str] = []
-    remedy: list[str] = []
+    paths: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    remedy: Sequence[str] = ()
 
 
 CASES = {
@@ -203,8 +204,8 @@ CASES = {
         "user:u read_dataset dataset:m.c",
         [],
         [
-            "READ is not granted on dataset:m.c: allow READ on dataset:m.c to user:u",
             "dataset:m.c is not there: add namespace:m; add dataset:m.c",
+            "READ is not granted on dataset:m.c: allow READ on dataset:m.c to user:u",
         ],
         ["add namespace:m", "add dataset:m.c", "allow READ on dataset:m.c to user:u"],
     ),
@@ -228,8 +229,8 @@ def test_an_explanation_says(tenant: Tenants, case: Case) -> None:
     role = with_.pop("as", None)
     told = graph.explain(subject, name, on, with_=with_, as_role=role)
     assert told.decision.allowed is not bool(case.missing)
-    assert told.paths == case.paths
-    assert told.decision.missing == case.missing
-    assert told.remedy == case.remedy
+    assert told.paths == list(case.paths)
+    assert told.decision.missing == list(case.missing)
+    assert told.remedy == list(case.remedy)
     graph.change_all(told.remedy)
     assert bool(graph.check(subject, name, on, with_=with_, as_role=role)) is (bool(case.remedy) or not case.missing)

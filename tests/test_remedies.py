@@ -8,6 +8,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine import policy as policies
+from grantpath.engine.policy import Policy
 
 from .agreement import POLICIES, SEED, Twin
 from .conftest import Closing, Tenants
@@ -17,7 +18,9 @@ from .remedies import Remedied
 
 SIZES = (40, 160)  # facts in each world of a policy
 CHECKS = 200  # in each world
-EXPLAINED = 25  # in each world, by the server
+EXPLAINED = 20  # in each world, by the server
+DENIED = 6  # more of them in each world, where the policy has a DENY
+CANDIDATES = 300
 SUPERFLUOUS = 0.02  # of the remedies: a role that is joined may bring along what is granted besides
 
 _REF = r"[a-z][a-z0-9_]*:(?:`(?:[^`]|``)*`|[^` ])+"
@@ -75,7 +78,8 @@ def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: 
     for size in SIZES:
         twin = Twin(module_tenant, policy, f"{SEED} paths", size)
         edges = set(edges_of(twin.graph))
-        for check in random_checks(twin.world, twin.rng, EXPLAINED):
+        checks = random_checks(twin.world, twin.rng, EXPLAINED)
+        for check in [*checks, *denials_of(model, twin)]:
             subject, name, on, with_, role = check
             told = twin.graph.explain(subject, name, on, with_=with_, as_role=role)
             explained += 1
@@ -101,6 +105,17 @@ def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: 
         f"{denials} lead over a DENY; {sentences} sentences where no edge tells"
     )
     assert paths
+    assert bool(denials) == twin.world.denies
+
+
+def denials_of(model: Policy, twin: Twin) -> Iterator[Check]:
+    """Some checks for which a DENY stands in the way."""
+    found = 0
+    for check in random_checks(twin.world, twin.rng, CANDIDATES) if twin.world.denies else ():
+        if found < DENIED and not twin.world.check(*check):
+            denied = bool(Remedied(model, twin.world, check).remedy.denials)
+            yield from [check] * denied
+            found += denied
 
 
 def edges_of(graph: Authorizer) -> Iterator[tuple[str, str, str]]:
