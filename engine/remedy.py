@@ -37,7 +37,7 @@ def nearest(case: Case, hats: Sequence[Mapping[str, Any]], around: Surroundings 
         return Remedy((), [_nobody_acts(case)], [], None, 0)
     planner = _Planner(case, around)
     ways = (way for acting in actings(case, hats, around) for way in planner.ways(acting))
-    best = min(ways, key=lambda way: way.power, default=None)
+    best = min(ways, key=lambda way: (way.power, way.role or ""), default=None)
     return best or Remedy((), [impossible(case, planner.hopeless)], [], None, float("inf"))
 
 
@@ -136,7 +136,8 @@ class _Planner:
             case ["HOLDS", at]:
                 return self._membership(fact, at.removeprefix("=") if at[0] == "=" else by_at[at].text, acting)
             case ["EXISTS", at]:
-                return self._plan(fact, self._creation(at), power.STATEMENT)
+                step = self._plan(fact, self._creation(at), power.STATEMENT)
+                return replace(step, statements=()) if step and self._around is None else step
             case ["ALLOW", privilege, _, "below", at]:
                 return self._below(fact, [privilege], at, acting, all_of_them=False)
             case ["EVERY", privileges, _, "below", at]:
@@ -163,7 +164,9 @@ class _Planner:
         """Grants on what stands below a place: on the first that is there, or on all that lack it."""
         cost = power.of_grant(self._case, privileges[0], at)
         if self._around is None:
-            return Step(fact, (), cost)
+            return (
+                Step(fact, (), cost) if acting.grantee.partition(":")[0] in self._case.policy.file.grants.to else None
+            )
         inside = self._around.inside.get(fact, ())
         if not inside:
             return None

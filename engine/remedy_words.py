@@ -15,7 +15,7 @@ REASONS = 3
 class Step:
     """One fact to be made true (a DENY: to be taken away), and the statements that do it.
 
-    Where nobody has looked around, what stands below a place is not known: then it has no statements.
+    Where nobody has looked around, what stands below or above a place is not known: then it has no statements.
     """
 
     fact: Fact
@@ -36,11 +36,13 @@ def lack(case: Case, acting: Acting, step: Step) -> str:
             where = f"{by_at[at]}{' or above' if step.inherited else ''}"
             return f"{privilege} is not granted on {where}: allow {privilege} on {by_at[at]} to {acting.said}"
         case ["OWNS", at]:
-            return f"{by_at[at]} is not owned by {case.subject}: {todo.replace(acting.grantee, acting.said)}"
+            owner = step.statements[0].removeprefix("owner ").removesuffix(f" of {by_at[at]}")
+            text = f"{by_at[at]} is not owned by {owner}: {todo}"
+            return text.replace(acting.grantee, acting.said)
         case ["HOLDS", at]:
             return f"{acting.joiner} is not in {at[1:] if at[0] == '=' else by_at[at]}: {todo}"
         case ["EXISTS", at]:
-            return f"{by_at[at]} is not there: {todo}"
+            return f"{by_at[at]} is not there: {todo or 'add it, with what it stands in'}"
         case ["ALLOW", privilege, type_, "below", at]:
             todo = todo or f"allow it on one to {acting.said}"
             return f"{privilege} is granted on no {type_} below {by_at[at]}: {todo}"

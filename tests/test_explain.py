@@ -74,7 +74,7 @@ CASES = {
         ROLES,
         "user:u use_schema schema:d.s as=role:b",
         [
-            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> database:d",
+            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> database:d <-CHILD_OF- schema:d.s",
             "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> schema:d.s",
         ],
     ),
@@ -83,7 +83,7 @@ CASES = {
         ROLES,
         "user:u use_schema schema:d.s",
         [
-            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> database:d",
+            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> database:d <-CHILD_OF- schema:d.s",
             "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> schema:d.s",
         ],
     ),

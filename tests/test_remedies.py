@@ -8,7 +8,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine import policy as policies
-from grantpath.engine.policy import Policy
+from grantpath.graph.statement import Check as Asked
 
 from .agreement import POLICIES, SEED, Twin
 from .conftest import Closing, Tenants
@@ -19,11 +19,11 @@ from .remedies import Remedied
 SIZES = (40, 160)  # facts in each world of a policy
 CHECKS = 200  # in each world
 EXPLAINED = 20  # in each world, by the server
-DENIED = 6  # more of them in each world, where the policy has a DENY
-CANDIDATES = 300
+DENIED = 8  # of what is allowed in the larger world gets a DENY, where the policy has one
 SUPERFLUOUS = 0.02  # of the remedies: a role that is joined may bring along what is granted besides
 
 _REF = r"[a-z][a-z0-9_]*:(?:`(?:[^`]|``)*`|[^` ])+"
+_ALLOWED = re.compile(rf"({_REF}) has ALLOW ([A-Z_]+) on ({_REF})")
 _HOP = re.compile(rf" (?:-([A-Z_]+(?: [A-Z_]+)?)->|<-(CHILD_OF)-) ({_REF})")
 
 
@@ -77,9 +77,11 @@ def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: 
     paths = hops = sentences = denials = explained = 0
     for size in SIZES:
         twin = Twin(module_tenant, policy, f"{SEED} paths", size)
-        edges = set(edges_of(twin.graph))
         checks = random_checks(twin.world, twin.rng, EXPLAINED)
-        for check in [*checks, *denials_of(model, twin)]:
+        if twin.world.denies and size == max(SIZES):
+            deny(twin, checks)
+        edges = set(edges_of(twin.graph))
+        for check in checks:
             subject, name, on, with_, role = check
             told = twin.graph.explain(subject, name, on, with_=with_, as_role=role)
             explained += 1
@@ -108,14 +110,16 @@ def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: 
     assert bool(denials) == twin.world.denies
 
 
-def denials_of(model: Policy, twin: Twin) -> Iterator[Check]:
-    """Some checks for which a DENY stands in the way."""
-    found = 0
-    for check in random_checks(twin.world, twin.rng, CANDIDATES) if twin.world.denies else ():
-        if found < DENIED and not twin.world.check(*check):
-            denied = bool(Remedied(model, twin.world, check).remedy.denials)
-            yield from [check] * denied
-            found += denied
+def deny(twin: Twin, checks: list[Check]) -> None:
+    """A DENY against some of the ALLOWs that say yes."""
+    allowed = [check for check in checks if twin.world.check(*check)]
+    asked = [
+        Asked(subject=who, name=name, object=on, with_=with_, as_role=role) for who, name, on, with_, role in allowed
+    ]
+    for decision in twin.graph.check_many(asked)[:DENIED]:
+        for reason in filter(None, map(_ALLOWED.fullmatch, decision.because[-1:])):
+            by, privilege, place = reason.groups()
+            twin.say([f"deny {privilege} on {place} to {by}"])
 
 
 def edges_of(graph: Authorizer) -> Iterator[tuple[str, str, str]]:
