@@ -11,7 +11,7 @@ from grantpath.engine.decision import Decision, Explanation, decide, winner
 from grantpath.engine.remedy import Remedy, nearest
 from grantpath.engine.sight import Below, below_facts
 
-MAX_ROLES = 100  # of more roles that are held, the first will do
+MAX_ROLES = 10  # where more are held, one of the first will do
 
 
 class Ask(Protocol):
