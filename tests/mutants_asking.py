@@ -1,0 +1,214 @@
+"""What check, who, which and explain must answer in the small worlds: as the oracle, and by the paths there are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from grantpath.engine import Authorizer, Unknown
+from grantpath.graph import store as stores
+from grantpath.graph.statement import Check, Which, Who, parse_check
+
+from .conftest import Tenants
+from .mutants import Probe
+from .mutants_worlds import ROOT_NAME, WORLDS, Small
+from .oracle import Oracle, OracleError, oracle
+
+# check, and the paths that explain it
+PATHS = {
+    "user:direct can load_table on table:c.s.t": [
+        "user:direct -ALLOW SELECT_TABLE-> table:c.s.t",
+        "user:direct -MEMBER_OF-> group:visitors -ALLOW USE_CATALOG-> metalake:main <-CHILD_OF- table:c.s.t",
+        "user:direct -MEMBER_OF-> group:visitors -ALLOW USE_SCHEMA-> catalog:c <-CHILD_OF- table:c.s.t",
+    ],
+    "user:grouped can SELECT_TABLE on table:c.s.t": [
+        "user:grouped -MEMBER_OF-> group:in -MEMBER_OF-> group:out -ALLOW SELECT_TABLE-> table:c.s.t"
+    ],
+    "user:hatted can SELECT_TABLE on table:c.s.t": [
+        "user:hatted -HAS_ROLE-> role:lower -HAS_ROLE-> role:upper -ALLOW SELECT_TABLE-> table:c.s.t"
+    ],
+    "user:denied cannot SELECT_TABLE on table:c.s.t": [
+        "user:denied -HAS_ROLE-> role:lower -HAS_ROLE-> role:upper -ALLOW SELECT_TABLE-> table:c.s.t",
+        "user:denied -MEMBER_OF-> group:bad -HAS_ROLE-> role:banned -DENY SELECT_TABLE-> schema:c.s "
+        "<-CHILD_OF- table:c.s.t",
+    ],
+    "user:boss can drop_table on table:d.s.w": ["user:boss -OWNS-> metalake:main <-CHILD_OF- table:d.s.w"],
+}
+
+
+@dataclass
+class Twin:
+    """A small world in the oracle and in the graph, beside its neighbour."""
+
+    small: Small
+    oracle: Oracle
+    graph: Authorizer
+    checks: list[Check]
+
+    def is_allowed(self, check: Check) -> bool:
+        return self.oracle.check(check.subject, check.name, check.object, check.with_, check.as_role)
+
+
+def twin(tenants: Tenants, policy: str) -> Twin:
+    small, world = WORLDS[policy], oracle(policy, ROOT_NAME)
+    wrong = [fact for fact in small.facts if world.given(fact) != "done"]
+    assert not wrong, wrong
+    tenants(policy, small.neighbour, ROOT_NAME)
+    graph = tenants(policy, small.facts, ROOT_NAME)
+    made = Twin(small, world, graph, [])
+    for text in small.checks:
+        check, allowed = parse_check(text)
+        assert made.is_allowed(check) is allowed, f"{policy}: the oracle differs in {text!r}"
+        made.checks.append(check)
+    return made
+
+
+def probes(worlds: list[Twin]) -> Iterator[Probe]:
+    """What the four queries must answer; the quickest first."""
+    for world in worlds:
+        yield _checks(world)
+        yield from _unknown(world)
+        yield from _lists(world)
+        for query in ("check", "who", "which", "explain"):
+            yield _heeding(world, query)
+    for text, paths in PATHS.items():
+        yield _paths(worlds[0], text, paths)
+    yield Probe("explain shows one way of several", "explain", lambda: len(_diamond(worlds[0])), lambda: 1)
+    yield Probe("explain shows nodes", "explain", lambda: _shown(worlds[0]), lambda: SHOWN)
+
+
+def _checks(world: Twin) -> Probe:
+    return Probe(
+        f"checks, {world.oracle.policy}",
+        "check",
+        lambda: [bool(each) for each in world.graph.check_many(world.checks)],
+        lambda: [world.is_allowed(check) for check in world.checks],
+    )
+
+
+def _unknown(world: Twin) -> Iterator[Probe]:
+    def look(check: Check) -> str:
+        try:
+            return str(world.graph.check_many([check])[0].allowed)
+        except Unknown:
+            return "unknown"
+
+    def wanted(check: Check) -> str:
+        try:
+            return str(world.is_allowed(check))
+        except OracleError:
+            return "unknown"
+
+    for text in world.small.unknown:
+        check, _ = parse_check(text)
+        yield Probe(text, "check", partial(look, check), partial(wanted, check))
+
+
+def _lists(world: Twin) -> Iterator[Probe]:
+    """Both lists that follow from each check, whole and their second pages."""
+    whos = dict.fromkeys(_key(Who(name=c.name, object=c.object, with_=c.with_)) for c in world.checks)
+    for who in whos:
+        asked = Who.model_validate_json(who)
+        yield Probe(f"who {who}", "who", partial(_who, world, asked), partial(_all_who, world, asked))
+    whiches = dict.fromkeys(
+        _key(Which(type=c.object.partition(":")[0], subject=c.subject, name=c.name, with_=c.with_, as_role=c.as_role))
+        for c in world.checks
+    )
+    for which in whiches:
+        it = Which.model_validate_json(which)
+        yield Probe(f"which {which}", "which", partial(_which, world, it), partial(_all_which, world, it))
+
+
+def _key(question: Who | Which) -> str:
+    return question.model_dump_json()
+
+
+def _pages(found: set[str]) -> tuple[list[str], list[str]]:
+    """The list, and the page of one behind its first."""
+    ordered = sorted(found, key=str.encode)
+    return ordered, ordered[1:2] if ordered else []
+
+
+def _who(world: Twin, asked: Who) -> tuple[list[str], list[str]]:
+    whole = list(world.graph.who(asked.name, asked.object, with_=asked.with_))
+    if not whole:
+        return [], []
+    return whole, list(world.graph.who(asked.name, asked.object, with_=asked.with_, after=whole[0], limit=1))
+
+
+def _which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
+    words, more = (asked.type, asked.subject, asked.name), {"with_": asked.with_, "as_role": asked.as_role}
+    whole = list(world.graph.which(*words, **more))  # type: ignore[arg-type]
+    if not whole:
+        return [], []
+    return whole, list(world.graph.which(*words, **more, after=whole[0], limit=1))  # type: ignore[arg-type]
+
+
+def _all_who(world: Twin, asked: Who) -> tuple[list[str], list[str]]:
+    return _pages(world.oracle.who(asked.name, asked.object, asked.with_))
+
+
+def _all_which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
+    return _pages(world.oracle.which(asked.type, asked.subject, asked.name, asked.with_, asked.as_role))
+
+
+# ---- half a change -----------------------------------------------------------------------------------------------
+def _heeding(world: Twin, query: str) -> Probe:
+    check = world.checks[0]
+    graph, type_ = world.graph, check.object.partition(":")[0]
+    asks = {
+        "check": lambda: graph.check_many([check]),
+        "who": lambda: list(graph.who(check.name, check.object)),
+        "which": lambda: list(graph.which(type_, check.subject, check.name)),
+        "explain": lambda: graph.ask("explain", subject=check.subject, places=[], facts=[]),
+    }
+    return heeding(graph, query, asks[query])
+
+
+def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
+    """Is the mark of a writer that died noticed, and therefore mended, by whoever asks?"""
+    root = graph.tenant
+
+    def look() -> bool:
+        revision = graph.store.execute(stores._MARKS, {"root": root})[0]["revision"]
+        graph.store.execute(stores._BEGIN, {"root": root, "revision": revision + 1})
+        try:
+            ask()
+            return bool(graph.store.execute(stores._MARKS, {"root": root})[0]["revision"] == revision + 1)
+        finally:
+            graph.store.execute(stores._END, {"root": root, "revision": revision + 1})
+
+    return Probe(f"{query} heeds a mark, {graph.policy.name}", query, look, lambda: True)
+
+
+# ---- explanations ------------------------------------------------------------------------------------------------
+def _paths(world: Twin, text: str, paths: list[str]) -> Probe:
+    check, allowed = parse_check(text)
+
+    def look() -> tuple[bool, list[str]]:
+        told = world.graph.explain(check.subject, check.name, check.object)
+        return told.decision.allowed, told.paths
+
+    return Probe(f"explain {text}", "explain", look, lambda: (allowed, sorted(paths)))
+
+
+def _ways(world: Twin, subject: str, fact: str) -> list[dict[str, Any]]:
+    places = [{"at": "table", "ref": "table:c.s.t"}, {"at": "schema", "ref": "schema:c.s"}]
+    return list(world.graph.ask("explain", subject=subject, places=places, facts=[fact])["ways"])
+
+
+def _diamond(world: Twin) -> list[dict[str, Any]]:
+    return _ways(world, "user:diamond", "ALLOW CREATE_TABLE schema")
+
+
+SHOWN = [
+    ["user:denied", "group:bad", "role:banned"],
+    ["role:banned", "schema:c.s"],
+    ["table:c.s.t", "schema:c.s"],
+]
+
+
+def _shown(world: Twin) -> list[list[str]]:
+    """The nodes that Browser draws of the one DENY, path by path."""
+    (way,) = _ways(world, "user:denied", "DENY SELECT_TABLE schema")
+    return [[node["ref"] for node in path.nodes] for path in way["path"]]

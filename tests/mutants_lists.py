@@ -1,0 +1,147 @@
+"""The two lists, who and which, broken where they are not alike."""
+
+from .mutants import Mutant
+
+WHO = [
+    Mutant(
+        "grants turned",
+        "who",
+        "(holder)-[grant:ALLOW|DENY|OWNS]->(:Entity",
+        "(holder)<-[grant:ALLOW|DENY|OWNS]-(:Entity",
+    ),
+    Mutant(
+        "another tenant's grants",
+        "who",
+        "[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref",
+        "[grant:ALLOW|DENY|OWNS]->(:Entity {ref",
+    ),
+    Mutant(
+        "another tenant's place",
+        "who",
+        "(object:Entity {root: $root, ref: place.ref})",
+        "(object:Entity {ref: place.ref})",
+    ),
+    Mutant(
+        "another tenant's roles",
+        "who",
+        "(holder:Entity {root: $root, ref: place.ref})",
+        "(holder:Entity {ref: place.ref})",
+    ),
+    Mutant(
+        "another tenant's users",
+        "who",
+        "(holder:Entity {root: $root}) WHERE $everyone",
+        "(holder:Entity) WHERE $everyone",
+    ),
+    Mutant(
+        "another tenant's below",
+        "who",
+        "CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})",
+        "CHILD_OF*1..]->(:Entity {ref: place.ref})",
+    ),
+    Mutant(
+        "another tenant's users, of every",
+        "who",
+        "(holder:Entity {root: $root}) WHERE holder.type",
+        "(holder:Entity) WHERE holder.type",
+    ),
+    Mutant("another tenant's every", "who", "{root: $root, ref: every.ref}", "{ref: every.ref}"),
+    Mutant("nothing exists", "who", "CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END", "null"),
+    Mutant("all exists", "who", "CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END", "'EXISTS '"),
+    Mutant("nothing came with the policy", "who", "CASE WHEN object.builtin THEN 'BUILTIN ' END", "null"),
+    Mutant("all came with the policy", "who", "CASE WHEN object.builtin THEN 'BUILTIN ' END", "'BUILTIN '"),
+    Mutant(
+        "no holding",
+        "who",
+        "UNWIND $places + [name IN $named | {at: '=' + name, ref: name}] AS place",
+        "UNWIND [] AS place",
+    ),
+    Mutant("no named roles", "who", "$places + [name IN $named | {at: '=' + name, ref: name}]", "$places"),
+    Mutant("nothing below", "who", "UNWIND $below AS place", "UNWIND [] AS place"),
+    Mutant("not everyone", "who", "WHERE $everyone AND", "WHERE size($users) = 0 AND"),
+    Mutant("no every", "who", "UNWIND $every AS every", "UNWIND [] AS every"),
+    Mutant("every, whoever has it", "who", "WHERE source IN sources AND grant.priv", "WHERE grant.priv"),
+    Mutant(
+        "every by oneself alone",
+        "who",
+        "(holder)-[:MEMBER_OF|HAS_ROLE*0..]->(source)",
+        "(holder)-[:MEMBER_OF|HAS_ROLE*0..0]->(source)",
+    ),
+    Mutant(
+        "hats turned", "who", "(hat)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)", "(hat)<-[:MEMBER_OF|HAS_ROLE*0..]-(holder)"
+    ),
+    Mutant("all who hold are listed", "who", " WHERE hat.type IN $acting\n", "\n"),
+    Mutant("roles are listed, or none", "who", "WITH hat WHERE NOT $one_role", "WITH hat"),
+    Mutant(
+        "users of one role are forgotten",
+        "who",
+        "WITH hat WHERE $one_role\n",
+        "WITH hat WHERE $one_role AND hat.ref = ''\n",
+    ),
+    Mutant("roles hold roles, too", "who", "WHERE user.type IN $users\n", "WHERE true\n"),
+    Mutant("users of a role turned", "who", "(user)-[:HAS_ROLE]->(hat)", "(user)<-[:HAS_ROLE]-(hat)"),
+    Mutant("what is given is forgotten", "who", "given + facts + [place", "facts + [place"),
+    Mutant("nobody is it", "who", "WHERE place.ref = user.ref |", "WHERE place.ref = '' |"),
+    Mutant("everybody is it", "who", "WHERE place.ref = user.ref |", "|"),
+    Mutant("the page before comes again", "who", "ref > $after AND", "ref >= $after AND"),
+    Mutant("no limit", "who", "LIMIT toInteger($limit)", "LIMIT toInteger($limit) + 1"),
+    Mutant("out of order", "who", "ORDER BY ref LIMIT", "ORDER BY ref DESC LIMIT"),
+]
+WHICH = [
+    Mutant("grants on the root are forgotten", "which", "$seconds + [{at: $above[-1], ref: $top}]", "$seconds"),
+    Mutant("second objects are forgotten", "which", "UNWIND $seconds + [{", "UNWIND [{"),
+    Mutant("another tenant's subject", "which", "{root: $root, ref: $subject}", "{ref: $subject}"),
+    Mutant(
+        "another tenant's objects",
+        "which",
+        "(object:Entity {root: $root, type: $type})",
+        "(object:Entity {type: $type})",
+    ),
+    Mutant("another tenant's every", "which", "{root: $root, type: every.at}", "{type: every.at}"),
+    Mutant("all roles at once", "which", "WITH * WHERE NOT $one_role AND", "WITH * WHERE"),
+    Mutant(
+        "any active role will do", "which", "AND ($as_role IS NULL OR any(role IN held WHERE role.ref = $as_role))", ""
+    ),
+    Mutant("one role though all count", "which", "WITH * WHERE $one_role\n", "WITH *\n"),
+    Mutant("the active role is forgotten", "which", "WHERE role.ref = $as_role\n", "WHERE $as_role IS NOT NULL\n"),
+    Mutant("no role without an active one", "which", "OR $as_role IS NULL AND", "OR false AND"),
+    Mutant("no named roles", "which", "UNWIND $named AS name", "UNWIND [] AS name"),
+    Mutant("nothing above exists", "which", "UNWIND $above AS type", "UNWIND [] AS type"),
+    Mutant("nobody holds a second object", "which", "CASE WHEN object IN holders THEN 'HOLDS ' END", "null"),
+    Mutant("everybody holds a second object", "which", "CASE WHEN object IN holders THEN 'HOLDS ' END", "'HOLDS '"),
+    Mutant("nobody is it", "which", "CASE WHEN place = subject THEN ['IS '] ELSE [] END", "[]"),
+    Mutant("who holds it is it", "which", "CASE WHEN place = subject THEN ['IS '] ELSE [] END", "['IS ']"),
+    Mutant("nobody holds it", "which", "UNWIND ['HOLDS '] + CASE", "UNWIND [] + CASE"),
+    Mutant("nothing came with the policy", "which", "AND place.builtin\n", "AND place.builtin AND $type = ''\n"),
+    Mutant("all came with the policy", "which", "AND place.builtin\n", "\n"),
+    Mutant("nothing below", "which", "CASE WHEN $below THEN holders ELSE [] END", "[]"),
+    Mutant("no every", "which", "UNWIND $every AS every", "UNWIND [] AS every"),
+    Mutant("nothing is inherited", "which", "(place)-[:CHILD_OF*0..]->(above)", "(place)-[:CHILD_OF*0..0]->(above)"),
+    Mutant(
+        "inherited from one above", "which", "(place)-[:CHILD_OF*0..]->(above)", "(place)-[:CHILD_OF*0..1]->(above)"
+    ),
+    Mutant("nothing is handed down", "which", "(place)<-[:CHILD_OF*0..]-(object", "(place)<-[:CHILD_OF*0..0]-(object"),
+    Mutant(
+        "handed to what is in it alone", "which", "(place)<-[:CHILD_OF*0..]-(object", "(place)<-[:CHILD_OF*1..]-(object"
+    ),
+    Mutant("handed up", "which", "(place)<-[:CHILD_OF*0..]-(object", "(place)-[:CHILD_OF*0..]->(object"),
+    Mutant("what is above is forgotten", "which", "shared + inherited + own]", "shared + own]"),
+    Mutant("own facts are forgotten", "which", "shared + inherited + own]", "shared + inherited]"),
+    Mutant("what all share is forgotten", "which", "WITH shared AS facts\n", "WITH [] AS facts\n"),
+    Mutant(
+        "what all share is forgotten in places",
+        "which",
+        "[shared + inherited, shared + inherited + own]",
+        "[inherited, inherited + own]",
+    ),
+    Mutant("the highest wins", "which", "max(2 * depth", "min(2 * depth"),
+    Mutant("a no is forgotten", "which", "WHERE verdicts[0] <> verdicts[1]", "WHERE verdicts[1]"),
+    Mutant("a yes is forgotten", "which", "WHERE verdicts[0] <> verdicts[1]", "WHERE verdicts[0] AND NOT verdicts[1]"),
+    Mutant("any type", "which", "(object:Entity {type: $type})", "(object:Entity)"),
+    Mutant("names are listed", "which", " AND coalesce(object.exists, true)\n    RETURN ref", "\n    RETURN ref"),
+    Mutant("what is denied is listed", "which", "WHERE allowed AND ref > $after", "WHERE ref > $after"),
+    Mutant("the page before comes again", "which", "AND ref > $after", "AND ref >= $after"),
+    Mutant("no limit", "which", "LIMIT toInteger($limit)", "LIMIT toInteger($limit) + 1"),
+    Mutant("out of order", "which", "ORDER BY ref LIMIT", "ORDER BY ref DESC LIMIT"),
+]
+LISTS = [*WHO, *WHICH]

@@ -1,0 +1,198 @@
+"""What roots, state and mirrors must tell, for telling broken queries."""
+
+import time
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, Inconsistent, policy, roots
+from grantpath.graph import store as stores
+from grantpath.graph.server import Connection
+from grantpath.graph.store import Store
+from grantpath.spark_sync.mirror import read
+
+from .mutants import Probe, always
+from .mutants_asking import Twin, heeding
+from .mutants_history import marked
+
+# that hold grants before they are created
+NAMES = {"cdap": {"dataset:n.missing", "dataset:half.missing", "kerberos_principal:ghost"}}
+
+
+def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[Probe]:
+    for twin in twins:
+        yield Probe(f"state, {twin.oracle.policy}", "state", partial(_state, twin), partial(_facts, twin))
+        yield Probe(
+            f"mirror, {twin.oracle.policy}",
+            "mirror_entities mirror_members mirror_grants mirror_revision",
+            partial(_mirror, twin, server),
+            partial(_facts, twin),
+        )
+    yield Probe("mirrors heed a mark", "mirror_revision", partial(_mirrored_half, kept, server), always("Inconsistent"))
+    yield heeding(kept, "state", lambda: kept.ask("state"))
+    yield heeding(kept, "revision", kept.revision_now)
+    yield Probe("the revision", "revision", lambda: kept.revision_now() - marked(kept), always(0))
+    yield from _roots(kept, twins)
+
+
+# ---- facts -------------------------------------------------------------------------------------------------------
+def _facts(twin: Twin) -> tuple[list[tuple[str, str, bool, bool]], list[tuple[str, str, str]]]:
+    """By the oracle: entities with type, whether they exist and came with the policy; edges."""
+    world, builtins = twin.oracle, twin.graph.policy.builtins
+    refs = {str(ref): True for ref in world.existing} | dict.fromkeys(NAMES.get(world.policy, ()), False)
+    entities = [(ref, ref.partition(":")[0], there, ref in builtins) for ref, there in refs.items()]
+    edges = [
+        (str(member), "HAS_ROLE" if of.type == "role" else "MEMBER_OF", str(of))
+        for member, all_of in world.containers.items()
+        for of in all_of
+    ]
+    edges += [(str(owner), "OWNS", str(owned)) for owned, owner in world.owners.items()]
+    edges += [(str(holder), f"{effect.upper()} {privilege}", str(at)) for effect, privilege, at, holder in world.grants]
+    return sorted(entities), sorted({*edges, *_presets(twin)})
+
+
+def _presets(twin: Twin) -> Iterator[tuple[str, str, str]]:
+    """The edges that the policy's file says."""
+    root = str(twin.oracle.root)
+    for ref, entry in twin.graph.policy.builtins.items():
+        yield from ((ref, "HAS_ROLE", held) for held in entry.holds)
+        yield from ((ref, f"ALLOW {privilege}", root) for privilege in entry.allow)
+        if entry.owns:
+            yield ref, "OWNS", root
+        for holder in twin.oracle.existing:
+            if holder.type == entry.held_by_every and str(holder) != ref:
+                yield str(holder), "HAS_ROLE", ref
+
+
+def _state(twin: Twin) -> tuple[list[Any], list[Any]]:
+    row = twin.graph.ask("state")
+    edges = [(e["source"], " ".join(filter(None, (e["kind"], e["privilege"]))), e["target"]) for e in row["edges"]]
+    return sorted((e["ref"], e["type"], e["exists"], e["builtin"]) for e in row["entities"]), sorted(edges)
+
+
+def _mirror(twin: Twin, server: Connection) -> tuple[list[Any], list[Any]]:
+    _, graph = read(server, twin.graph.tenant, _say_nothing)
+    edges = [*zip(graph.member, graph.kind, graph.member_of, strict=True)]
+    edges += zip(graph.holder, graph.fact, graph.object, strict=True)
+    return sorted((e.ref, e.type, e.exists, e.builtin) for e in graph.entities), sorted(edges)
+
+
+def _mirrored_half(graph: Authorizer, server: Connection) -> str:
+    store, root = graph.store, graph.tenant
+    revision = marked(graph)
+    store.execute(stores._BEGIN, {"root": root, "revision": revision + 1})
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "sleep", lambda _: None)
+            read(server, root, _say_nothing)
+    except Inconsistent:
+        return "Inconsistent"
+    finally:
+        store.execute(stores._BEGIN, {"root": root, "revision": revision})
+    return "read"
+
+
+def _say_nothing(_: str) -> None:
+    pass
+
+
+# ---- roots -------------------------------------------------------------------------------------------------------
+def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
+    store = kept.store
+    for twin in (*(twin.graph for twin in twins), kept):
+        known = {"policy": twin.policy.name, "digest": twin.policy.digest, "source": twin.policy.source}
+        yield Probe("a root's policy", "root create_root", partial(roots.find, store, twin.tenant), always(known))
+    yield Probe("made", "create_root", partial(_made, store), always(True))
+    yield Probe("listed", "roots root_sizes", partial(_listed, store), always(LISTED))
+    yield Probe("taken away", "remove_root", partial(_removed, kept), partial(_lying, kept))
+    yield Probe("ended", "end_root", partial(_ended, kept), always(0))
+    cdap = next(twin for twin in twins if twin.oracle.policy == "cdap").graph
+    refs = ["namespace:n", "dataset:n.missing", "namespace:empty", "namespace:none"]
+    yield Probe(
+        "what exists",
+        "exists",
+        lambda: [roots.exists(store, cdap.tenant, ref) for ref in refs],
+        always([True, False, False, False]),
+    )
+    yield Probe("names", "names_like", lambda: [_like(cdap, *like) for like in LIKE], lambda: list(LIKE.values()))
+
+
+LIKE = {
+    ("namespace", "namespace:"): ["namespace:bare", "namespace:half", "namespace:n"],
+    ("dataset", "dataset:n"): ["dataset:n.d"],
+    ("user", "namespace:"): [],
+}
+
+
+def _like(graph: Authorizer, type_: str, start: str) -> list[str]:
+    parameters = {"root": graph.tenant, "type": type_, "start": start}
+    return sorted(row["ref"] for row in graph.store.read(cypher.load("names_like").text, parameters))
+
+
+def _made(store: Store) -> bool:
+    """A new root is at revision 0 with its policy."""
+    model = policy.load("deltastream")
+    tenant = f"organization:made~{uuid.uuid4().hex}"
+    roots.create(store, tenant, model, model.root("made"))
+    try:
+        kept = roots.find(store, tenant)
+        marks = store.execute(stores._MARKS, {"root": tenant})[0]
+        wanted = {"policy": model.name, "digest": model.digest, "source": model.source}
+        return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
+    finally:
+        roots.remove(store, tenant)
+
+
+SIZED = [
+    *("add user:kx", "add group:kg", "add role:kr", "add catalog:kc", "add schema:kc.s", "add catalog:kd"),
+    *("member user:kx of group:kg", "member user:kx of role:kr", "member group:kg of role:kr"),
+    *("owner user:kx of catalog:kc", "allow USE_CATALOG on catalog:kc to role:kr"),
+    *("deny USE_CATALOG on catalog:kc to user:kx", "deny USE_CATALOG on catalog:kd to user:kx"),
+]
+SIZES = {"subjects": 4, "objects": 4, "members": 3, "owners": 1, "grants": 3, "changes": len(SIZED)}
+LISTED = [("metalake:listed-a", "lakehouse", len(SIZED), SIZES), ("metalake:listed-b", "lakehouse", len(SIZED), SIZES)]
+
+
+def _listed(store: Store) -> list[tuple[object, ...]]:
+    """Two tenants with names of their own."""
+    model = policy.load("lakehouse")
+    names = [name for name, *_ in LISTED]
+    try:
+        for name in names:
+            roots.create(store, name, model, model.root(name))
+            Authorizer(store, name, model, model.root(name)).given(SIZED)
+        found = [(each.root, each.policy, each.revision, each.sizes) for each in roots.listed(store)]
+        return [each for each in found if each[0] in names or "~" in each[0]]
+    finally:
+        for name in names:
+            roots.remove(store, name)
+
+
+COUNT = "MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch {root: $root}) RETURN count(node) AS count"
+
+
+def _lying(graph: Authorizer) -> int:
+    return int(graph.store.execute(COUNT, {"root": graph.tenant})[0]["count"])
+
+
+def _removed(graph: Authorizer) -> int:
+    """How much goes; it is put back."""
+    text = cypher.load("remove_root").text
+    return graph.store.write(
+        graph.tenant, lambda writing: int(writing.ask(text, {"root": writing.root})[0]["removed"]), keep=False
+    )
+
+
+def _ended(graph: Authorizer) -> int:
+    """How many marks are left; they are put back."""
+
+    def work(writing: Any) -> int:
+        writing.ask(cypher.load("end_root").text, {"root": writing.root})
+        left = "MATCH (mark:Revision {root: $root}) RETURN count(mark) AS count"
+        return int(writing.ask(left, {"root": writing.root})[0]["count"])
+
+    return graph.store.write(graph.tenant, work, keep=False)
