@@ -125,22 +125,8 @@ CHECK = [
     Mutant("the first condition for all", "check", "$conditions[toInteger(check.condition)]", "$conditions[0]"),
 ]
 EXPLAIN = [
-    Mutant("paths of anybody", "explain", " WHERE holder IN holders\n", "\n"),
     Mutant("facts that were not asked for", "explain", "WHERE fact IN $facts", "WHERE size($facts) >= 0"),
     Mutant("every way", "explain", "SHORTEST 1 (", "ALL SHORTEST ("),
-    Mutant("another tenant's subject", "explain", "{root: $root, ref: $subject}", "{ref: $subject}"),
-    Mutant(
-        "another tenant's object",
-        "explain",
-        "(object:Entity {root: $root, ref: place.ref})",
-        "(object:Entity {ref: place.ref})",
-    ),
-    Mutant(
-        "another tenant's inside",
-        "explain",
-        "(asked:Entity {root: $root, ref: $places[0].ref})",
-        "(asked:Entity {ref: $places[0].ref})",
-    ),
     Mutant("the way inside is one hop", "explain", "[:CHILD_OF*0..]->(object)", "[:CHILD_OF*0..0]->(object)"),
     Mutant("the path of the grant is forgotten", "explain", "[held, granted, inside]", "[held, inside]"),
     Mutant("links are forgotten", "explain", "[link IN relationships(held) | type(link)]", "[]"),

@@ -110,7 +110,6 @@ WHICH = [
     Mutant("nobody holds a second object", "which", "CASE WHEN object IN holders THEN 'HOLDS ' END", "null"),
     Mutant("everybody holds a second object", "which", "CASE WHEN object IN holders THEN 'HOLDS ' END", "'HOLDS '"),
     Mutant("nobody is it", "which", "CASE WHEN place = subject THEN ['IS '] ELSE [] END", "[]"),
-    Mutant("who holds it is it", "which", "CASE WHEN place = subject THEN ['IS '] ELSE [] END", "['IS ']"),
     Mutant("nobody holds it", "which", "UNWIND ['HOLDS '] + CASE", "UNWIND [] + CASE"),
     Mutant("nothing came with the policy", "which", "AND place.builtin\n", "AND place.builtin AND $type = ''\n"),
     Mutant("all came with the policy", "which", "AND place.builtin\n", "\n"),

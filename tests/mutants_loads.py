@@ -7,7 +7,6 @@ UPGRADES = [
     Mutant("the digest stays", "upgrade", "mark.digest = $digest", "mark.digest = mark.digest"),
     Mutant("the words stay", "upgrade", "mark.source = $source", "mark.source = mark.source"),
     Mutant("who owned it owns it", "disown", "DELETE owns", "SET owns.was = true"),
-    Mutant("all owners go", "disown", "{root: $root, ref: $owner}", "{root: $root}"),
     Mutant("all that is owned goes", "disown", "{root: $root, ref: $object}", "{root: $root}"),
     Mutant("another tenant's goes", "disown", "{root: $root, ref: $o", "{ref: $o"),
     Mutant("an ALLOW denies", "rename", "MERGE (holder)-[:ALLOW {", "MERGE (holder)-[:DENY {"),

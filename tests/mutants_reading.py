@@ -148,12 +148,20 @@ def _made(store: Store) -> bool:
 
 
 SIZED = [
-    *("add user:kx", "add group:kg", "add role:kr", "add catalog:kc", "add schema:kc.s", "add catalog:kd"),
+    *(
+        "add user:kx",
+        "add group:kg",
+        "add role:kr",
+        "add catalog:kc",
+        "add schema:kc.s",
+        "add catalog:kd",
+        "add tag:kt",
+    ),
     *("member user:kx of group:kg", "member user:kx of role:kr", "member group:kg of role:kr"),
     *("owner user:kx of catalog:kc", "allow USE_CATALOG on catalog:kc to role:kr"),
     *("deny USE_CATALOG on catalog:kc to user:kx", "deny USE_CATALOG on catalog:kd to user:kx"),
 ]
-SIZES = {"subjects": 4, "objects": 4, "members": 3, "owners": 1, "grants": 3, "changes": len(SIZED)}
+SIZES = {"subjects": 4, "objects": 5, "members": 3, "owners": 1, "grants": 3, "changes": len(SIZED)}
 LISTED = [("metalake:listed-a", "lakehouse", len(SIZED), SIZES), ("metalake:listed-b", "lakehouse", len(SIZED), SIZES)]
 
 
