@@ -73,7 +73,9 @@ def _is_no_query(error: Exception) -> None:
     while cause is not None:
         if isinstance(cause, NoQuery):
             raise cause
-        if isinstance(cause, Neo4jError) and cause.code != TAKEN:
+        if isinstance(cause, Neo4jError):
+            if cause.code == TAKEN:  # it ran, and wrote what must not be there twice
+                return
             raise NoQuery(f"{cause.code}: {cause.message}") from error
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, Unavailable):

@@ -122,7 +122,7 @@ def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
 
 
 LIKE = {
-    ("namespace", "namespace:"): ["namespace:bare", "namespace:half", "namespace:n"],
+    ("namespace", "namespace:"): ["namespace:bare", "namespace:half", "namespace:n", "namespace:tall"],
     ("dataset", "dataset:n"): ["dataset:n.d"],
     ("user", "namespace:"): [],
 }

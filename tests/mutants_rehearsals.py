@@ -65,6 +65,8 @@ LAKEHOUSE = Rehearsal(
         # owners follow each other; the same again
         *("owner user:ka of catalog:kc", "owner user:kb of catalog:kc", "owner user:kb of catalog:kc"),
         *("owner group:kg of table:kc.s.u", "owner user:ka of schema:kd.s"),
+        # a DENY where an ALLOW stands already
+        "deny SELECT_TABLE on table:kc.s.u to user:ka",
         # what is there already, and what is not
         *("add table:kc.s.t", "add table:kc.none.t", "drop table:kc.s.none", "owner user:ka of table:kc.s.none"),
         "drop user:none",
@@ -88,6 +90,7 @@ LAKEHOUSE = Rehearsal(
         *("deny SELECT_TABLE on table:kc.s.t to user:ka", "allow MODIFY_TABLE on table:kc.s.t to user:ka"),
         *("allow SELECT_TABLE on table:kc.s.t to user:kb", "allow SELECT_TABLE on table:kc.s.u to user:ka"),
         *("owner user:kb of catalog:kc", "owner group:kg of table:kc.s.u"),
+        "deny SELECT_TABLE on table:kc.s.u to user:ka",
     ],
     neighbour=[
         *(*OBJECTS, "add table:kc.s.none", *SUBJECTS, "add role:none", "add user:none", "add schema:kc.none"),
