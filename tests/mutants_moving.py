@@ -185,19 +185,20 @@ AFTER = """  role:ORGADMIN: {holds: role:SYSADMIN}
   role:AUDITOR: {holds: role:USERADMIN, allow: MANAGE_GRANTS, owns: organization}
 """
 ALLOWED = ("allow: CREATE_DATABASE, CREATE_STORE,", "allow: CREATE_DATABASE,")
-SELECT = "  SELECT: {on: relation}"
-RENAMED = (SELECT, "  READ: {on: relation}\n  SELECT: {alias_of: READ}")
+INSERT = "  INSERT: {on: relation}"
+RENAMED = (INSERT, "  PUT: {on: relation}\n  INSERT: {alias_of: PUT}")
 STREAM_FACTS = [
     *("add role:kr", "add user:ku", "add database:kd", "add schema:kd.s", "add relation:kd.s.r"),
     *("allow SELECT on relation:kd.s.r to role:kr", "allow INSERT on relation:kd.s.r to role:kr"),
     *("member user:ku of role:ORGADMIN", "owner role:ORGADMIN of database:kd", "member user:ku of role:kr"),
 ]
-TABLE_SELECT = '  SELECT_TABLE: {on: "metalake, catalog, schema, table"}'
-TABLE_RENAMED = (TABLE_SELECT, TABLE_SELECT.replace("SELECT", "READ") + "\n  SELECT_TABLE: {alias_of: READ_TABLE}")
-TABLE_FACTS = [
-    *("add role:kr", "add role:kq", "add catalog:kc", "allow SELECT_TABLE on catalog:kc to role:kr"),
-    *("deny SELECT_TABLE on catalog:kc to role:kq", "allow MODIFY_TABLE on catalog:kc to role:kr"),
+TOPIC = '  CONSUME_TOPIC: {on: "metalake, catalog, schema, topic"}'
+TOPIC_RENAMED = (TOPIC, TOPIC.replace("CONSUME", "READ") + "\n  CONSUME_TOPIC: {alias_of: READ_TOPIC}")
+TOPIC_FACTS = [
+    *("add role:kr", "add role:kq", "add catalog:kc", "allow CONSUME_TOPIC on catalog:kc to role:kr"),
+    *("deny CONSUME_TOPIC on catalog:kc to role:kq", "allow PRODUCE_TOPIC on catalog:kc to role:kr"),
 ]
+UPGRADED = "upgraded"  # no other test's root: a broken upgrade may reach into other tenants
 
 
 def _upgraded(scratch: Tenants, folder: Path) -> Iterator[Probe]:
@@ -205,19 +206,19 @@ def _upgraded(scratch: Tenants, folder: Path) -> Iterator[Probe]:
     queries = "upgrade disown rename builtins"
     cases = (
         ("deltastream", [(BEFORE, AFTER), ALLOWED, RENAMED], STREAM_FACTS),
-        ("gravitino", [TABLE_RENAMED], TABLE_FACTS),
+        ("gravitino", [TOPIC_RENAMED], TOPIC_FACTS),
     )
     for name, changes, said in cases:
         new = _edited(folder, name, changes)
 
         def look(name: str = name, new: policy.Policy = new, said: list[str] = said) -> object:
-            neighbour = scratch(name, said, ROOT_NAME)
-            graph = scratch(name, said, ROOT_NAME)
+            neighbour = scratch(name, said, UPGRADED)
+            graph = scratch(name, said, UPGRADED)
             upgrade(graph, new)
             return dump(graph), roots.find(graph.store, graph.tenant), dump(neighbour)
 
         def wanted(name: str = name, new: policy.Policy = new, said: list[str] = said) -> object:
-            fresh, neighbour = scratch(str(new.name), said, ROOT_NAME), scratch(name, said, ROOT_NAME)
+            fresh, neighbour = scratch(str(new.name), said, UPGRADED), scratch(name, said, UPGRADED)
             return dump(fresh), {"policy": new.name, "digest": new.digest, "source": new.source}, dump(neighbour)
 
         yield Probe(f"an upgrade of {name}", queries, look, _with_policy(new, wanted))

@@ -59,12 +59,17 @@ def chosen() -> list[Mutant]:
 
 
 def test_the_unbroken_queries_pass(probes: list[Probe], scratch: Tenants) -> None:
-    failing = []
+    assert not failing(probes, scratch)
+
+
+def failing(probes: list[Probe], scratch: Tenants) -> list[str]:
+    """What fails, and how."""
+    found = []
     for probe in probes:
         if failure := probe.fails():
-            failing.append(f"{probe.what}: {failure}")
+            found.append(f"{probe.what}: {failure}")
         scratch.remove()
-    assert not failing, "\n".join(failing)
+    return found
 
 
 def test_every_mutant_is_killed(probes: list[Probe], scratch: Tenants, closing: Closing) -> None:
@@ -82,6 +87,7 @@ def test_every_mutant_is_killed(probes: list[Probe], scratch: Tenants, closing: 
         f"in {len({mutant.file for mutant in mutants})} files: {'; '.join(map(str, killed))}"
     )
     assert not survivors, "\n".join(survivors)
+    assert not failing(probes, scratch), "a mutant spoilt what the others are held to"
 
 
 def _is_killed(mutant: Mutant, probes: list[Probe]) -> bool:
