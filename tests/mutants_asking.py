@@ -211,4 +211,4 @@ SHOWN = [
 def _shown(world: Twin) -> list[list[str]]:
     """The nodes that Browser draws of the one DENY, path by path."""
     (way,) = _ways(world, "user:denied", "DENY SELECT_TABLE schema")
-    return [[node["ref"] for node in path.nodes] for path in way["path"]]
+    return [[node["ref"] for node in path.nodes] for path in way["path"] if path]
