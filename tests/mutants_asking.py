@@ -14,12 +14,14 @@ from .mutants import Probe
 from .mutants_worlds import ROOT_NAME, WORLDS, Small
 from .oracle import Oracle, OracleError, oracle
 
+AROUND: tuple[str, ...] = ("types", "names", "joining", "roles", "places", "below")
+INSIDE = "catalog:c <-CHILD_OF- schema:c.s <-CHILD_OF- table:c.s.t"
 # check, and the paths that explain it
 PATHS = {
     "user:direct can load_table on table:c.s.t": [
         "user:direct -ALLOW SELECT_TABLE-> table:c.s.t",
-        "user:direct -MEMBER_OF-> group:visitors -ALLOW USE_CATALOG-> metalake:main <-CHILD_OF- table:c.s.t",
-        "user:direct -MEMBER_OF-> group:visitors -ALLOW USE_SCHEMA-> catalog:c <-CHILD_OF- table:c.s.t",
+        f"user:direct -MEMBER_OF-> group:visitors -ALLOW USE_CATALOG-> metalake:main <-CHILD_OF- {INSIDE}",
+        f"user:direct -MEMBER_OF-> group:visitors -ALLOW USE_SCHEMA-> {INSIDE}",
     ],
     "user:grouped can SELECT_TABLE on table:c.s.t": [
         "user:grouped -MEMBER_OF-> group:in -MEMBER_OF-> group:out -ALLOW SELECT_TABLE-> table:c.s.t"
@@ -28,11 +30,12 @@ PATHS = {
         "user:hatted -HAS_ROLE-> role:lower -HAS_ROLE-> role:upper -ALLOW SELECT_TABLE-> table:c.s.t"
     ],
     "user:denied cannot SELECT_TABLE on table:c.s.t": [
-        "user:denied -HAS_ROLE-> role:lower -HAS_ROLE-> role:upper -ALLOW SELECT_TABLE-> table:c.s.t",
         "user:denied -MEMBER_OF-> group:bad -HAS_ROLE-> role:banned -DENY SELECT_TABLE-> schema:c.s "
         "<-CHILD_OF- table:c.s.t",
     ],
-    "user:boss can drop_table on table:d.s.w": ["user:boss -OWNS-> metalake:main <-CHILD_OF- table:d.s.w"],
+    "user:boss can drop_table on table:d.s.w": [
+        "user:boss -OWNS-> metalake:main <-CHILD_OF- catalog:d <-CHILD_OF- schema:d.s <-CHILD_OF- table:d.s.w"
+    ],
 }
 
 
@@ -69,11 +72,22 @@ def probes(worlds: list[Twin]) -> Iterator[Probe]:
         yield _checks(world)
         yield from _unknown(world)
         yield from _lists(world)
-        for query in ("check", "who", "which", "explain"):
+        for query in ("check", "who", "which", "explain", "remedy"):
             yield _heeding(world, query)
+        for check in world.checks:
+            yield _explanation(world, check)
     for text, paths in PATHS.items():
         yield _paths(worlds[0], text, paths)
     yield Probe("explain shows one way of several", "explain", lambda: len(_diamond(worlds[0])), lambda: 1)
+    yield Probe("remedy knows what is held", "remedy", lambda: _held(worlds[0]), lambda: HELD)
+    denied = ("user:denied", "DENY SELECT_TABLE schema")
+    yield Probe("explain follows who acts", "explain", lambda: len(_ways(worlds[0], *denied, "role:lower")), lambda: 0)
+    yield Probe(
+        "explain looks below for what was asked",
+        "explain",
+        lambda: [len(_ways_below(worlds[0], name)) for name in ("SELECT_TABLE", "MODIFY_TABLE")],
+        lambda: [2, 1],
+    )
     yield Probe("explain shows nodes", "explain", lambda: _shown(worlds[0]), lambda: SHOWN)
 
 
@@ -160,7 +174,8 @@ def _heeding(world: Twin, query: str) -> Probe:
         "check": lambda: graph.check_many([check]),
         "who": lambda: list(graph.who(check.name, check.object)),
         "which": lambda: list(graph.which(type_, check.subject, check.name)),
-        "explain": lambda: graph.ask("explain", subject=check.subject, places=[], facts=[]),
+        "explain": lambda: graph.ask("explain", subject=check.subject, role=None, places=[], facts=[], below=[]),
+        "remedy": lambda: graph.ask("remedy", subject=check.subject, together=True, **{key: [] for key in AROUND}),
     }
     return heeding(graph, query, asks[query])
 
@@ -192,9 +207,34 @@ def _paths(world: Twin, text: str, paths: list[str]) -> Probe:
     return Probe(f"explain {text}", "explain", look, lambda: (allowed, sorted(paths)))
 
 
-def _ways(world: Twin, subject: str, fact: str) -> list[dict[str, Any]]:
-    places = [{"at": "table", "ref": "table:c.s.t"}, {"at": "schema", "ref": "schema:c.s"}]
-    return list(world.graph.ask("explain", subject=subject, places=places, facts=[fact])["ways"])
+def _explanation(world: Twin, check: Check) -> Probe:
+    """Broken queries explain as the unbroken ones, which test_explain.py and test_remedies.py hold to the graph."""
+
+    def look() -> tuple[list[str], list[str]]:
+        told = world.graph.explain(check.subject, check.name, check.object, with_=check.with_, as_role=check.as_role)
+        return told.paths, told.remedy
+
+    return Probe(f"explain {check}, {world.oracle.policy}", "explain remedy", look, look)
+
+
+HELD = ["role:lower", "role:banned", "role:upper"]  # what is held directly comes first
+
+
+def _held(world: Twin) -> list[str]:
+    around: dict[str, Any] = {key: ["role"] if key == "types" else [] for key in AROUND}
+    return list(world.graph.ask("remedy", subject="user:denied", together=True, **around)["held"])
+
+
+def _ways(world: Twin, subject: str, fact: str, role: str | None = None) -> list[dict[str, Any]]:
+    on = "table:c.s.t"
+    places = [{"at": ref.partition(":")[0], "ref": ref, "of": on} for ref in (on, "schema:c.s")]
+    row = world.graph.ask("explain", subject=subject, role=role, places=places, facts=[fact], below=[])
+    return list(row["ways"])
+
+
+def _ways_below(world: Twin, privilege: str) -> list[dict[str, Any]]:
+    below = [{"at": "schema", "ref": "schema:c.s", "types": ["table"], "privileges": [privilege]}]
+    return list(world.graph.ask("explain", subject="user:direct", role=None, places=[], facts=[], below=below)["ways"])
 
 
 def _diamond(world: Twin) -> list[dict[str, Any]]:

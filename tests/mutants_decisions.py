@@ -19,7 +19,7 @@ ALIKE = [
     *each("check who which explain", "one hop of membership", "MEMBER_OF|HAS_ROLE*0..]", "MEMBER_OF|HAS_ROLE*0..1]"),
     *each("check who which explain", "drop the first hop", "MEMBER_OF|HAS_ROLE*0..]", "MEMBER_OF|HAS_ROLE*1..]"),
     *each(
-        "check which explain",
+        "check which",
         "memberships turned",
         "(subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)",
         "(subject)<-[:MEMBER_OF|HAS_ROLE*0..]-(holder)",
@@ -125,10 +125,31 @@ CHECK = [
     Mutant("the first condition for all", "check", "$conditions[toInteger(check.condition)]", "$conditions[0]"),
 ]
 EXPLAIN = [
-    Mutant("facts that were not asked for", "explain", "WHERE fact IN $facts", "WHERE size($facts) >= 0"),
+    Mutant("facts that were not asked for", "explain", "place.at IN $facts\n", "place.at IS NOT NULL\n"),
     Mutant("every way", "explain", "SHORTEST 1 (", "ALL SHORTEST ("),
     Mutant("the way inside is one hop", "explain", "[:CHILD_OF*0..]->(object)", "[:CHILD_OF*0..0]->(object)"),
-    Mutant("the path of the grant is forgotten", "explain", "[held, granted, inside]", "[held, inside]"),
-    Mutant("links are forgotten", "explain", "[link IN relationships(held) | type(link)]", "[]"),
+    Mutant(
+        "memberships turned",
+        "explain",
+        "(actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)",
+        "(actor)<-[:MEMBER_OF|HAS_ROLE*0..]-(holder)",
+    ),
+    Mutant("roles that did not act", "explain", "coalesce($role, $subject)", "$subject"),
+    Mutant("the path of the grant is forgotten", "explain", "[first, held, granted, tree]", "[first, held, tree]"),
+    Mutant("links are forgotten", "explain", "[link IN links | type(link)]", "[]"),
+    Mutant("the way up is forgotten", "explain", "[node IN nodes(tree) | node.ref] END", "[] END"),
+    Mutant("membership alone is no way", "explain", "fact STARTS WITH 'HOLDS '", "fact = ''"),
+    Mutant("no grants below", "explain", "UNWIND $below AS place", "UNWIND [] AS place"),
+    Mutant("grants below, whatever was granted", "explain", "grant.privilege IN place.privileges AND ", ""),
 ]
-DECISIONS = [*ALIKE, *CHECK, *EXPLAIN]
+REMEDY = [
+    Mutant("nothing that holds grants is held", "remedy", "holder.type IN $types AND", "false AND"),
+    Mutant("all that is held may hold grants", "remedy", "holder.type IN $types AND ", ""),
+    Mutant("what is held at a remove first", "remedy", "direct DESC, ref", "direct, ref"),
+    Mutant("no groups", "remedy", "(subject)-[:MEMBER_OF|HAS_ROLE*0..]", "(subject)-[:HAS_ROLE*0..]"),
+    Mutant("nothing is there", "remedy", "RETURN collect(ref) AS there", "RETURN [] AS there"),
+    Mutant("all is there", "remedy", "RETURN collect(ref) AS there", "RETURN $names AS there"),
+    Mutant("nothing lacks it", "remedy", "RETURN collect(ref) AS refs", "RETURN [] AS refs"),
+    Mutant("half a change is not noticed", "remedy", ".begun", ".revision"),
+]
+DECISIONS = [*ALIKE, *CHECK, *EXPLAIN, *REMEDY]

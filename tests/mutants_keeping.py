@@ -10,7 +10,7 @@ HISTORY = [
     Mutant("before is forgotten", "refused", "refusal.revision < coalesce($before, refusal.revision + 1)", "true"),
     Mutant("before counts itself", "refused", "refusal.revision < coalesce", "refusal.revision <= coalesce"),
     *(
-        Mutant(f"any {name}", file, f"(${name} IS NULL OR {entry}.{name} = ${name})", "true")
+        Mutant(f"any {name}", file, f"(${name} IS NULL OR {entry}.{name} = ${name}", "(true")
         for file, entry in (("log", "change"), ("refused", "refusal"))
         for name in ("id", "actor", "object", "subject")
     ),
@@ -68,7 +68,7 @@ ROOTS = [
     Mutant("no digest", "root", "revision.digest AS digest", "null AS digest"),
     Mutant("the digest for the source", "root", "revision.source AS source", "revision.digest AS source"),
     Mutant("any tenant", "root", "(revision:Revision {root: $root})", "(revision:Revision)"),
-    Mutant("nameless ones, too", "roots", "MATCH (:Entity {root: mark.root, ref: mark.root})\n", ""),
+    Mutant("nameless ones, too", "roots", "EXISTS { MATCH (:Entity {root: mark.root, ref: mark.root}) }", "true"),
     Mutant("the revision is begun", "roots", "mark.revision AS revision", "mark.begun + 1 AS revision"),
     Mutant("out of order", "roots", "ORDER BY root", "ORDER BY root DESC"),
     Mutant("subjects for objects", "root_sizes", "THEN null ELSE 1 END) AS objects", "THEN 1 END) AS objects"),
