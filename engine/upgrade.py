@@ -42,8 +42,9 @@ class Upgrade:
 def upgrade(authorizer: Door, new: Policy) -> Upgrade:
     """Gives a root the policy `new` in the place of its own.
 
-    Raises Invalid naming the facts that are against it, Inconsistent, Unavailable; then nothing is changed. Who has the
-    root open with the old policy gets Inconsistent from then on, and opens it anew.
+    Raises Invalid naming the facts that are against it, Unknown where the root was dropped, Inconsistent, Unavailable;
+    then nothing is changed. Who has the root open with the old policy gets Inconsistent from then on, and opens it
+    anew.
     """
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
     if new.root_type != root.type:
@@ -51,6 +52,8 @@ def upgrade(authorizer: Door, new: Policy) -> Upgrade:
     with bulk_write(store, tenant, lambda *_: None) as bulk:
         kept = roots.find(store, tenant)
         assert kept is not None, "its lock is held"
+        if not roots.exists(store, tenant, root.text):
+            raise roots.dropped(tenant)
         facts = _Facts(store, tenant, policies.from_source(kept["source"]), new, root)
         problems = list(facts.problems())
         if problems:

@@ -14,6 +14,7 @@ from grantpath.graph.errors import InvalidInput, InvalidReference
 MAX_SEGMENT_BYTES = 255
 MAX_REFERENCE_BYTES = 2000
 TOO_LARGE = 2**63  # for the database
+MAX_SECONDS = 24 * 60 * 60
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -136,6 +137,15 @@ def need_number(what: str, number: int) -> None:
         raise InvalidInput(f"{what}={short(repr(number))} is no whole number; write one, as 20")
     if abs(number) >= TOO_LARGE:
         raise InvalidInput(f"{what}={short(str(number))} is out of range; write less than 2^63")
+
+
+def need_seconds(what: str, seconds: float) -> None:
+    """Raises InvalidInput for what is no time to wait: a number above 0, at most a day."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds <= MAX_SECONDS:
+        raise InvalidInput(
+            f"{what}={short(repr(seconds))} is no time to wait; write seconds above 0 and up to {MAX_SECONDS}, as 10"
+        )
 
 
 def _encodable(text: str) -> bool:

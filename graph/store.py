@@ -20,6 +20,7 @@ from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientErro
 
 from grantpath.graph.driver import in_words, open_driver, open_reader
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.reference import need_seconds
 from grantpath.graph.server import Connection
 from grantpath.graph.writing import Row, Writing
 
@@ -33,6 +34,8 @@ class Store:
     """One database. May be shared by threads."""
 
     def __init__(self, connection: Connection, timeout: float = 10.0) -> None:
+        """`timeout`: the seconds that the server may take for its next word. Raises InvalidInput, Unavailable."""
+        need_seconds("timeout", timeout)
         self.uri = connection.uri
         self._timeout = timeout
         self._local = local()

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from grantpath.engine import Authorizer, Invalid, Unknown, roots
+from grantpath.engine import Authorizer, Invalid, InvalidInput, Unknown, roots
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.mirror import read
@@ -90,3 +90,9 @@ def test_a_root_keeps_its_policy(store: Store) -> None:
         assert roots.open_root(store, name, None)[1].name == "gravitino"
     finally:
         roots.remove(store, name)
+
+
+@pytest.mark.parametrize("timeout", ["soon", 0, -1, float("nan"), float("inf"), True, None])
+def test_no_time_to_wait_is_refused(server: Connection, timeout: float) -> None:
+    with pytest.raises(InvalidInput, match=r"timeout=.* is no time to wait; write seconds above 0"):
+        Store(server, timeout)

@@ -322,6 +322,7 @@ def test_what_a_change_has_dropped_says_so_whatever_is_asked(tenant: Tenants, tm
         lambda: auth.change("drop metalake:ml"),
         lambda: load.load(auth, tmp_path / "kept"),
         lambda: load.load(auth, tmp_path / "kept", replace=True),
+        lambda: upgrade(auth, auth.policy),
     ):
         with pytest.raises(Unknown, match=r"was dropped, and its history alone is left; `grantpath roots drop`"):
             ask()
