@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pytest
+
 from grantpath.engine import Authorizer, Unknown
 from grantpath.graph import store as stores
 from grantpath.graph.statement import Check, Which, Who, parse_check
 
 from .conftest import Tenants
-from .mutants import Probe
+from .mutants import Probe, always
 from .mutants_worlds import ROOT_NAME, WORLDS, Small
 from .oracle import Oracle, OracleError, oracle
 
@@ -72,6 +74,10 @@ def probes(worlds: list[Twin]) -> Iterator[Probe]:
         yield _checks(world)
         yield from _unknown(world)
         yield from _lists(world)
+        yield Probe(f"pages of who, {world.graph.policy.name}", "who", partial(_page_sizes, world, "who"), always([]))
+        yield Probe(
+            f"pages of which, {world.graph.policy.name}", "which", partial(_page_sizes, world, "which"), always([])
+        )
         for query in ("check", "who", "which", "explain", "remedy"):
             yield _heeding(world, query)
         for check in world.checks:
@@ -156,6 +162,26 @@ def _which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
     if not whole:
         return [], []
     return whole, list(world.graph.which(*words, **more, after=whole[0], limit=1))  # type: ignore[arg-type]
+
+
+def _page_sizes(world: Twin, query: str) -> list[tuple[int, int]]:
+    """Pages as the database gave them that are longer than was asked for: the authorizer cuts off what is too much."""
+    graph, pages, ask = world.graph, list[tuple[int, int]](), world.graph.ask
+
+    def listening(name: str, **words: Any) -> Any:
+        row = ask(name, **words)
+        pages.append((len(row["answer"]), words["limit"]))
+        return row
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph, "ask", listening)
+        for check in world.checks:
+            if query == "who":
+                list(graph.who(check.name, check.object, with_=check.with_, limit=1))
+            else:
+                list(graph.which(check.object.partition(":")[0], check.subject, check.name, with_=check.with_, limit=1))
+    assert any(found == asked for found, asked in pages), "no page was full"
+    return [page for page in pages if page[0] > page[1]]
 
 
 def _all_who(world: Twin, asked: Who) -> tuple[list[str], list[str]]:

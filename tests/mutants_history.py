@@ -45,6 +45,7 @@ def kept_tenant(tenants: Tenants) -> Authorizer:
                     with pytest.raises(Refused):
                         graph.change(change, by=f"user:{name}", as_role="role:SYSADMIN")
         graph.change("add store:st", id="once")
+        graph.change_all([f"add store:{name}" for name in ("many", *names)], id="many")
     graph.store.execute("CREATE (:LoadedBatch {root: $root}), (:DoomedBatch {root: $root})", {"root": graph.tenant})
     return graph
 
@@ -63,7 +64,7 @@ def _filters(graph: Authorizer, query: str) -> list[dict[str, Any]]:
     entries = _raw(graph, "Change" if query == "log" else "Refusal")
     middle = entries[len(entries) // 2]
     at: datetime = middle["at"].to_native()
-    wanted: list[dict[str, Any]] = [{}, {"limit": 1}, {"limit": 2}, {"id": middle["id"]}]
+    wanted: list[dict[str, Any]] = [{}, {"limit": 1}, {"limit": 2}, {"id": middle["id"]}, {"id": "many"}]
     wanted += [{"actor": "user:bob"}, {"object": middle["object"]}, {"subject": "user:ann"}]
     wanted += [{"after": middle["revision"]}, {"before": middle["revision"]}, {"since": at}, {"until": at}]
     return [*wanted, {"since": at - timedelta(days=1), "until": at + timedelta(days=1)}]
@@ -91,12 +92,17 @@ def _filtered(graph: Authorizer, query: str, wanted: Mapping[str, Any]) -> list[
 def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     at = entry["at"].to_native()
     return (
-        all(entry.get(name) == wanted[name] for name in ("id", "actor", "object", "subject") if name in wanted)
+        all(entry.get(name) == wanted[name] for name in ("actor", "object", "subject") if name in wanted)
+        and entry.get("id") in (wanted.get("id", entry.get("id")), *_batch(wanted.get("id")))
         and entry["revision"] > wanted.get("after", -1)
         and entry["revision"] < wanted.get("before", 1_000)
         and ("since" not in wanted or at >= wanted["since"])
         and ("until" not in wanted or at < wanted["until"])
     )
+
+
+def _batch(id_: str | None) -> list[str]:
+    return [f"many.{at}" for at in range(4)] if id_ == "many" else []
 
 
 REFUSAL = [(1, "user:kx", None, "drop user:ky", "user:ky", None, True)]
@@ -113,7 +119,20 @@ def _refusal(scratch: Tenants) -> list[tuple[Any, ...]]:
     ]
 
 
-SAID_AGAIN = [("once", 1), ("once", 1), "Invalid", [("two.0", 2), (None, 2), ("two.2", 3)], True, 4, True, "Invalid", 4]
+SAID_AGAIN = [
+    ("once", 1),
+    ("once", 1),
+    "Invalid",
+    [("two.0", 2), (None, 2), ("two.2", 3)],
+    True,
+    4,
+    True,
+    "Invalid",
+    4,
+    "Invalid",
+    "Invalid",
+    5,
+]
 
 
 def _said_again(scratch: Tenants) -> list[object]:
@@ -121,6 +140,8 @@ def _said_again(scratch: Tenants) -> list[object]:
     neighbour = scratch("lakehouse", root=ROOT_NAME)
     for id_ in ("once", "two"):
         neighbour.change(f"add user:{id_}", id=id_)
+    neighbour.change("add user:three", id="two.0")
+    neighbour.change_all(["add user:four"], id="two.1")
     graph = scratch("lakehouse", root=ROOT_NAME)
     found: list[object] = []
     for _ in range(2):
@@ -138,12 +159,21 @@ def _said_again(scratch: Tenants) -> list[object]:
     found.append(graph.change("add user:kw", id=alone.id) == alone)
     found.append(_invalid(graph, "add user:kv", str(alone.id)))
     found.append(graph.revision_now() - 1)
+    # ids that a batch would give its parts, and that a change or a batch has
+    unnamed = graph.change_all(["add user:k1", "add user:k2"])
+    graph.change("remove user:k1 from group:kg", id="nothing.1")
+    ids = (str(unnamed[0].id).removesuffix(".0"), "nothing")
+    found += [_invalid(graph, ["add user:k3", "add user:k4"], id_) for id_ in ids]
+    found.append(graph.revision_now() - 2)
     return found
 
 
-def _invalid(graph: Authorizer, statement: str, id_: str) -> str:
+def _invalid(graph: Authorizer, said: str | list[str], id_: str) -> str:
     try:
-        graph.change(statement, id=id_)
+        if isinstance(said, str):
+            graph.change(said, id=id_)
+        else:
+            graph.change_all(said, id=id_)
     except Invalid:
         return "Invalid"
     return "done"

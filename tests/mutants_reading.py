@@ -162,18 +162,22 @@ SIZED = [
     *("deny USE_CATALOG on catalog:kc to user:kx", "deny USE_CATALOG on catalog:kd to user:kx"),
 ]
 SIZES = {"subjects": 4, "objects": 5, "members": 3, "owners": 1, "grants": 3, "changes": len(SIZED)}
-LISTED = [("metalake:listed-a", "lakehouse", len(SIZED), SIZES), ("metalake:listed-b", "lakehouse", len(SIZED), SIZES)]
+LISTED = [
+    ("metalake:listed-a", "lakehouse", len(SIZED), False, SIZES),
+    ("metalake:listed-b", "lakehouse", len(SIZED), False, SIZES),
+    ("metalake:listed-c", "lakehouse", 1, True, {**dict.fromkeys(SIZES, 0), "changes": 1}),
+]
 
 
 def _listed(store: Store) -> list[tuple[object, ...]]:
-    """Two tenants with names of their own."""
+    """Two tenants with names of their own, and one that was dropped."""
     model = policy.load("lakehouse")
     names = [name for name, *_ in LISTED]
     try:
         for name in names:
             roots.create(store, name, model, model.root(name))
-            Authorizer(store, name, model, model.root(name)).given(SIZED)
-        found = [(each.root, each.policy, each.revision, each.sizes) for each in roots.listed(store)]
+            Authorizer(store, name, model, model.root(name)).given(SIZED if name != names[-1] else [f"drop {name}"])
+        found = [(each.root, each.policy, each.revision, each.dropped, each.sizes) for each in roots.listed(store)]
         return [each for each in found if each[0] in names or "~" in each[0]]
     finally:
         for name in names:
