@@ -5,6 +5,7 @@ import os
 import sys
 import traceback
 from datetime import UTC, datetime
+from errno import EIO, ENOSPC
 from typing import Any
 
 import typer
@@ -30,6 +31,7 @@ HELP = """Who may do what, and why: a graph of grants in Neo4j, the same in bulk
 References are type:name, as user:bob or table:hr.public.staff. Without --uri the embedded server is used, started if
 need be.
 """
+INTERRUPTED, UNHEARD = 130, 141  # as shells say that Ctrl-C came, or that nobody reads any more
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -55,7 +57,7 @@ for module in (cli_demo, cli_ask, cli_change, cli_log, cli_roots, cli_server, cl
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs a command; returns its exit code: 0 done or yes, 1 no or refused, 2 an error."""
+    """Runs a command; returns its exit code: 0 done or yes, 1 no or refused, 2 an error; 130 and 141 as shells do."""
     given = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -67,30 +69,54 @@ def main(arguments: list[str] | None = None) -> int:
         code = int(app(given, prog_name="grantpath", standalone_mode=False) or 0)
         sys.stdout.flush()
         return code
-    except Refused as error:
-        return _fail(str(error), as_json, 1)
     except GrantpathError as error:
-        return _fail(str(error), as_json, 2)
+        return _fail([str(text) for text in error.args], as_json, 1 if isinstance(error, Refused) else 2)
     except UsageError as error:
-        return _fail(_usage(error), as_json, 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _fail([_usage(error)], as_json, 2)
     except (KeyboardInterrupt, typer.Abort):
-        return 130
+        return INTERRUPTED
+    except SystemExit as end:  # so the library ends where nobody reads any more
+        if isinstance(end.__context__, BrokenPipeError):
+            return UNHEARD
+        raise
     except Exception as error:
-        return _fail(_unexpected(error, given), as_json, 2)
+        return _failed(error, given, as_json)
 
 
-def _fail(text: str, as_json: bool, code: int) -> int:
+def _failed(error: Exception, given: list[str], as_json: bool) -> int:
+    """What is left: the output cannot be written, somebody has interrupted, or nobody expected it."""
+    if isinstance(error, BrokenPipeError):
+        _leave_output()
+        return UNHEARD
+    if isinstance(error, OSError) and error.errno in (ENOSPC, EIO) and error.filename is None:
+        _leave_output()
+        return _fail([f"the output cannot be written: {error.strerror}; make room, or write elsewhere"], as_json, 2)
+    if _is_interrupt(error):
+        return INTERRUPTED
+    return _fail([_unexpected(error, given)], as_json, 2)
+
+
+def _leave_output() -> None:
+    """What is still to be written goes nowhere, or Python would complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Did Ctrl-C come first? A connection that it cuts off fails once more when it is closed."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _fail(texts: list[str], as_json: bool, code: int) -> int:
     sys.stdout.flush()
-    emit_error(text, as_json)
+    emit_error(texts, as_json)
     return code
 
 
 def _usage(error: Any) -> str:
     path = error.ctx.command_path if error.ctx else "grantpath"
-    return f"{error.format_message()} See `{path} --help`."
+    return f"{error.format_message().rstrip('.')}. See `{path} --help`."
 
 
 def _unexpected(error: Exception, arguments: list[str]) -> str:

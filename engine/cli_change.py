@@ -9,6 +9,7 @@ import typer
 
 from grantpath.engine.cli_output import counting, emit, out, styled
 from grantpath.engine.cli_session import As, Session, command
+from grantpath.engine.documents import MAX_BYTES, read_text
 from grantpath.engine.request import Change
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import parse_statement
@@ -81,17 +82,22 @@ def change(
 
 def read_statements(file: str) -> list[tuple[int, str]]:
     """The statements of a file (-: standard input), each with its line. Raises InvalidInput."""
-    try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}; check the file") from None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{file} is not UTF-8; write the file in UTF-8") from None
+    text = _read_input() if file == "-" else read_text(Path(file))
     numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
     found = [(at, line.strip()) for at, line in numbered if line.strip() and not line.lstrip().startswith("#")]
     if not found:
         raise InvalidInput(f"{file} holds no statement; write one a line, as add user:bob")
     return found
+
+
+def _read_input() -> str:
+    try:
+        text = sys.stdin.read(MAX_BYTES + 1)
+    except UnicodeDecodeError:
+        raise InvalidInput("standard input is not UTF-8; write it in UTF-8") from None
+    if len(text) > MAX_BYTES:
+        raise InvalidInput(f"standard input is longer than {MAX_BYTES:,} characters; split it, or `grantpath load` it")
+    return text
 
 
 def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,8 +35,8 @@ def emit(value: Any) -> None:
 
 
 def printable(text: str) -> str:
-    """The text with control characters written as escapes: a name must not steer the terminal."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+    """The text on one line, control characters as escapes: a name must not steer the terminal, nor forge a line."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def styled(text: str, style: str = "") -> Text:
@@ -96,9 +96,9 @@ def counting() -> Iterator[Count]:
         yield count
 
 
-def emit_error(text: str, as_json: bool) -> None:
-    """What went wrong, to standard error."""
+def emit_error(texts: Sequence[str], as_json: bool) -> None:
+    """What went wrong, to standard error, each text on a line."""
     if as_json:
-        print(json.dumps({"error": text}, ensure_ascii=False), file=sys.stderr, flush=True)
+        print(json.dumps({"error": "\n".join(texts)}, ensure_ascii=False), file=sys.stderr, flush=True)
     else:
-        err().print(Text.assemble(("error: ", "bold red"), printable(text)))
+        err().print(Text.assemble(("error: ", "bold red"), "\n".join(map(printable, texts))))

@@ -15,7 +15,7 @@ from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli_output import err, styled
 from grantpath.engine.policy import Policy
-from grantpath.graph.errors import Unknown
+from grantpath.graph.errors import InvalidInput, Unknown
 from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
 from grantpath.graph.statement import parse_with
@@ -40,6 +40,9 @@ With = Annotated[
     list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, as tag=tag:pii; may be repeated")
 ]
 As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="with this active role, as role:SYSADMIN")]
+
+
+SHOWN = 20  # of the roots there are
 
 
 class Watched(Authorizer):
@@ -86,7 +89,10 @@ class Session:
         return cls(os.environ.get("GRANTPATH_ROOT") or None, os.environ.get("GRANTPATH_POLICY") or None)
 
     def but(self, root: str | None, policy: str | None, uri: str | None, json: bool) -> "Session":
-        """With the options that are given."""
+        """With the options that are given. Raises InvalidInput for an empty one."""
+        for option, value in (("--root", root), ("--policy", policy), ("--uri", uri)):
+            if value == "":
+                raise InvalidInput(f"{option} is empty; name one, or leave it away")
         return Session(root or self.root, policy or self.policy, uri or self.uri, json or self.json)
 
     def at(self, root: str) -> "Session":
@@ -124,14 +130,14 @@ class Session:
     def _find(self, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
         """The root that is meant, and whether it is there. One that was dropped is meant only by its name."""
         known = [root for root, dropped in listed.items() if not dropped]
-        there = f"there are {', '.join(known)}" if known else "there is none yet"
+        there = f"there are {_some(known)}" if known else "there is none yet"
         if self.root is None:
             if len(known) == 1:
                 return known[0], True
             example = known[0] if known else "metalake:main"
             raise Unknown(f"which root? {there}; name one by --root or GRANTPATH_ROOT, as --root {example}")
         wanted = policies.load(self.policy).root(self.root).text if self.policy else self.root
-        fitting = [root for root in listed if wanted in (root, root.partition(":")[2])]
+        fitting = roots.named_like(listed, wanted)
         if len(fitting) == 1:
             return fitting[0], True
         if fitting:
@@ -139,6 +145,11 @@ class Session:
         if create:
             return wanted, False
         raise Unknown(f"the root {wanted} is not there: {there}; `grantpath change` and `grantpath load` make one")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN:,} more (`grantpath roots`)" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def seconds(pairs: list[str]) -> dict[str, str]:

@@ -42,12 +42,17 @@ class Document:
 
 def read_documents(path: Path) -> list[Document]:
     """The YAML documents of a file. Raises InvalidInput naming file, line and what is wrong."""
+    return parse_documents(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a plain file of at most MAX_BYTES. Raises InvalidInput naming the file."""
     try:
         if not path.is_dir() and path.exists() and not path.is_file():
             raise InvalidInput(f"{path}: no plain file (a device, or a pipe); name a file")
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path}: larger than {MAX_BYTES:,} bytes; split it")
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
@@ -56,7 +61,6 @@ def read_documents(path: Path) -> list[Document]:
         ) from None
     except ValueError:
         raise InvalidInput(f"{short(str(path))}: no file has such a name; check the path") from None
-    return parse_documents(text, str(path))
 
 
 def parse_documents(text: str, file: str) -> list[Document]:

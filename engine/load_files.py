@@ -80,9 +80,10 @@ class Problems:
         if not lines:
             return
         texts = [self._text(list(TABLES)[table], line) for table, line in sorted(lines)[:SHOWN]]
-        rest = f"\n... and {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
+        if len(lines) > SHOWN:
+            texts.append(f"... and {len(lines) - SHOWN:,} more")
         rows = f"{len(lines):,} bad row{'s' * (len(lines) > 1)}"
-        raise InvalidInput(f"nothing is loaded, {rows}:\n" + "\n".join(texts) + rest)
+        raise InvalidInput(f"nothing is loaded, {rows}:", *texts)
 
     def _text(self, table: str, line: int) -> str:
         file, say = next((file, say) for file, lines, say in self._found if file.stem == table and line in lines)

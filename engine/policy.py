@@ -124,12 +124,15 @@ class Policy:
 
     def root(self, text: str) -> Reference:
         """The root's reference, from `metalake:ml` or the bare name. Raises InvalidReference."""
-        if ":" not in text:
-            return parse(f"{self.root_type}:{text}", self.names.one_segment)
-        ref = parse(text, self.names.one_segment)
+        ref = parse(text if ":" in text else f"{self.root_type}:{text}", self.names.one_segment)
         if ref.type != self.root_type:
             raise InvalidReference(
                 f"{text}: the root of the policy {self.name} is {self._a(self.root_type)}: write {self.root_type}:NAME"
+            )
+        if len(ref.segments) != 1:
+            one = Reference(ref.type, (".".join(ref.segments),))
+            raise InvalidReference(
+                f"{text}: the name of a root is one segment; if the dots are part of it, write {one}"
             )
         return ref
 

@@ -196,7 +196,7 @@ def read(path: Path) -> tuple[PolicyFile, Document]:
     try:
         return PolicyFile.model_validate(document.data), document
     except ValidationError as error:
-        raise InvalidPolicy("\n".join(_explain(each, document) for each in error.errors())) from None
+        raise InvalidPolicy(*(_explain(each, document) for each in error.errors())) from None
 
 
 def _document(path: Path, above: tuple[Path, ...]) -> Document:

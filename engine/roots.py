@@ -1,5 +1,6 @@
 """Roots: each is one tenant with its own policy, remembered beside its revision."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -19,13 +20,16 @@ DEFAULT_POLICY = "lakehouse"
 def open_root(store: Store, root: str, policy: str | None) -> tuple[str, Policy, Reference]:
     """The tenant's key, policy and root reference; made if it is not there. Raises Unknown, Invalid, InvalidPolicy."""
     named = policies.load(policy) if policy else None
-    key = named.root(root).text if named else root
+    key = named.root(root).text if named else _meant(store, root)
     kept = find(store, key)
     if kept is None:
         named = named or policies.load(DEFAULT_POLICY)
-        reference = named.root(root)
+        reference = named.root(key)
         create(store, reference.text, named, reference)
-        return reference.text, named, reference
+        kept = find(store, reference.text)  # somebody else may have made it, with another policy
+        if kept is None:
+            raise Inconsistent(f"{reference} was dropped while it was opened; open it again")
+        key = reference.text
     if named is None:
         named = policies.from_source(kept["source"])
     elif named.digest != kept["digest"]:
@@ -34,7 +38,22 @@ def open_root(store: Store, root: str, policy: str | None) -> tuple[str, Policy,
             f"not {named.name} as it is now: open it without a policy, give it this one by `grantpath policy upgrade`, "
             "or use another root"
         )
-    return key, named, named.root(root)
+    return key, named, named.root(key)
+
+
+def _meant(store: Store, root: str) -> str:
+    """The key of the one root of this name, where no type is said; a root that is not there keeps its name."""
+    if ":" in root:
+        return root
+    fitting = named_like(names(store), root)
+    if len(fitting) > 1:
+        raise Unknown(f"{root} may be {' or '.join(fitting)}; write the type too")
+    return fitting[0] if fitting else root
+
+
+def named_like(known: Iterable[str], root: str) -> list[str]:
+    """Those that `root` may mean: the key itself, or the name without its type."""
+    return [key for key in known if root in (key, key.partition(":")[2])]
 
 
 def check_policy(digest: str, policy: Policy, tenant: str) -> None:

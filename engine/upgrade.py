@@ -57,11 +57,11 @@ def upgrade(authorizer: Door, new: Policy) -> Upgrade:
         facts = _Facts(store, tenant, policies.from_source(kept["source"]), new, root)
         problems = list(facts.problems())
         if problems:
-            rest = f"\n... and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
+            rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
             raise Invalid(
-                f"{tenant} keeps its policy, {len(problems):,} of its facts are against the new {new.name}:\n"
-                + "\n".join(problems[:SHOWN])
-                + rest
+                f"{tenant} keeps its policy, {len(problems):,} of its facts are against the new {new.name}:",
+                *problems[:SHOWN],
+                *rest,
             )
         if kept["digest"] == new.digest:
             return Upgrade(facts.count, False, bulk.revision)

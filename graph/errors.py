@@ -14,9 +14,15 @@ GrantpathError
 
 
 class GrantpathError(Exception):
-    """Anything grantpath raises on purpose. `index`: which one of a batch it is about, counted from 0."""
+    """Anything grantpath raises on purpose. `index`: which one of a batch it is about, counted from 0.
+
+    Where it was given several texts, each is a line: one inside a text belongs to a name.
+    """
 
     index: int | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 class Invalid(GrantpathError):

@@ -39,13 +39,15 @@ class Store:
         self.uri = connection.uri
         self._timeout = timeout
         self._local = local()
+        self._closed = False
         with self._errors():
             self._driver = open_driver(connection, timeout)
             # What waits for a lock hears nothing for long; what reads has its limit. So they share no connections.
             self._reader = open_reader(connection, timeout)
 
     def close(self) -> None:
-        """Closes every connection."""
+        """Closes every connection; what is asked then raises Unavailable."""
+        self._closed = True
         self._reader.close()
         self._driver.close()
 
@@ -93,7 +95,7 @@ class Store:
     def _read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
         root = parameters["root"]
-        with self._errors(), self._driver.session(database=DATABASE) as session:
+        with self._errors(), self._open(self._driver) as session:
             self._marks(root)  # a load holds the lock for long
             with session.begin_transaction(timeout=self._timeout) as tx:
                 tx.run(_LOCK, root=root).consume()
@@ -121,7 +123,7 @@ class Store:
                 time.sleep(0.05)
 
     def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
-        with self._driver.session(database=DATABASE) as session:
+        with self._open(self._driver) as session:
             self._marks(root)  # a load holds the lock for long
             with session.begin_transaction(timeout=self._timeout * 30) as tx:
                 tx.run(_LOCK, root=root).consume()
@@ -163,7 +165,7 @@ class Store:
 
     def _marks(self, root: str) -> Row:
         """The root's marks. Raises Inconsistent where a load is under way."""
-        with self._reader.session(database=DATABASE) as session:
+        with self._open(self._reader) as session:
             marks = _single(session.run(self._query(_MARKS), root=root), root)
         if marks["loading"] is not None:
             raise Inconsistent(
@@ -173,7 +175,7 @@ class Store:
         return marks
 
     def _mark(self, text: str, root: str, revision: int) -> None:
-        with self._driver.session(database=DATABASE) as session:
+        with self._open(self._driver) as session:
             session.run(text, root=root, revision=revision).consume()
 
     @contextmanager
@@ -182,7 +184,7 @@ class Store:
 
         What the block writes, it writes by other transactions. Raises Inconsistent where somebody else keeps the lock.
         """
-        with self._errors(), self._driver.session(database=DATABASE) as session:
+        with self._errors(), self._open(self._driver) as session:
             self._try_lock(root)
             with session.begin_transaction(timeout=0) as tx:  # 0: the server's own limit doesn't end it either
                 tx.run(_LOCK, root=root).consume()
@@ -197,7 +199,7 @@ class Store:
 
         Raises Inconsistent where somebody else keeps the lock.
         """
-        with self._errors(), self._driver.session(database=DATABASE) as session:
+        with self._errors(), self._open(self._driver) as session:
             self._try_lock(root)
             with session.begin_transaction(timeout=0) as tx:
                 tx.run(_LOCK, root=root).consume()
@@ -209,7 +211,7 @@ class Store:
         """Raises Inconsistent where the lock cannot be had for a while."""
         try:
             with (
-                self._driver.session(database=DATABASE) as session,
+                self._open(self._driver) as session,
                 session.begin_transaction(timeout=self._timeout) as tx,
             ):
                 tx.run(_LOCK, root=root).consume()
@@ -226,16 +228,22 @@ class Store:
 
     def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
         """Runs `work` in one transaction, without the guard; again where it could not be done. Raises Unavailable."""
-        with self._errors(), self._driver.session(database=DATABASE) as session:
+        with self._errors(), self._open(self._driver) as session:
             return session.execute_write(work)
 
     # ---- the driver ------------------------------------------------------------------------------------------
     def _session(self) -> neo4j.Session:
         """A session of this thread's own: sessions may not be shared."""
         session: neo4j.Session | None = getattr(self._local, "session", None)
-        if session is None or session.closed():
-            session = self._local.session = self._reader.session(database=DATABASE)
+        if session is None or session.closed() or self._closed:
+            session = self._local.session = self._open(self._reader)
         return session
+
+    def _open(self, driver: neo4j.Driver) -> neo4j.Session:
+        """A new session. The driver itself would let some go on after it was closed."""
+        if self._closed:
+            raise Unavailable(f"the connection to {self.uri} was closed; open another: Authorizer.open(...)")
+        return driver.session(database=DATABASE)
 
     def _query(self, text: str) -> Query:
         return Query(text, timeout=self._timeout)

@@ -137,6 +137,43 @@ def test_a_name_does_not_steer_the_terminal(run: Run, facts: str, store: Store) 
     assert "user:\\x1b[31mred" in ran.out
 
 
+FORGED = ["user:`x\nuser:admin`", "catalog:`c\nnot allowed`", "role:`r\r\nrole:all`"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["who", "USE_CATALOG", FORGED[1]], ["which", "catalog", FORGED[0], "USE_CATALOG"]),
+        *(["check", FORGED[0], "USE_CATALOG", FORGED[1]], ["explain", FORGED[0], "USE_CATALOG", FORGED[1]]),
+        *(
+            ["log"],
+            ["log", "--refused"],
+            ["change", f"add {FORGED[1]}"],
+            ["change", f"member {FORGED[0]} of {FORGED[1]}"],
+        ),
+        *(["change", f"drop {FORGED[1]}", "--by", FORGED[0]], ["check", "user:bob", "get_role", f"{FORGED[2][:-1]}s`"]),
+    ],
+)
+def test_a_name_does_not_forge_a_line(run: Run, forged: str, words: list[str]) -> None:
+    ran = run(*words, "--root", forged)
+    shown = (ran.out + ran.err).splitlines()
+    assert "\\n" in ran.out + ran.err or "\\r" in ran.out + ran.err
+    for line in shown:
+        assert not line.strip().startswith(("user:admin", "not allowed`", "role:all"))
+
+
+@pytest.fixture(scope="module")
+def forged(store: Store) -> Iterator[str]:
+    """A root whose names look like lines of output."""
+    root = "metalake:forged"
+    facts = [*(f"add {name}" for name in FORGED), f"member {FORGED[0]} of {FORGED[2]}"]
+    for fact in (*facts, f"allow USE_CATALOG on {FORGED[1]} to {FORGED[2]}"):
+        assert cli.main(["change", fact, "--root", root, "--policy", "gravitino"]) == 0
+    assert cli.main(["change", f"drop {FORGED[1]}", "--by", FORGED[0], "--root", root]) == 1
+    yield root
+    roots.remove(store, root)
+
+
 def test_second_objects_are_named_with(run: Run, facts: str) -> None:
     missing = run("check", "user:ann", "associate_tag", STAFF, "--root", facts)
     assert (missing.code, "with tag=tag:NAME" in missing.err) == (2, True)
@@ -159,8 +196,15 @@ def test_a_root_that_is_not_there_is_not_made_by_a_question(run: Run, facts: str
     ran = run("check", "user:bob", "load_table", STAFF, "--root", "metalake:typing-error")
     assert ran.code == 2
     assert "metalake:typing-error is not there" in ran.err
-    assert facts in ran.err
+    assert facts in ran.err or "more (`grantpath roots`)" in ran.err
     assert roots.find(store, "metalake:typing-error") is None
+
+
+def test_an_empty_option_is_not_taken_for_none(run: Run, facts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANTPATH_ROOT", facts)
+    for option in ("--root", "--policy", "--uri"):
+        ran = run("check", "user:bob", "load_table", STAFF, option, "")
+        assert (ran.code, ran.err) == (2, f"error: {option} is empty; name one, or leave it away\n")
 
 
 @pytest.mark.parametrize("words", [["change", "add table:a.b.c"], ["load", "nowhere"]])
@@ -379,6 +423,26 @@ def test_an_interrupt_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert run("status") == Ran(130, "", "")
 
 
+def test_an_interrupt_that_breaks_a_connection_is_quiet_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise BufferError("Existing exports of data: object cannot be re-sized")
+
+    monkeypatch.setattr("grantpath.engine.cli_server.server.status", interrupt)
+    assert run("status") == Ran(130, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_an_output_that_is_full_is_named(home_of_tests: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino"]
+        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    told = "error: the output cannot be written: No space left on device; make room, or write elsewhere\n"
+    assert (ran.returncode, ran.stderr) == (2, told)
+
+
 def test_a_reader_that_leaves_early_is_no_error(home_of_tests: Path) -> None:
     shown = subprocess.Popen(
         [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino", "--json"],
@@ -388,7 +452,7 @@ def test_a_reader_that_leaves_early_is_no_error(home_of_tests: Path) -> None:
     assert shown.stdout and shown.stderr
     shown.stdout.close()
     assert shown.stderr.read() == b""
-    shown.wait()
+    assert shown.wait() == 141
 
 
 # ---- help --------------------------------------------------------------------------------------------------------

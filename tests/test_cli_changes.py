@@ -2,12 +2,14 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from grantpath.engine import roots
+from grantpath.engine.documents import MAX_BYTES
 from grantpath.graph.store import Store
 
 from .test_cli import Run, run
@@ -43,6 +45,25 @@ def test_a_batch_from_standard_input(run: Run, root: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("/dev/zero", "no plain file"),
+        ("pipe", "no plain file"),
+        ("long", "larger than"),
+        ("-", "standard input is longer"),
+    ],
+)
+def test_an_input_without_an_end_is_refused(
+    run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("add user:cas\n" * (MAX_BYTES // 10)))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long").write_text("#" * (MAX_BYTES + 1))
+    ran = run("change", "--file", str(tmp_path / file) if file in ("pipe", "long") else file, "--root", root)
+    assert (ran.code, ran.out, text in ran.err) == (2, "", True)
+
+
+@pytest.mark.parametrize(
     ("line", "by", "code", "text"),
     [
         ("add catalog:mine", "user:bob", 1, "is refused"),
@@ -65,7 +86,7 @@ def test_a_file_that_says_nothing_or_is_not_there(run: Run, root: str, tmp_path:
     assert "cannot be read" in run("change", "--file", str(tmp_path / "none"), "--root", root).err
     (tmp_path / "empty").write_text("# nothing\n")
     assert "holds no statement" in run("change", "--file", str(tmp_path / "empty"), "--root", root).err
-    assert "a STATEMENT, or a --file" in run("change", "--root", root).err
+    assert "a STATEMENT, or a --file of them. See `grantpath change --help`." in run("change", "--root", root).err
     assert run("change", "add user:x", "--file", "-", "--root", root).code == 2
 
 

@@ -1,10 +1,12 @@
 """Several tenants of several policies in one graph: what one has shows in no other's answers."""
 
 import uuid
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Invalid, InvalidInput, Unknown, roots
+from grantpath.engine import Authorizer, Invalid, InvalidInput, InvalidReference, Unavailable, Unknown, roots
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.mirror import read
@@ -90,6 +92,65 @@ def test_a_root_keeps_its_policy(store: Store) -> None:
         assert roots.open_root(store, name, None)[1].name == "gravitino"
     finally:
         roots.remove(store, name)
+
+
+@pytest.fixture
+def named(store: Store) -> Iterator[list[str]]:
+    """Roots with names of their own, for a test to make."""
+    made = ["metalake:twice-named", "organization:twice-named", "metalake:once-named", "metalake:`dot.ted`"]
+    yield made
+    for name in made:
+        roots.remove(store, name)
+
+
+def test_a_root_is_found_by_its_bare_name(server: Connection, named: list[str]) -> None:
+    for name, policy in zip(named, ("gravitino", "deltastream", "gravitino"), strict=False):
+        Authorizer.open(name, policy, server.uri).close()
+    with Authorizer.open("once-named", uri=server.uri) as auth:
+        assert (auth.tenant, auth.policy.name) == ("metalake:once-named", "gravitino")
+        assert auth.who("load_metalake", "metalake:once-named") is not None
+    with pytest.raises(Unknown, match="may be metalake:twice-named or organization:twice-named; write the type too"):
+        Authorizer.open("twice-named", uri=server.uri)
+
+
+def test_a_root_is_made_with_the_policy_of_who_was_first(
+    server: Connection, named: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = roots.create
+
+    def slow(store: Store, tenant: str, *made: Any) -> None:
+        monkeypatch.undo()
+        Authorizer.open(tenant, "lakehouse", server.uri).close()
+        create(store, tenant, *made)
+
+    monkeypatch.setattr(roots, "create", slow)
+    with pytest.raises(Invalid, match="metalake:once-named uses the policy lakehouse, not gravitino"):
+        Authorizer.open("metalake:once-named", "gravitino", server.uri)
+
+
+@pytest.mark.parametrize("name", ["metalake:dot.ted", "dot.ted"])
+def test_the_name_of_a_root_is_one_segment(server: Connection, named: list[str], name: str) -> None:
+    for policy in (None, "gravitino"):
+        with pytest.raises(InvalidReference, match=r"one segment; .* write metalake:`dot\.ted`"):
+            Authorizer.open(name, policy, server.uri)
+    with Authorizer.open("metalake:`dot.ted`", "gravitino", server.uri) as auth:
+        assert not auth.check("user:bob", "load_metalake", "metalake:`dot.ted`")
+
+
+def test_what_is_closed_says_so_whatever_is_asked(server: Connection, named: list[str]) -> None:
+    with Authorizer.open(named[0], "gravitino", server.uri) as auth:
+        auth.change("add user:ann")
+    for ask in (
+        lambda: auth.check("user:ann", "load_metalake", named[0]),
+        lambda: auth.check_many([("user:ann", "load_metalake", named[0])]),
+        lambda: list(auth.who("load_metalake", named[0])),
+        lambda: auth.explain("user:ann", "load_metalake", named[0]),
+        lambda: auth.log(),
+        lambda: auth.change("add user:bob"),
+        lambda: auth.change_all(["add user:bob"]),
+    ):
+        with pytest.raises(Unavailable, match=r"was closed; open another: Authorizer\.open"):
+            ask()
 
 
 @pytest.mark.parametrize("timeout", ["soon", 0, -1, float("nan"), float("inf"), True, None])
