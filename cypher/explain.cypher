@@ -12,7 +12,8 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (subject:Entity {root: $root, ref: $subject}), (actor:Entity {root: $root, ref: coalesce($role, $subject)})
+  MATCH (subject:Entity {root: $root, ref: $subject})
+  MATCH (actor:Entity {root: $root, ref: coalesce($role, $subject)})
   MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
   MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
   WITH subject, actor, acting, collect(DISTINCT holder) AS holders

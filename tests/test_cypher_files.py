@@ -103,6 +103,8 @@ def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, n
         summary = tx.run("EXPLAIN " + cypher.load(name).text, given).consume()  # type: ignore[operator]
         tx.rollback()
     assert "AllNodesScan" not in str(summary.plan)
+    # Browser would show a warning beside the answer
+    assert [each for each in summary.gql_status_objects if each.classification.name == "PERFORMANCE"] == []
     noticed = [each for each in summary.gql_status_objects if each.classification.name == "UNRECOGNIZED"]
     # relationship types that no graph here has yet are no mistake; misspelt labels and properties are
     known = (
