@@ -114,6 +114,16 @@ def named_seconds(with_: Mapping[str, str] | None, reference: Callable[[str], Re
     return {key: reference(ref) for key, ref in (with_ or {}).items()}
 
 
+def active_role(policy: Policy, root: Reference, text: str) -> str:
+    """The role that somebody acts with. Raises Invalid for what can be none, InvalidReference, Unknown."""
+    if not policy.active_roles:
+        raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; leave it away")
+    ref = policy.reference(text, root)
+    if policy.file.types[ref.type].kind != "role":
+        raise Invalid(f"as {ref}: a {ref.type} is no role")
+    return ref.text
+
+
 def check_page(limit: int | None, after: str) -> None:
     """Raises InvalidInput for what bounds no page."""
     if limit is not None:

@@ -129,14 +129,7 @@ class Authorizer(Door):
         return ref
 
     def _role(self, text: str | None) -> str | None:
-        if text is None:
-            return None
-        if not self.policy.active_roles:
-            raise Invalid(f"as {short(text)}: the policy {self.policy.name} has no active roles; leave it away")
-        ref = self.reference(text)
-        if self.policy.file.types[ref.type].kind != "role":
-            raise Invalid(f"as {ref}: a {ref.type} is no role")
-        return ref.text
+        return None if text is None else asking.active_role(self.policy, self.root, text)
 
     def _decide(self, asked: Sequence[_Asked], at_least: int | None) -> list[Decision]:
         conditions: dict[Question, int] = {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from grantpath import cypher
-from grantpath.engine.asking import need_list
+from grantpath.engine.asking import active_role, need_list
 from grantpath.engine.making import Actor, Making, Step
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change, Request, ask, first_id, is_made
@@ -124,10 +124,7 @@ class Changer:
                 raise Invalid(f"as {short(as_role)}: an active role needs an actor; name who acts with `by`")
             return None
         ref = self._policy.reference(by, self._root)
-        if as_role is not None and not self._policy.active_roles:
-            raise Invalid(f"as {short(as_role)}: the policy {self._policy.name} has no active roles; leave it away")
-        role = self._policy.reference(as_role, self._root).text if as_role else None
-        return Actor(ref, role)
+        return Actor(ref, None if as_role is None else active_role(self._policy, self._root, as_role))
 
     # ---- all or nothing ------------------------------------------------------------------------------------------
     def _all(

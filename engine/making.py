@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from grantpath import cypher
-from grantpath.engine import asking
+from grantpath.engine import asking, roots
 from grantpath.engine.case import Case
 from grantpath.engine.decision import decide
 from grantpath.engine.order import Footprint, Footprints, levels
@@ -17,6 +17,7 @@ from grantpath.engine.sight import Sight
 from grantpath.engine.standing import Standing
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
 from grantpath.graph.writing import Writing
 
 AT_ONCE = 500  # checks, or rows, in one statement
@@ -100,8 +101,14 @@ class Making:
     # ---- one level -----------------------------------------------------------------------------------------------
     def _make_level(self, steps: list[Step]) -> None:
         """Steps of which none sees what another one writes."""
-        standing = Standing.read(self._writing, self._policy, self._root, [step.change for step in steps])
+        as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
+        standing = Standing.read(self._writing, self._policy, self._root, changes, as_role)
         valid = [step for step in steps if self._is_due(step, standing)]
+        if as_role and (as_role not in standing.there or as_role in self._policy.hidden):
+            error = self._absent(as_role)
+            for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
+                step.error = error
+            return
         roles = self._authorize(valid, self._actor) if self._actor else {}
         rows = _Rows()
         for step in valid:
@@ -130,6 +137,11 @@ class Making:
         elif step.change.kind == "drop":
             self._mentioned.discard(ref)
         return True
+
+    def _absent(self, ref: str) -> GrantpathError:
+        """The error for what is not there by now, seen from within the transaction."""
+        seen = cast(Store, self._writing)  # it reads alike
+        return roots.absent(seen, self._writing.root, self._policy, self._root, ref)
 
     # ---- authorization -------------------------------------------------------------------------------------------
     def _right(self, change: Resolved) -> Sight:

@@ -24,10 +24,12 @@ class Standing:
     _joined: list[tuple[str, list[str]]] = field(default_factory=list)
 
     @classmethod
-    def read(cls, writing: Writing, policy: Policy, root: Reference, changes: Sequence[Resolved]) -> "Standing":
-        """Asks for all of the changes at once."""
+    def read(
+        cls, writing: Writing, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
+    ) -> "Standing":
+        """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
         query = cypher.load("standing")
-        refs = {ref for change in changes for ref in _named(policy, root, change)}
+        refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
         parameters = {
             "root": writing.root,
             "refs": sorted(refs),

@@ -23,6 +23,10 @@ class Writing:
         """The rows of a query, seeing what this transaction wrote."""
         return [dict(record) for record in self._tx.run(text, dict(parameters))]
 
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The same for a query that a store would read, too."""
+        return self.ask(text, parameters)
+
     def note(self, text: str, parameters: Mapping[str, Any]) -> None:
         """Writes what decides nothing, beside the changes or alone: then no reader need be kept out."""
         self.noted = True

@@ -6,7 +6,7 @@ from itertools import pairwise
 from .oracle import Oracle, oracle
 from .oracle.notation import Ref, read_reference
 from .random_names import random_name
-from .random_proposals import Proposals
+from .random_proposals import NOWHERE, Proposals
 
 ROOT_NAME = "main"
 
@@ -194,6 +194,8 @@ def _attempt(world: Oracle, proposals: Proposals, rng: random.Random, wanted: st
         for actor in _actors(world, rng):
             role = None if actor is None else proposals.active_role(read_reference(actor))
             attempt = (statement, actor, role)
+            if role is not None and wanted == "invalid" and rng.random() < 0.3:  # a good one, but as nobody
+                attempt = (proposals.change() or statement, actor, f"role:{NOWHERE}")
             if world.clone().do(*attempt) == wanted:
                 return attempt
     return attempt

@@ -74,6 +74,8 @@ class Changes(Facts):
             self.existing |= new
             self._validate(change, given)
             self.extra_rules(change, given, actor)
+            if role is not None and (role.type != "role" or role not in self.existing or self.hidden(role)):
+                raise InvalidChange(f"as {role}: there is no such role")
         except (Malformed, InvalidChange):
             self.existing -= new
             return "invalid"
