@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from grantpath.engine.policy import Policy, Question
 from grantpath.engine.sight import Sight
-from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.reference import Reference, need_number, need_text, short
+
+One, Other = TypeVar("One"), TypeVar("Other")
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,27 @@ def check_page(limit: int | None, after: str) -> None:
 
 
 def need_list(what: str, given: Iterable[Any]) -> None:
-    """Raises InvalidInput for what is no list, or something like it."""
-    if not isinstance(given, Iterable):
+    """Raises InvalidInput for what is no list, or something like it: a text is one thing, not a list of letters."""
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         raise InvalidInput(f"{short(repr(given))} is no list of {what}; put one into a list, too")
+
+
+def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> list[Other]:
+    """What came of each thing of a batch. What is invalid is raised as `one_of`."""
+    done: list[Other] = []
+    for thing in things:
+        try:
+            done.append(work(thing))
+        except Invalid as error:
+            raise one_of(what, len(done), error) from None
+    return done
+
+
+def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:
+    """The same error, naming by its index which one of a batch it is about."""
+    named = type(error)(f"{what} {index}: {error}")
+    named.index = index
+    return named
 
 
 def check_opening(root: str, policy: str | None, uri: str | None) -> None:

@@ -11,7 +11,7 @@ from grantpath.engine.decision import Decision, Explanation, decide
 from grantpath.engine.door import Door
 from grantpath.engine.explaining import Moved, explained
 from grantpath.engine.policy import Question
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
+from grantpath.graph.errors import Inconsistent, Invalid
 from grantpath.graph.reference import Reference, short
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
@@ -88,29 +88,23 @@ class Authorizer(Door):
         `with_` names second objects, `as_role` the active role. A user that is not there is not allowed. Raises
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
-        asked = _check(subject, name, object, with_, as_role)
-        return self._decide([self._resolve(asked)], at_least)[0]
+        asked = self._resolve(_check(subject, name, object, with_, as_role))
+        row = self._ask_all([asked], at_least)
+        return self._answer(asked, row["answers"][0], row)
 
     def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
         """The decisions for a batch, in order, all from one state of the graph, in one round trip.
 
-        Each is (subject, name, object) or a Check. A bad one raises its error, with its index in the text.
+        Each is (subject, name, object) or a Check. A bad one raises its error as `check` does, with its index from 0
+        in the text and as `.index`.
         """
         asking.need_list("checks", checks)
-        resolved = []
-        for index, check in enumerate(checks):
-            try:
-                if not isinstance(check, Check):
-                    subject, name, object_ = check
-                    check = Check(subject=subject, name=name, object=object_)
-                resolved.append(self._resolve(check))
-            except GrantpathError as error:
-                raise type(error)(f"check {index}: {error}") from None
-            except (TypeError, ValueError):
-                raise Invalid(
-                    f"check {index}: {short(repr(check))} is neither (subject, name, object) nor a Check"
-                ) from None
-        return self._decide(resolved, at_least) if resolved else []
+        asked = asking.each_of("check", checks, lambda check: self._resolve(_as_check(check)))
+        if not asked:
+            return []
+        row = self._ask_all(asked, at_least)
+        answers = zip(asked, row["answers"], strict=True)
+        return asking.each_of("check", answers, lambda answer: self._answer(*answer, row))
 
     def _resolve(self, check: Check) -> _Asked:
         object_ = self.reference(check.object)
@@ -131,15 +125,14 @@ class Authorizer(Door):
     def _role(self, text: str | None) -> str | None:
         return None if text is None else asking.active_role(self.policy, self.root, text)
 
-    def _decide(self, asked: Sequence[_Asked], at_least: int | None) -> list[Decision]:
+    def _ask_all(self, asked: Sequence[_Asked], at_least: int | None) -> Mapping[str, Any]:
         conditions: dict[Question, int] = {}
         checks = []
         for each in asked:
             condition = conditions.setdefault(each.question, len(conditions))
             checks.append(self._check_entry(each, condition))
         questions = [question.sight.parameters for question in conditions]
-        row = self.ask("check", at_least=at_least, checks=checks, conditions=questions)
-        return [self._answer(each, hats, row) for each, hats in zip(asked, row["answers"], strict=True)]
+        return self.ask("check", at_least=at_least, checks=checks, conditions=questions)
 
     def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
         one_role = self._one_role(asked.question, asked.subject)
@@ -285,3 +278,13 @@ def _check(subject: str, name: str, object_: str, with_: Mapping[str, str] | Non
     except (TypeError, ValueError):
         asked = short(repr((subject, name, object_, with_, as_role)))
         raise Invalid(f"{asked} is no check: subject, name, object, as_role and what is in with_ are texts") from None
+
+
+def _as_check(check: AnyCheck) -> Check:
+    if isinstance(check, Check):
+        return check
+    try:
+        subject, name, object_ = check
+        return Check(subject=subject, name=name, object=object_)
+    except (TypeError, ValueError):
+        raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None

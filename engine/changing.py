@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from grantpath import cypher
-from grantpath.engine.asking import active_role, need_list
+from grantpath.engine.asking import active_role, need_list, one_of
 from grantpath.engine.making import Actor, Making, Step
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change, Request, ask, first_id, is_made
@@ -13,7 +13,7 @@ from grantpath.engine.roots import check_policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
 from grantpath.graph.reference import Reference, short
-from grantpath.graph.statement import parse_statement
+from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Writing
 
@@ -52,9 +52,7 @@ class Changer:
         return self._all(steps, actor, id_, dry_run, _at) if steps else []
 
     def _step(self, statement: str, actor: Actor | None) -> Step:
-        if not isinstance(statement, str):
-            raise InvalidInput(f"{statement!r} is no text; write a statement, as 'add user:bob'")
-        parsed = parse_statement(statement)
+        parsed = _parsed(statement)
         if actor:
             return Step(self._rules.resolve_guarded(parsed), statement)
         return Step(self._rules.resolve(parsed, loading=False), statement)
@@ -62,6 +60,7 @@ class Changer:
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, nobody asked, users and groups added by their mention: by statement, what is wrong
         with it, or None. What is wrong is left out, the others are written."""
+        need_list("statements", statements)
         problems: list[str | None] = []
         steps: list[tuple[int, Step]] = []  # each with the index of its statement
         sure: set[str] = set()  # named before, so there
@@ -116,7 +115,7 @@ class Changer:
 
     def _fact(self, text: str, mentioned: bool = False) -> Step:
         """A statement that nobody is asked about."""
-        return Step(self._rules.resolve(parse_statement(text), loading=True), text, mentioned)
+        return Step(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
@@ -252,8 +251,12 @@ class _Stopped(Exception):
         self.revision = revision
 
 
+def _parsed(statement: str) -> Statement:
+    if not isinstance(statement, str):
+        raise InvalidInput(f"{short(repr(statement))} is no text; write a statement, as 'add user:bob'")
+    return parse_statement(statement)
+
+
 def _at(error: GrantpathError, index: int) -> GrantpathError:
     """The same error, naming the statement of the batch."""
-    named = type(error)(f"statement {index}: {error}")
-    named.index = index
-    return named
+    return one_of("statement", index, error)

@@ -64,7 +64,8 @@ class Door:
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
 
-        Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises Unavailable.
+        Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises InvalidInput for
+        what is no list, Unavailable.
         """
         return self._changer.given(statements)
 

@@ -154,7 +154,11 @@ ROLES = ["add role:a", "member user:u of role:a", "member user:u of role:SYSADMI
     [
         ("role:ghost", Unknown, "role:ghost is not there; add it, or check the name"),
         ("role:sysadmin", Unknown, "role:sysadmin is not there; add it, or check the name"),
-        ("role:SYSADMI", Unknown, r"role:SYSADMI is not there \(did you mean .*role:SYSADMIN.*\?\); add it, or check the name"),
+        (
+            "role:SYSADMI",
+            Unknown,
+            r"role:SYSADMI is not there \(did you mean .*role:SYSADMIN.*\?\); add it",
+        ),
         ("database:zz", Invalid, "as database:zz: a database is no role"),
         ("user:u", Invalid, "as user:u: a user is no role"),
         ("", InvalidReference, ""),
@@ -252,6 +256,29 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -
     with pytest.raises(Invalid):
         auth.change("add user:ann", by="user:ann", dry_run=True)
     assert (state(auth), history(auth), auth.log(refused=True)) == before
+
+
+# ---- checks --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("check", "kind", "text"),
+    [
+        (("user:own", "load_catalog", "catalog:nope"), Unknown, "catalog:nope is not there; add it, or check the name"),
+        (("user:own", "fly", "catalog:hr"), Unknown, "the operation fly is unknown in the policy gravitino"),
+        (("user:own", "USE_CATALOG", "catalog:"), InvalidReference, ""),
+        (("role:analyst", "USE_CATALOG", "catalog:hr"), Invalid, "role:analyst: checks are about user"),
+        (("user:own", "USE_CATALOG"), Invalid, r"\('user:own', 'USE_CATALOG'\) is neither"),
+        (("user:own", "get_tag_for_object", "catalog:hr"), Invalid, ""),
+    ],
+)
+def test_a_wrong_check_of_a_batch_is_named_by_its_index(
+    tenant: Tenants, check: Any, kind: type[Exception], text: str
+) -> None:
+    auth = tenant(given=SMALL)
+    right = ("user:own", "load_catalog", "catalog:hr")
+    for index, batch in ((1, [right, check]), (0, [check, right, check])):
+        with pytest.raises(Invalid, match=f"^check {index}: {text}") as told:
+            auth.check_many(batch)
+        assert (type(told.value), told.value.index) == (kind, index)
 
 
 # ---- levels --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, policy
-from grantpath.graph.errors import GrantpathError, Invalid, Refused
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
 from grantpath.graph.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, parse
 from grantpath.graph.statement import MAX_LINE, parse_statement
 
@@ -173,14 +173,22 @@ def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
         *(lambda wrong=wrong: auth.who(*on, with_=wrong) for wrong in ("x", 5, [1])),
         lambda: auth.which("catalog", "user:bob", on[0], with_="x"),
         lambda: auth.check("user:bob", *on, with_="x"),
-        lambda: auth.check_many(5),
-        lambda: auth.change_all(None),
+        *(lambda wrong=wrong: auth.check_many(wrong) for wrong in (5, None, "user:bob", b"user:bob")),
+        *(lambda wrong=wrong: auth.change_all(wrong) for wrong in (None, "add user:x", b"add user:x")),
+        *(lambda wrong=wrong: auth.given(wrong) for wrong in (None, 5, "add user:x", b"add user:x")),
         *(lambda wrong=wrong: Authorizer.open(wrong, "gravitino") for wrong in (5, None)),
         *(lambda wrong=wrong: Authorizer.open("ml", wrong) for wrong in (5, b"gravitino")),
         lambda: Authorizer.open("ml", "gravitino", uri=5),  # type: ignore[arg-type]
     ):
         with pytest.raises(Invalid, match=r"limit=|after=|with_=|is no check|no list|root=|policy=|uri="):
             work()
+    for call in (auth.check_many, auth.change_all, auth.given):
+        with pytest.raises(InvalidInput, match=r"^'add user:x' is no list of \w+; put one into a list, too$"):
+            call("add user:x")
+    said = auth.given([5, b"add user:x", None, "add user:x"])
+    assert [str(problem).partition(";")[0] for problem in said] == [
+        *("5 is no text", "b'add user:x' is no text", "None is no text", "None")
+    ]
     assert list(auth.who(*on, limit=1)) == ["user:bob"]
 
 
