@@ -9,7 +9,8 @@ from grantpath.engine.sight import Sight
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.reference import Reference, need_number, need_text, short
 
-One, Other = TypeVar("One"), TypeVar("Other")
+One = TypeVar("One")
+Other = TypeVar("Other")
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,8 @@ class Authorizer(Door):
         if not asked:
             return []
         row = self._ask_all(asked, at_least)
-        answers = zip(asked, row["answers"], strict=True)
-        return asking.each_of("check", answers, lambda answer: self._answer(*answer, row))
+        answers = list(zip(asked, row["answers"], strict=True))
+        return asking.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
 
     def _resolve(self, check: Check) -> _Asked:
         object_ = self.reference(check.object)

@@ -1,7 +1,6 @@
 """The commands that write the graph: change and load."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,7 +65,7 @@ def change(
         parse_statement(statement)
         with session.open(create=create) as authorizer:
             done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
-        _show(session, [done], dry_run, {"id": done.id, "revision": done.revision})
+        _show(session, [done], dry_run, _told(done))
         return
     lines = read_statements(str(file))
     with session.open(create=create) as authorizer:
@@ -77,7 +76,7 @@ def change(
                 raise
             what = str(error).removeprefix(f"statement {error.index}: ")
             raise type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done") from None
-    _show(session, made, dry_run, {"changes": [asdict(each) for each in made], "revision": made[-1].revision})
+    _show(session, made, dry_run, {"changes": [_told(each) for each in made], "revision": made[-1].revision})
 
 
 def read_statements(file: str) -> list[tuple[int, str]]:
@@ -100,17 +99,26 @@ def _read_input() -> str:
     return text
 
 
+def _told(change: Change) -> dict[str, Any]:
+    return {"id": change.id, "revision": change.revision}
+
+
 def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
+    already = dry_run and made[0].already
     if session.json:
-        emit({"done": not dry_run, **({"dry_run": True} if dry_run else {}), **told})
+        notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}
+        emit({"done": not dry_run, **notes, **told})
         return
     changed = [each for each in made if each.id is not None]
-    verdict = styled("would be done" if dry_run else "done", "bold green")
     many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""
-    if changed:
-        out().print(verdict, styled(f"{many} revision {changed[-1].revision}"), sep="")
+    revision = changed[-1].revision if changed else made[-1].revision
+    if already:
+        what = f",{many}" if changed and many else "" if changed else ", it changed nothing"
+        verdict, rest = "done already", f"{what} at revision {revision}: nothing would be done"
     else:
-        out().print(verdict, styled(f"{many} nothing to change, revision {told['revision']}"), sep="")
+        verdict = "would be done" if dry_run else "done"
+        rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
+    out().print(styled(verdict, "bold green"), styled(rest), sep="")
 
 
 def load(session: Session, directory: Directory, replace: Replace = False) -> None:

@@ -38,8 +38,9 @@ class Door:
         """Makes one change, as the acting user `by`; without `by` it is written as a fact.
 
         Returns Change(id, revision); a change that changes nothing has the id None and leaves the revision as it is.
-        With an `id` of the caller's it may be repeated: that does nothing, and returns what it did the first time.
-        `dry_run` says what would happen, and changes nothing. Raises Invalid (or Unknown, InvalidReference) for what
+        With an `id` of the caller's it may be repeated: that does nothing, and returns what it did the first time, with
+        `already` true. `dry_run` says what would happen, and changes nothing; of what is done already under its `id`
+        that, too, is what it did the first time. Raises Invalid (or Unknown, InvalidReference) for what
         breaks a rule whoever asks, Refused for what `by` may not do, Unavailable. A commit that was not answered is
         read back; `Unavailable.unknown` says that this could not be done either.
         """

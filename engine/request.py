@@ -4,7 +4,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath import cypher
@@ -18,10 +18,14 @@ MAX_ID = 200
 
 @dataclass(frozen=True)
 class Change:
-    """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds."""
+    """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds.
+
+    `already`: it was done before, under this id, and nothing is done now.
+    """
 
     id: str | None
     revision: int
+    already: bool = field(default=False, compare=False, repr=False)
 
 
 class Request:
@@ -46,10 +50,10 @@ class Request:
         """What was done under this id before. Raises Invalid where that was something else."""
         row = ask(writing, "request", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._said:
-            return [Change(id_ or None, at) for id_, at in zip(row["ids"], row["revisions"], strict=True)]
+            return [Change(id_ or None, at, True) for id_, at in zip(row["ids"], row["revisions"], strict=True)]
         change = row["change"]
         if change and row["said"] is None and self._is(change):
-            return [Change(self.id, change["revision"])]
+            return [Change(self.id, change["revision"], True)]
         if change or row["said"] or row["taken"]:
             taken = next(iter(row["taken"]), self.id)
             raise Invalid(f"the id {taken} belongs to another change; repeat that very one, or take a new id")

@@ -123,6 +123,22 @@ def test_a_dry_run_answers_and_changes_nothing(run: Run, root: str, store: Store
     assert (log["answer"], log["revision"]) == ([], 6)
 
 
+def test_a_dry_run_of_what_was_done_says_so(run: Run, root: str, tmp_path: Path) -> None:
+    file = tmp_path / "two"
+    file.write_text("add user:cas\nmember user:bob of role:analyst\n")
+    for words, told in (
+        (["add catalog:mine", "--id", "one"], "done already at revision 7: nothing would be done\n"),
+        ([FACTS[-1], "--id", "none"], "done already, it changed nothing at revision 7: nothing would be done\n"),
+        (["--file", str(file), "--id", "k"], "done already, 1 of 2 statements, at revision 8: nothing would be done\n"),
+    ):
+        done = run("change", *words, "--root", root, "--json").json
+        again = [*words, "--dry-run", "--root", root]
+        assert run("change", *again).out == told
+        assert run("change", *again, "--json").json == {**done, "done": False, "dry_run": True, "done_already": True}
+        assert run("change", *words, "--root", root, "--json").json == done
+    assert run("log", "--root", root, "--json").json["revision"] == 8
+
+
 def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     run("change", "add catalog:mine", "--by", "user:bob", "--root", root)
     run("change", "add catalog:mine", "--by", "user:ann", "--root", root)

@@ -34,6 +34,24 @@ def test_a_change_said_again_changes_nothing_and_returns_the_first_result(auth: 
     assert auth.change(LEAVE, by="user:ann").id is None  # he is out still
 
 
+def test_a_dry_run_of_what_was_done_tells_what_it_did(auth: Authorizer) -> None:
+    would = auth.change(JOIN, by="user:ann", id="mine", dry_run=True)
+    assert (would.id, would.revision, would.already) == ("mine", len(FACTS) + 1, False)
+    first = auth.change(JOIN, by="user:ann", id="mine")
+    batch = [LEAVE, LEAVE, JOIN]
+    made = auth.change_all(batch, by="user:ann", id="batch")
+    assert not any(each.already for each in [first, *made])
+    for dry_run in (True, False):
+        again = auth.change(JOIN, by="user:ann", id="mine", dry_run=dry_run)
+        assert again == first and again.already
+        repeated = auth.change_all(batch, by="user:ann", id="batch", dry_run=dry_run)
+        assert repeated == made and all(each.already for each in repeated)
+    unnamed = auth.change(LEAVE, by="user:ann")
+    assert auth.change(LEAVE, by="user:ann", id=unnamed.id, dry_run=True).already
+    assert not auth.change(LEAVE, by="user:ann", dry_run=True).already
+    assert repr(first) == "Change(id='mine', revision=6)"
+
+
 def test_a_change_said_again_by_the_id_it_got(auth: Authorizer) -> None:
     first = auth.change(JOIN, by="user:ann")
     auth.change(LEAVE, by="user:ann")
