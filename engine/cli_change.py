@@ -1,6 +1,7 @@
 """The commands that write the graph: change and load."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -133,8 +134,10 @@ def load(session: Session, directory: Directory, replace: Replace = False) -> No
     with session.open(create=True) as authorizer, counting() as count:
         report = load_directory(authorizer, directory, count, replace)
     if session.json:
-        emit({"rows": report.rows, "changed": report.changed, "revision": report.revision})
+        emit(asdict(report))
         return
-    rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items())
+    told = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) + ";"
+    if report.changed:
+        told += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
     verdict = "loaded" if report.changed else "nothing new"
-    out().print(styled(verdict, "bold green"), styled(f" {rows}; revision {report.revision}"), sep="")
+    out().print(styled(verdict, "bold green"), styled(f" {told} revision {report.revision}"), sep="")

@@ -47,7 +47,8 @@ def log(
 ) -> None:
     """Show the accepted changes of a root, or what was refused, the newest last: when, by whom, what.
 
-    The options narrow it down, all of them together.
+    The options narrow it down, all of them together. A load is one entry, which says how much it changed; it names
+    neither objects nor subjects, so that --object and --subject don't find it.
     """
     if revision is not None:
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)

@@ -30,11 +30,17 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class LoadReport:
-    """The rows that were read, by table; whether they changed anything; the root's revision now."""
+    """The rows that were read, by table; whether they changed anything; the root's revision now.
+
+    `added` and `removed` count entities, memberships, owners and grants; what an entity takes along with it when it is
+    removed is not counted.
+    """
 
     rows: dict[str, int]
     changed: bool
     revision: int
+    added: int
+    removed: int
 
 
 def load(
@@ -76,17 +82,20 @@ class _Load:
             news = standing.news()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
             if not news.size:
-                return LoadReport(counts, False, bulk.revision)
+                return LoadReport(counts, False, bulk.revision, 0, 0)
             what = f"load {'--replace ' if self._replace else ''}{short(self._directory.resolve().name)}"
             bulk.begin(what)
             self._write(bulk, news, standing, rows)
             self._doom(bulk, news.doomed)
-            told = {"id": bulk.id, "statement": f"{what}: {sum(counts.values()):,} rows"}
+            told = {"id": bulk.id, "statement": f"{what}: {sum(counts.values()):,} rows, {self._changed(news)}"}
             revision = bulk.finish(
                 lambda ask, revision: _record(ask, {**told, "revision": revision}),
                 lambda done, of: self._progress("removing", done, of),
             )
-        return LoadReport(counts, True, revision)
+        return LoadReport(counts, True, revision, news.added, news.removed)
+
+    def _changed(self, news: News) -> str:
+        return f"{news.added:,} added" + (f", {news.removed:,} removed" if self._replace else "")
 
     def _resolve(self, tables: dict[str, Table], problems: Problems) -> Rows:
         done: list[str] = []

@@ -56,8 +56,13 @@ class News:
         return len(self.entities) + len(self.created) + len(self.names) + len(self.edges.start)
 
     @property
+    def removed(self) -> int:
+        """Without what goes along with an entity."""
+        return len(self.doomed.edges) + len(self.doomed.nodes) + len(self.doomed.unmade)
+
+    @property
     def size(self) -> int:
-        return self.added + len(self.doomed.edges) + len(self.doomed.nodes) + len(self.doomed.unmade)
+        return self.added + self.removed
 
 
 class Standing:

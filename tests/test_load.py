@@ -161,10 +161,13 @@ def tables_of(auth: Authorizer) -> dict[str, list[list[str]]]:
 def test_an_import_says_what_statements_say(tenant: Tenants, tmp_path: Path, format_: str) -> None:
     loaded, said = tenant(), tenant(given=GIVEN)
     report = load.load(loaded, write(tmp_path, ESTATE, format_))
-    assert report == load.LoadReport({name: len(rows) for name, rows in ESTATE.items()}, True, 1)
+    assert report == load.LoadReport({name: len(rows) for name, rows in ESTATE.items()}, True, 1, report.added, 0)
     assert dump(loaded) == dump(said)
     assert marks(loaded) == settled(1)
-    assert history(loaded) == [f"load {tmp_path.name}: {sum(map(len, ESTATE.values()))} rows"]
+    assert history(loaded) == [f"load {tmp_path.name}: {sum(map(len, ESTATE.values()))} rows, {report.added} added"]
+    there = loaded.ask("state")
+    mine = [each for each in there["entities"] if not each["builtin"] and each["ref"] != loaded.root.text]
+    assert report.added == len(mine) + len(there["edges"])
     assert loaded.check("user:bob", "load_table", "table:hr.`a.b`.staff")
     assert not loaded.check("user:bob", "load_table", ODD)
 
@@ -244,7 +247,7 @@ def test_progress_is_told(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.M
 def test_an_empty_table_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
     (tmp_path / "owners.csv").write_text("object,owner\n")
     report = load.load(tenant(), tmp_path)
-    assert report == load.LoadReport(dict.fromkeys(TABLES, 0), False, 0)
+    assert report == load.LoadReport(dict.fromkeys(TABLES, 0), False, 0, 0, 0)
 
 
 @pytest.mark.parametrize("replace", [False, True])

@@ -112,6 +112,59 @@ def test_a_load_that_replaces_makes_the_root_equal_to_the_folder(
     assert load.load(auth, tmp_path / "wanted", replace=True).changed is False
 
 
+@pytest.mark.parametrize(
+    ("subjects", "grants", "rows", "added", "removed"),
+    [
+        ("user:ann user:bob role:analyst", "table:hr.s.t table:hr.s.u", 10, 2, 0),  # a table, and a grant on it
+        ("user:ann user:bob role:analyst", "table:hr.s.u", 9, 2, 1),  # the grant goes
+        ("user:ann role:analyst", "table:hr.s.t", 7, 1, 1),  # bob goes with his membership
+        ("user:ann", "", 5, 1, 2),  # bob and the role go with all that was theirs
+    ],
+)
+def test_a_load_that_replaces_says_what_it_wrote_and_what_it_took(
+    run: Run, tenant: Tenants, tmp_path: Path, subjects: str, grants: str, rows: int, added: int, removed: int
+) -> None:
+    objects = ["catalog:hr", "schema:hr.s", "table:hr.s.t"]
+    people = ["user:ann", "user:bob", "role:analyst"]
+    grant = "allow SELECT_TABLE on table:hr.s.t to role:analyst"
+    auth = tenant(given=[*(f"add {ref}" for ref in [*objects, *people]), "member user:bob of role:analyst", grant])
+    said = {
+        "objects": ["ref", *objects, "table:hr.s.u"],
+        "subjects": ["ref", *subjects.split()],
+        "members": ["member,of", *(["user:bob,role:analyst"] if "user:bob" in subjects else [])],
+        "grants": [
+            "effect,privilege,object,subject",
+            *(f"allow,SELECT_TABLE,{on},role:analyst" for on in grants.split()),
+        ],
+    }
+    folder = tmp_path / "said"
+    folder.mkdir()
+    for name, lines in said.items():
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    report = load.load(auth, folder, replace=True)
+    assert (report.added, report.removed) == (added, removed)
+    last = auth.log(limit=1)[0]
+    assert last.statement == f"load --replace said: {rows} rows, {added} added, {removed} removed"
+    assert (last.object, last.subject) == (None, None)
+    again = load.load(auth, folder, replace=True)
+    assert (again.added, again.removed, again.revision) == (0, 0, report.revision)
+
+
+def test_the_command_says_what_a_load_wrote_and_took(run: Run, store: Store, tmp_path: Path) -> None:
+    name = f"metalake:replaced-{tmp_path.name}"
+    words = ["load", str(tmp_path), "--root", name, "--policy", "gravitino"]
+    (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
+    none = "0 objects, 0 members, 0 owners, 0 grants"
+    assert run(*words).out == f"loaded 2 subjects, {none}; 2 added, revision 1\n"
+    (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:cas\nuser:dan\n")
+    assert run(*words, "--replace").out == f"loaded 3 subjects, {none}; 2 added, 1 removed, revision 2\n"
+    told = run("log", "--root", name, "--json").json["answer"][-1]["statement"]
+    assert told == f"load --replace {tmp_path.name}: 3 rows, 2 added, 1 removed"
+    again = run(*words, "--replace", "--json").json
+    assert (again["changed"], again["added"], again["removed"], again["revision"]) == (False, 0, 0, 2)
+    roots.remove(store, name)
+
+
 def test_what_is_not_in_the_folder_does_not_help_it(tenant: Tenants, tmp_path: Path) -> None:
     """Parents, subjects and owners count only where the folder lists them."""
     auth = tenant(given=FACTS)
