@@ -2,6 +2,7 @@
 // $root       STRING   'metalake:ml'
 // $revision   INTEGER  7, the root's revision when it was refused
 // $id         STRING   '5f0c', the attempt's own id
+// $request    STRING   'try 1', the id that the asker gave the change or the batch, or null
 // $actor      STRING   'user:bob'
 // $as_role    STRING   'role:analyst', the actor's active role, or null
 // $statement  STRING   'allow SELECT_TABLE on table:hr.public.staff to role:analyst'
@@ -10,7 +11,7 @@
 // $reason     STRING   'SELECT_TABLE is not ...', what the actor was told
 // Returns one row: id STRING
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', revision: 7, id: '5f0c', actor: 'user:bob', as_role: null, statement: 'add catalog:mine', object: 'catalog:mine', subject: null, reason: 'CREATE_CATALOG is not granted'}
-CREATE (refusal:Refusal {root: $root, revision: $revision, id: $id, at: datetime(), actor: $actor, as_role: $as_role,
-                         statement: $statement, object: $object, subject: $subject, reason: $reason})
+// :params {root: 'metalake:ml', revision: 7, id: '5f0c', request: null, actor: 'user:bob', as_role: null, statement: 'add catalog:mine', object: 'catalog:mine', subject: null, reason: 'CREATE_CATALOG is not granted'}
+CREATE (refusal:Refusal {root: $root, revision: $revision, id: $id, request: $request, at: datetime(),
+                         actor: $actor, as_role: $as_role, statement: $statement, object: $object, subject: $subject, reason: $reason})
 RETURN refusal.id AS id

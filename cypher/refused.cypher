@@ -3,7 +3,7 @@
 // $limit     INTEGER         20, how many at most
 // $after     INTEGER         -1, only those made at later revisions
 // $before    INTEGER         null, or only those made at earlier revisions
-// $id        STRING          '5f0c', the one with this id, or null for all
+// $id        STRING          '5f0c', the one with this id, or those that were asked for under it, or null for all
 // $actor     STRING          'user:ann', or null for all
 // $object    STRING          'table:hr.public.staff', what they are about, or null for all
 // $subject   STRING          'role:analyst', who got or lost something, or null for all
@@ -19,7 +19,7 @@ CALL () {
   MATCH (refusal:Refusal {root: $root})
   WHERE refusal.revision > $after // lets the index on (root, revision) be used
     AND refusal.revision < coalesce($before, refusal.revision + 1)
-    AND ($id IS NULL OR refusal.id = $id)
+    AND ($id IS NULL OR refusal.id = $id OR refusal.request = $id)
     AND ($actor IS NULL OR refusal.actor = $actor)
     AND ($object IS NULL OR refusal.object = $object)
     AND ($subject IS NULL OR refusal.subject = $subject)

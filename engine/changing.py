@@ -47,7 +47,7 @@ class Changer:
                 steps.append(self._step(statement, actor))
             except GrantpathError as error:
                 if steps:  # the first wrong one is named, and that may be one before it
-                    self._all(steps, actor, None, dry_run, _at, and_then=_at(error, index))
+                    self._all(steps, actor, id_, dry_run, _at, and_then=_at(error, index))
                 raise _at(error, index) from None
         return self._all(steps, actor, id_, dry_run, _at) if steps else []
 
@@ -137,7 +137,7 @@ class Changer:
     ) -> list[Change]:
         """Makes all of them, or none and raises what is wrong; `and_then` what is wrong behind them."""
         request = Request(id_, steps, actor)
-        ids = request.ids
+        ids, named = request.ids, id_ is not None and and_then is None
         tries: list[list[Change]] = []  # what each try would have made, for reading it back
 
         def work(writing: Writing) -> list[Change]:
@@ -145,7 +145,7 @@ class Changer:
             for made in tries:
                 if is_made(writing, made):
                     return made
-            earlier = request.earlier(writing) if id_ is not None else None
+            earlier = request.earlier(writing) if named else None
             if earlier is not None:
                 return earlier
             for step in steps:
@@ -157,7 +157,7 @@ class Changer:
             if and_then:
                 raise and_then
             changes = self._record(writing, steps, actor, ids)
-            if id_ is not None:
+            if named:
                 request.remember(writing, changes)
             tries.append(changes)
             return changes
@@ -168,12 +168,12 @@ class Changer:
             error = stopped.step.error
             assert error is not None
             if isinstance(error, Refused) and actor and not dry_run:
-                self._note_refusal(stopped, actor, error)
+                self._note_refusal(stopped, actor, error, id_)
             raise say(error, stopped.index) from None
         except Unavailable as error:
             if not error.unknown:
                 raise
-            return self._read_back(tries[-1], request, id_ is not None)
+            return self._read_back(tries[-1], request, named)
 
     def _record(self, writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Sequence[str]) -> list[Change]:
         """Writes what changed anything to the history, in order."""
@@ -199,7 +199,7 @@ class Changer:
             ask(writing, "record", rows=rows)
         return changes
 
-    def _note_refusal(self, stopped: "_Stopped", actor: Actor, error: Refused) -> None:
+    def _note_refusal(self, stopped: "_Stopped", actor: Actor, error: Refused, id_: str | None) -> None:
         """Apart from the history; where it cannot be written, the attempt is refused all the same."""
         change = stopped.step.change
         loaded = cypher.load("refuse")
@@ -207,6 +207,7 @@ class Changer:
             "root": self._tenant,
             "revision": stopped.revision,
             "id": uuid.uuid4().hex,
+            "request": id_,
             "actor": actor.ref.text,
             "as_role": actor.as_role,
             "statement": stopped.step.text,

@@ -86,7 +86,8 @@ class Door:
     ) -> list[Logged]:
         """The last `limit` accepted changes that fit, oldest first; with `refused` the refused attempts.
 
-        `id` is that of a change, or of a batch: then all of its changes fit. `since` is the first moment and `until`
+        `id` is that of a change, or of a batch: then all of its changes fit; of refused attempts also the id that the
+        change or the batch was given. `since` is the first moment and `until`
         the first one behind (without an offset: UTC); `after` and `before` are revisions, themselves left out: for the
         page before, ask with `before` set to the first one's. `object` and `subject` are the references that
         statements name. Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.

@@ -140,7 +140,7 @@ def test_a_dry_run_of_what_was_done_says_so(run: Run, root: str, tmp_path: Path)
 
 
 def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
-    run("change", "add catalog:mine", "--by", "user:bob", "--root", root)
+    run("change", "add catalog:mine", "--by", "user:bob", "--id", "R1", "--root", root)
     run("change", "add catalog:mine", "--by", "user:ann", "--root", root)
 
     def statements(*words: str) -> list[str]:
@@ -152,7 +152,8 @@ def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     assert statements("--after", "1", "--before", "4") == FACTS[1:3]
     assert statements("--limit", "2", "--before", "3") == FACTS[:2]
     assert statements("--since", "2020-01-01T00:00", "--until", "2020-01-02") == []
-    assert statements("--refused") == ["add catalog:mine"]
+    assert statements("--refused") == statements("--refused", "--id", "R1") == ["add catalog:mine"]
+    assert statements("--refused", "--id", "R2") == []
     refused = run("log", "--refused", "--root", root)
     assert "user:bob" in refused.out and "CREATE_CATALOG" in refused.out
     assert "--before 7" in run("log", "--limit", "1", "--root", root).err

@@ -76,6 +76,29 @@ def test_refused_attempts_are_kept_apart_with_the_reason(auth: Authorizer) -> No
     assert auth.check("user:bob", "SELECT_TABLE", TABLE).revision == revision
 
 
+def test_a_refused_attempt_is_found_by_the_id_it_was_made_with(auth: Authorizer) -> None:
+    (old,) = auth.log(refused=True)  # made without one
+    with pytest.raises(Refused):
+        auth.change("add catalog:x", by="user:bob", id="mine")
+    for batch in (["add catalog:y", "add catalog:z"], ["add catalog:y", "add what"]):
+        with pytest.raises(Refused, match=r"^statement 0: "):
+            auth.change_all(batch, by="user:bob", id="batch")
+    with pytest.raises(Refused):
+        auth.change("add catalog:x", by="user:bob", id="mine", dry_run=True)
+    with pytest.raises(InvalidInput, match="is no id"):
+        auth.change_all(["add catalog:y", "add what"], by="user:bob", id="")
+    assert statements(auth, refused=True, id="mine") == ["add catalog:x"]
+    assert statements(auth, refused=True, id="batch") == ["add catalog:y"] * 2
+    assert statements(auth, refused=True, id="batch", limit=1) == ["add catalog:y"]
+    own = {each.id for each in auth.log(refused=True)}
+    assert len(own) == 4 and not own & {"mine", "batch"}  # each has one of its own beside it
+    assert statements(auth, refused=True, id=old.id) == [f"drop {TABLE}"]
+    assert statements(auth, refused=True, id="none") == statements(auth, id="mine") == []
+    auth.change("owner user:bob of metalake:ml")
+    assert auth.change("add catalog:x", by="user:bob", id="mine").id == "mine"
+    assert statements(auth, id="mine") == statements(auth, refused=True, id="mine") == ["add catalog:x"]
+
+
 # ---- what is asked for ---------------------------------------------------------------------------------------------
 def test_the_log_is_filtered(auth: Authorizer) -> None:
     grants = [f"allow SELECT_TABLE on {TABLE} to role:analyst", f"deny MODIFY_TABLE on {TABLE} to role:analyst"]
