@@ -114,8 +114,9 @@ def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, A
     many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""
     revision = changed[-1].revision if changed else made[-1].revision
     if already:
-        what = f",{many}" if changed and many else "" if changed else ", it changed nothing"
-        verdict, rest = "done already", f"{what} at revision {revision}: nothing would be done"
+        what = many and f",{many}"
+        verdict = "done already"
+        rest = f"{what if changed else ', it changed nothing'} at revision {revision}: nothing would be done"
     else:
         verdict = "would be done" if dry_run else "done"
         rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
