@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import asking, roots
@@ -17,7 +17,6 @@ from grantpath.engine.sight import Sight
 from grantpath.engine.standing import Standing
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.reference import Reference
-from grantpath.graph.store import Store
 from grantpath.graph.writing import Writing
 
 AT_ONCE = 500  # checks, or rows, in one statement
@@ -140,8 +139,7 @@ class Making:
 
     def _absent(self, ref: str) -> GrantpathError:
         """The error for what is not there by now, seen from within the transaction."""
-        seen = cast(Store, self._writing)  # it reads alike
-        return roots.absent(seen, self._writing.root, self._policy, self._root, ref)
+        return roots.absent(self._writing, self._writing.root, self._policy, self._root, ref)
 
     # ---- authorization -------------------------------------------------------------------------------------------
     def _right(self, change: Resolved) -> Sight:

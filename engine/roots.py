@@ -1,9 +1,9 @@
 """Roots: each is one tenant with its own policy, remembered beside its revision."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Protocol
 
 from grantpath import cypher
 from grantpath.engine import policy as policies
@@ -60,6 +60,13 @@ def check_policy(digest: str, policy: Policy, tenant: str) -> None:
     """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
     if digest != policy.digest:
         raise Inconsistent(f"{tenant} was given another policy since it was opened: open it anew")
+
+
+class Reads(Protocol):
+    """A store, or the transaction of a change, which sees what it wrote."""
+
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query."""
 
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:
@@ -172,12 +179,12 @@ def _sweep(store: Store, tenant: str) -> None:
         pass
 
 
-def exists(store: Store, tenant: str, ref: str) -> bool:
+def exists(store: Reads, tenant: str, ref: str) -> bool:
     """Is there such an entity?"""
     return bool(store.read(cypher.load("exists").text, {"root": tenant, "ref": ref}))
 
 
-def absent(store: Store, tenant: str, policy: Policy, root: Reference, ref: str) -> Unknown:
+def absent(store: Reads, tenant: str, policy: Policy, root: Reference, ref: str) -> Unknown:
     """The error for a name that is not there, with the names of its type that may be meant."""
     if not exists(store, tenant, root.text):
         return dropped(tenant)
