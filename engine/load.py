@@ -87,8 +87,8 @@ class _Load:
             bulk.begin(what)
             self._write(bulk, news, standing, rows)
             self._doom(bulk, news.doomed)
-            read = sum(counts.values())
-            told = {"id": bulk.id, "statement": f"{what}: {read:,} row{'s' * (read != 1)}, {self._changed(news)}"}
+            of = sum(counts.values())
+            told = {"id": bulk.id, "statement": f"{what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"}
             revision = bulk.finish(
                 lambda ask, revision: _record(ask, {**told, "revision": revision}),
                 lambda done, of: self._progress("removing", done, of),
