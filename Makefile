@@ -12,7 +12,7 @@ PACKAGES := -p grantpath.graph -p grantpath.cypher -p grantpath.engine -p grantp
 help:
 	@echo "make demo    see the main job end to end"
 	@echo "make test    run the tests (ARGS='-k name' for some of them)"
-	@echo "make trust   try faults, races and hostile input at length, and print the figures: hours"
+	@echo "make trust   try faults, races and hostile input at length, and print the figures: about two hours"
 	@echo "make bench   measure on a large estate"
 	@echo "make lint    style and types"
 	@echo "make clean   remove the environment and what was built"
