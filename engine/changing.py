@@ -6,11 +6,12 @@ from contextlib import suppress
 
 from grantpath import cypher
 from grantpath.engine.asking import active_role, need_list, one_of
-from grantpath.engine.making import Actor, Making, Step
+from grantpath.engine.making import Making
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change, Request, ask, first_id, is_made
 from grantpath.engine.roots import check_policy
 from grantpath.engine.rules import Resolved, Rules
+from grantpath.engine.step import Actor, Step
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
 from grantpath.graph.reference import Reference, short
 from grantpath.graph.statement import Statement, parse_statement

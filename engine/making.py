@@ -1,46 +1,26 @@
 """Makes changes in one transaction, each seeing those before it: what is invalid, what is refused, what is done."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from grantpath import cypher
-from grantpath.engine import asking, roots
-from grantpath.engine.case import Case
-from grantpath.engine.decision import decide
+from grantpath.engine import roots
+from grantpath.engine.authorizing import Authorizing
 from grantpath.engine.order import Footprint, Footprints, levels
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
-from grantpath.engine.sight import Sight
 from grantpath.engine.standing import Standing
-from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.engine.step import Actor, Step
+from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference
 from grantpath.graph.writing import Writing
 
-AT_ONCE = 500  # checks, or rows, in one statement
+AT_ONCE = 500  # rows in one statement
 # What is taken away goes first, and what an edge needs comes before it.
 WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
-
-
-@dataclass(frozen=True)
-class Actor:
-    """Who asks for a change, and with which active role."""
-
-    ref: Reference
-    as_role: str | None
-
-
-@dataclass(eq=False)
-class Step:
-    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there."""
-
-    change: Resolved
-    text: str
-    mentioned: bool = False
-    changed: bool = False
-    error: GrantpathError | None = None
 
 
 @dataclass
@@ -60,7 +40,7 @@ class Making:
         self._root = root
         self._actor = actor
         self._mentioned: set[str] = set()
-        self._rights: dict[tuple[str, str, str | None, frozenset[str]], Sight] = {}
+        self._authorizing = Authorizing(writing, policy, root, self._ask)
 
     def make(self, steps: Sequence[Step], all_or_nothing: bool) -> None:
         """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
@@ -94,8 +74,8 @@ class Making:
     def _looks_below(self, change: Resolved) -> Mapping[str, Reference]:
         if not self._actor:
             return {}
-        below = self._right(change).below
-        return {at: ref for at, ref in self._where(change).by_at.items() if at in below} if below else {}
+        below = self._authorizing.right(change).below
+        return {at: ref for at, ref in self._authorizing.where(change).by_at.items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------
     def _make_level(self, steps: list[Step]) -> None:
@@ -108,7 +88,7 @@ class Making:
             for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
                 step.error = error
             return
-        roles = self._authorize(valid, self._actor) if self._actor else {}
+        roles = self._authorizing.authorize(valid, self._actor) if self._actor else {}
         rows = _Rows()
         for step in valid:
             if step.error is None and not standing.changes_nothing(step.change):
@@ -140,64 +120,6 @@ class Making:
     def _absent(self, ref: str) -> GrantpathError:
         """The error for what is not there by now, seen from within the transaction."""
         return roots.absent(self._writing, self._writing.root, self._policy, self._root, ref)
-
-    # ---- authorization -------------------------------------------------------------------------------------------
-    def _right(self, change: Resolved) -> Sight:
-        key = (change.kind, change.object.type, change.subject.type if change.subject else None)
-        seconds = frozenset(change.seconds)
-        if (*key, seconds) not in self._rights:
-            self._rights[*key, seconds] = Sight(self._policy.change(*key, seconds))
-        return self._rights[*key, seconds]
-
-    def _where(self, change: Resolved) -> asking.Places:
-        seconds = {**change.seconds, **({"grantee": change.subject} if change.subject else {})}
-        return asking.places(self._policy, self._root, change.object, seconds)
-
-    def _authorize(self, steps: Iterable[Step], actor: Actor) -> dict[Step, str | None]:
-        """By step the role that the actor acts with, if the policy has active roles; who is refused gets the error."""
-        roles: dict[Step, str | None] = {}
-        waiting = iter(steps)
-        while some := list(islice(waiting, AT_ONCE)):
-            roles.update(self._authorize_some(some, actor))
-        return roles
-
-    def _authorize_some(self, steps: list[Step], actor: Actor) -> dict[Step, str | None]:
-        if actor.ref.type not in self._policy.user_types:
-            for step in steps:
-                step.error = Refused(
-                    f"{step.text!r} by {actor.ref} is refused: a {actor.ref.type} does not act; name a user"
-                )
-            return {}
-        one_role = self._policy.active_roles
-        conditions: dict[int, int] = {}
-        parameters: list[Any] = []
-        checks: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}  # the same question is asked once
-        asked = []
-        for step in steps:
-            right, where = self._right(step.change), self._where(step.change)
-            condition = conditions.setdefault(id(right), len(conditions))
-            if condition == len(parameters):
-                parameters.append(right.parameters)
-            seen = (ref.text for at, ref in where.by_at.items() if at in right.at or at in right.inside)
-            key = (condition, *seen)
-            if key not in checks:
-                checks[key] = (
-                    len(checks),
-                    asking.check_parameters(actor.ref.text, where, right, condition, one_role, actor.as_role, []),
-                )
-            asked.append((step, right, where, checks[key][0]))
-        row = self._ask("check", checks=[check for _, check in checks.values()], conditions=parameters)[0]
-        roles = {}
-        for step, right, where, at in asked:
-            hats = row["answers"][at]["hats"]
-            won: list[str | None] = [hat["role"] for hat in hats if hat["allowed"]]
-            if won:
-                roles[step] = min(won, key=lambda role: (role or "").encode())
-                continue
-            case = Case(self._policy, self._root, actor.ref, right.clauses, where.by_at, one_role, actor.as_role)
-            decision = decide(case, hats, self._writing.revision)
-            step.error = Refused(f"{step.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
-        return roles
 
     # ---- writing -------------------------------------------------------------------------------------------------
     def _write(self, change: Resolved, standing: Standing, rows: _Rows) -> None:

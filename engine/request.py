@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath import cypher
-from grantpath.engine.making import Actor, Step
+from grantpath.engine.step import Actor, Step
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.reference import need_text, short
 from grantpath.graph.writing import Writing

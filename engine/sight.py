@@ -1,10 +1,10 @@
 """What clauses look at, place by place, so that a query fetches these facts and no others."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from grantpath.engine.clauses import Clauses, Fact, as_parameters, facts_of
+from grantpath.engine.clauses import Atom, Clauses, Fact, as_parameters, facts_of
 
 _MARKS = ("EXISTS", "BUILTIN", "IS", "HOLDS")
 _HAD_BY_ALL = (*_MARKS[:3], "EVERY")
@@ -79,6 +79,16 @@ class Sight:
         """The places that the clauses look into."""
         return {*self.below, *(one.at for one in self.every)}
 
+    def without(self, away: Collection[str]) -> "Sight":
+        """The same as far as other places than these answer it: where this one says yes, the whole one does.
+
+        What is left of an atom would say yes where a DENY on a place that is away says no, so it goes as a whole.
+        """
+        kept = (
+            tuple(tuple(one for one in term if not _looks_at(one, away)) for term in clause) for clause in self.clauses
+        )
+        return Sight(tuple(clause for clause in kept if all(clause)))
+
     @property
     def _at_places(self) -> Iterable[list[str]]:
         return (fact.split(" ") for fact in self.facts if " below " not in fact and " =" not in fact)
@@ -99,6 +109,10 @@ def below_facts(facts: Iterable[Fact]) -> list[Below]:
             _, privileges, types, _, at = fact.split(" ")
             found.append(Below(fact, at, types.split(","), privileges.split(",")))
     return found
+
+
+def _looks_at(one: Atom, places: Collection[str]) -> bool:
+    return any(fact.split(" ")[-1] in places or " below " in fact for fact in (*one.any, *one.none))
 
 
 def _is_below(fact: Fact, word: str) -> bool:

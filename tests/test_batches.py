@@ -1,13 +1,16 @@
 """Batches: what they do is what the same statements do one by one, in history and graph, or nothing at all."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refused, Unknown
+from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refused, Unknown, authorizing
+from grantpath.engine.authorizing import Authorizing
 from grantpath.engine.order import Footprint, levels
+from grantpath.engine.step import Step
 
 from .conftest import Tenants
 from .oracle import oracle
@@ -48,9 +51,27 @@ def revisions(changes: Iterable[Change]) -> list[int | None]:
 
 
 # ---- the same as one by one --------------------------------------------------------------------------------------
+@contextmanager
+def asking_above(found: list[int]) -> Iterator[None]:
+    """What is above the objects is asked first, as for large batches; `found`: how many changes it allowed."""
+    allowed_by_above = Authorizing._allowed_by_above
+
+    def counted(*asked: Any) -> set[Step]:
+        allowed = allowed_by_above(*asked)
+        found.append(len(allowed))
+        return allowed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(authorizing, "MANY", 1)
+        patch.setattr(authorizing, "SHARED", 0)
+        patch.setattr(Authorizing, "_allowed_by_above", counted)
+        yield
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy: str) -> None:
     """Random statements, good ones kept in turn: wrong ones are found at the same index, with the same error."""
+    above: list[int] = []
     rng = random.Random(f"batches {policy}")
     world = oracle(policy, ROOT_NAME)
     facts = random_world(policy, rng, 80)
@@ -74,17 +95,19 @@ def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy:
                         error = caught
                         break
                 if error is not None:
-                    with pytest.raises(type(error)) as told:
+                    with pytest.raises(type(error)) as told, asking_above(above):
                         batch.change_all(statements, by=by, as_role=as_role)
                     assert told.value.index == len(made)
                     assert str(told.value) == f"statement {len(made)}: {error}"
                     wrong += 1
                 good, statements = statements[: len(made)], statements[len(made) + 1 :]
-                assert revisions(batch.change_all(good, by=by, as_role=as_role)) == made
+                with asking_above(above):
+                    assert revisions(batch.change_all(good, by=by, as_role=as_role)) == made
                 changed += sum(revision is not None for revision in made)
                 assert state(batch) == state(alone)
     assert history(batch) == history(alone)
     assert wrong > 12 and changed > 8
+    assert bool(sum(above)) != batch.policy.active_roles  # with active roles all places are looked at
 
 
 @pytest.mark.parametrize("policy", POLICIES)
