@@ -8,7 +8,7 @@ from typing import Any
 from grantpath.engine.case import Case, Found, Surroundings, by_fact
 from grantpath.engine.clauses import facts_of
 from grantpath.engine.policy import Policy
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 
 MAX_NAME = 200  # bytes: a new name is not to be refused for its length
 NAMES = 5
@@ -87,7 +87,7 @@ def _as_found(case: Case, role: str | None, found: Found, around: Surroundings |
         return
     if around is None:
         type_ = case.policy.file.grants.to[0]
-        yield Acting(role, f"{type_}:any", f"a {type_} that {subject} holds or is given", subject, found)
+        yield Acting(role, f"{type_}:any", f"{indefinite(type_)} that {subject} holds or is given", subject, found)
     else:
         for each in filter(partial(_grantable, case), around.held):
             yield Acting(role, each, each, subject, found, _reach(case, each))

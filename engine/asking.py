@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from grantpath.engine.policy import Policy, Question
 from grantpath.engine.sight import Sight
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
-from grantpath.graph.reference import Reference, need_number, need_text, short
+from grantpath.graph.reference import Reference, indefinite, need_number, need_text, short
 
 One = TypeVar("One")
 Other = TypeVar("Other")
@@ -123,7 +123,7 @@ def active_role(policy: Policy, root: Reference, text: str) -> str:
         raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; leave it away")
     ref = policy.reference(text, root)
     if policy.file.types[ref.type].kind != "role":
-        raise Invalid(f"as {ref}: a {ref.type} is no role")
+        raise Invalid(f"as {ref}: {indefinite(ref.type)} is no role")
     return ref.text
 
 
@@ -173,4 +173,7 @@ def check_seconds(question: Question, seconds: Mapping[str, Reference]) -> None:
     for key, ref in seconds.items():
         wanted = question.with_[key].type
         if ref.type != wanted:
-            raise Invalid(f"{question.name}: {key}={ref} is a {ref.type}, not a {wanted}: write {key}={wanted}:NAME")
+            raise Invalid(
+                f"{question.name}: {key}={ref} is {indefinite(ref.type)}, not {indefinite(wanted)}: "
+                f"write {key}={wanted}:NAME"
+            )

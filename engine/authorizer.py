@@ -12,7 +12,7 @@ from grantpath.engine.door import Door
 from grantpath.engine.explaining import Moved, explained
 from grantpath.engine.policy import Question
 from grantpath.graph.errors import Inconsistent, Invalid
-from grantpath.graph.reference import Reference, short
+from grantpath.graph.reference import Reference, indefinite, short
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import Store
@@ -119,7 +119,7 @@ class Authorizer(Door):
         ref = self.reference(text)
         asked = self.policy.file.ask.subjects
         if ref.type not in asked:
-            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about a {ref.type}")
+            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
         return ref
 
     def _role(self, text: str | None) -> str | None:

@@ -13,7 +13,7 @@ from grantpath.engine.rules import Resolved
 from grantpath.engine.sight import Sight
 from grantpath.engine.step import Actor, Step
 from grantpath.graph.errors import Refused
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 from grantpath.graph.writing import Writing
 
 AT_ONCE = 500  # checks in one statement
@@ -86,7 +86,8 @@ class Authorizing:
             if actor.ref.type not in self._policy.user_types:
                 for step in some:
                     step.error = Refused(
-                        f"{step.text!r} by {actor.ref} is refused: a {actor.ref.type} does not act; name a user"
+                        f"{step.text!r} by {actor.ref} is refused: {indefinite(actor.ref.type)} does not act; "
+                        "name a user"
                     )
                 continue
             by_above = self._allowed_by_above(some, actor)

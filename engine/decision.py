@@ -8,7 +8,7 @@ from typing import Any
 from grantpath.engine.case import Case, by_fact, winning
 from grantpath.engine.clauses import Fact
 from grantpath.engine.remedy import nearest
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _say(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> s
         case ["HOLDS", at]:
             return f"{subject} is in or holds {at.removeprefix('=') if at.startswith('=') else by_at[at]}"
         case ["ALLOW", privilege, type_, "below", at]:
-            return f"{by} has ALLOW {privilege} on a {type_} below {by_at[at]}"
+            return f"{by} has ALLOW {privilege} on {indefinite(type_)} below {by_at[at]}"
         case ["EVERY", privileges, types, "below", at]:
             names = " or ".join(privileges.split(","))
             return f"{subject} has {names} on every existing {types.replace(',', ', ')} below {by_at[at]}"

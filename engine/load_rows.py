@@ -10,7 +10,7 @@ from grantpath.engine.load_files import Column, Ints, Problems, Table
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.graph.errors import GrantpathError, Invalid
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 from grantpath.graph.statement import Effect, Statement
 
 NOBODY = -1
@@ -169,7 +169,7 @@ class Rows:
         if text == self.names.texts[self.names.root]:
             raise Invalid(f"{text} is the root and is not listed; take the row out")
         if right != table:
-            raise Invalid(f"{text}: a {type_} is listed in {right}, not in {table}; move the row")
+            raise Invalid(f"{text}: {indefinite(type_)} is listed in {right}, not in {table}; move the row")
         if text not in self._policy.builtins:
             self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), loading=True)
 

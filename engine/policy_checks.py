@@ -10,7 +10,7 @@ from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry
 from grantpath.engine.policy_merge import split
 from grantpath.engine.policy_names import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of, nearest
 from grantpath.graph.errors import InvalidReference
-from grantpath.graph.reference import parse
+from grantpath.graph.reference import indefinite, parse
 
 if TYPE_CHECKING:
     from grantpath.engine.expand import Expander
@@ -99,14 +99,17 @@ def _check_one_role(names: Names) -> None:
         for type_ in types:
             if type_ not in roles:
                 raise PolicyProblem(
-                    key, f"with `ask.one_role` only roles have grants and own, not a {type_}; name a role type here"
+                    key,
+                    f"with `ask.one_role` only roles have grants and own, not {indefinite(type_)}; "
+                    "name a role type here",
                 )
     for container in roles & names.file.members.keys():
         for type_ in names.file.members[container]:
             if names.types[type_].kind == "group":
                 raise PolicyProblem(
                     ("members", container),
-                    f"with `ask.one_role` a role is held by users and roles, not by a {type_}; leave {type_} out",
+                    f"with `ask.one_role` a role is held by users and roles, not by {indefinite(type_)}; "
+                    f"leave {type_} out",
                 )
 
 
@@ -240,7 +243,9 @@ def _check_builtin(names: Names, reference: str, entry: BuiltinEntry) -> None:
             )
     for holder in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
         if holder not in names.file.members.get(type_, []):
-            raise PolicyProblem(key, f"{holder} is no member of a {type_}; add it to `members`, or name another type")
+            raise PolicyProblem(
+                key, f"{holder} is no member of {indefinite(type_)}; add it to `members`, or name another type"
+            )
 
 
 def check_conditions(expander: "Expander") -> None:

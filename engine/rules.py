@@ -5,7 +5,7 @@ from typing import Literal
 
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import Invalid
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 from grantpath.graph.statement import Statement
 
 Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
@@ -52,7 +52,9 @@ class Rules:
         entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
         for key, second in entry.with_.items() if entry else ():
             if key not in change.seconds and not second.optional:
-                raise Invalid(f"adding a {change.object.type} needs {key}: add `with {key}={second.type}:NAME`")
+                raise Invalid(
+                    f"adding {indefinite(change.object.type)} needs {key}: add `with {key}={second.type}:NAME`"
+                )
         return change
 
     def resolve(self, statement: Statement, loading: bool) -> Resolved:
@@ -97,15 +99,22 @@ class Rules:
 
     def _add(self, change: Resolved) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):
-            raise Invalid(f"{change.object}: a {change.object.type} is a tenant of its own and is not added inside one")
+            raise Invalid(
+                f"{change.object}: {indefinite(change.object.type)} is a tenant of its own and is not added inside one"
+            )
         entry = self.policy.change_entry("add", change.object.type)
         for key, second in change.seconds.items():
             wanted = entry.with_.get(key) if entry else None
             if wanted is None:
                 known = ", ".join(entry.with_) if entry and entry.with_ else "none"
-                raise Invalid(f"adding a {change.object.type} takes no second object {key!r} (it takes {known})")
+                raise Invalid(
+                    f"adding {indefinite(change.object.type)} takes no second object {key!r} (it takes {known})"
+                )
             if second.type != wanted.type:
-                raise Invalid(f"{key}={second} is a {second.type}, not a {wanted.type}: write {key}={wanted.type}:NAME")
+                raise Invalid(
+                    f"{key}={second} is {indefinite(second.type)}, not {indefinite(wanted.type)}: "
+                    f"write {key}={wanted.type}:NAME"
+                )
             if wanted.inside and not self._same(wanted.inside, change.object, second):
                 raise Invalid(
                     f"{key}={second} is in another {wanted.inside} than {change.object}; name one in the same"
@@ -119,7 +128,7 @@ class Rules:
     def _drop(self, change: Resolved) -> None:
         if self.policy.names.is_protected(change.object.type):
             raise Invalid(
-                f"{change.object}: a {change.object.type} is protected in {self.policy.name}; nobody drops it"
+                f"{change.object}: {indefinite(change.object.type)} is protected in {self.policy.name}; nobody drops it"
             )
         self._not_builtin(change.object, "dropped")
 
@@ -132,7 +141,7 @@ class Rules:
             allowed = builtin.members
         if subject.type not in allowed:
             what = ", ".join(allowed) or "nothing"
-            raise Invalid(f"{subject} cannot be in {container}: a {container.type} takes {what}")
+            raise Invalid(f"{subject} cannot be in {container}: {indefinite(container.type)} takes {what}")
         if change.kind == "remove" and self._came_with(subject, container):
             raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; that cannot be taken away")
 
@@ -145,8 +154,8 @@ class Rules:
         assert change.subject is not None
         allowed = self._types[change.object.type].owned_by
         if change.subject.type not in allowed:
-            what = f"owned by a {' or '.join(allowed)}" if allowed else "not owned"
-            raise Invalid(f"{change.subject} cannot own {change.object}: a {change.object.type} is {what}")
+            what = f"owned by {' or '.join(map(indefinite, allowed))}" if allowed else "not owned"
+            raise Invalid(f"{change.subject} cannot own {change.object}: {indefinite(change.object.type)} is {what}")
         self._not_builtin(change.object, "given an owner")
         if change.object == self.root and any(self.root.type in entry.owns for entry in self.policy.builtins.values()):
             raise Invalid(f"{self.root} has its owner by the policy {self.policy.name}; it cannot be handed on")
@@ -173,7 +182,7 @@ class Rules:
         on = self.policy.names.privileges[privilege].on
         if object_.type not in on:
             raise Invalid(
-                f"{privilege} cannot be granted on {object_}, a {object_.type}; it is granted on "
+                f"{privilege} cannot be granted on {object_}, {indefinite(object_.type)}; it is granted on "
                 f"{', '.join(on) or 'nothing'}"
             )
 

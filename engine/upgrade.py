@@ -14,7 +14,7 @@ from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Rules
 from grantpath.graph.bulk import Ask, bulk_write
 from grantpath.graph.errors import GrantpathError, Invalid
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
@@ -48,7 +48,10 @@ def upgrade(authorizer: Door, new: Policy) -> Upgrade:
     """
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
     if new.root_type != root.type:
-        raise Invalid(f"{tenant} stays as it is: the root of {new.name} is a {new.root_type}, not a {root.type}")
+        raise Invalid(
+            f"{tenant} stays as it is: the root of {new.name} is {indefinite(new.root_type)}, "
+            f"not {indefinite(root.type)}"
+        )
     with bulk_write(store, tenant, lambda *_: None) as bulk:
         kept = roots.find(store, tenant)
         assert kept is not None, "its lock is held"
@@ -134,11 +137,11 @@ class _Facts:
         if ref.text in new.builtins:
             raise Invalid(f"{new.name} brings a {ref} of its own; drop this one first")
         if old.labels(ref.type) != new.labels(ref.type):
-            raise Invalid(f"a {ref.type} is another kind of thing in {new.name}; drop it first")
+            raise Invalid(f"{indefinite(ref.type)} is another kind of thing in {new.name}; drop it first")
         if new.is_securable(ref.type):
             above = new.parent(ref, self._root).text
             if above != old.parent(ref, self._root).text:
-                raise Invalid(f"a {ref.type} stands in {above} by {new.name}; drop it first")
+                raise Invalid(f"{indefinite(ref.type)} stands in {above} by {new.name}; drop it first")
 
     def _builtin_problems(self) -> Iterator[str]:
         """What came with the old policy and doesn't with the new one must hold nothing of its own any more."""
@@ -150,7 +153,7 @@ class _Facts:
         for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
             type_ = ref.partition(":")[0]
             if self._old.labels(type_) != self._new.labels(type_):
-                yield f"{ref}: a {type_} is another kind of thing in {self._new.name}"
+                yield f"{ref}: {indefinite(type_)} is another kind of thing in {self._new.name}"
 
     def _circles(self) -> Iterator[str]:
         above: dict[str, set[str]] = {}

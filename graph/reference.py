@@ -160,3 +160,8 @@ def short(text: str) -> str:
     """A text for a message: a long one cut, with what cannot be printed escaped."""
     cut = text if len(text) <= 80 else text[:77] + "..."
     return cut if cut.isprintable() and _encodable(cut) else ascii(cut)[1:-1]
+
+
+def indefinite(type_: str) -> str:
+    """A type with its article, for a message: `a table`, `an org`."""
+    return f"an {type_}" if type_.startswith(("a", "e", "i", "o")) else f"a {type_}"

@@ -12,7 +12,7 @@ from grantpath.engine.clauses import Clauses, Fact, facts_of
 from grantpath.engine.policy import Policy, Question
 from grantpath.engine.policy_names import nearest
 from grantpath.graph.errors import Invalid, Unknown
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, indefinite
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
 from grantpath.spark_sync.facts import Ask, Estate, Prepared, fold
 from grantpath.spark_sync.hats import Closure, Roles, as_role
@@ -112,7 +112,7 @@ class Resolver:
         ref = self._reference(text)
         asked = self._policy.file.ask.subjects
         if ref.type not in asked:
-            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about a {ref.type}")
+            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
         at = self._at.get(ref.text)
         found = at is not None and self._numbering.exists[at]
         return np.array([at] if found else [], np.int64), self._policy.file.types[ref.type].kind != "role"
@@ -124,7 +124,7 @@ class Resolver:
             raise Invalid(f"as {text}: the policy {self._policy.name} has no active roles; leave it away")
         ref = self._reference(text)
         if self._policy.file.types[ref.type].kind != "role":
-            raise Invalid(f"as {ref}: a {ref.type} is no role")
+            raise Invalid(f"as {ref}: {indefinite(ref.type)} is no role")
         return self._there(ref)
 
 

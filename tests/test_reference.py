@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grantpath.graph.errors import InvalidReference
-from grantpath.graph.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, Reference, parse
+from grantpath.graph.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, Reference, indefinite, parse
 
 from .random_names import COMPOSED, DECOMPOSED, ODD
 
@@ -216,3 +216,8 @@ def test_whatever_is_written_is_read_or_refused() -> None:
     attempt()
     print(outcomes)
     assert min(outcomes.values()) > 50
+
+
+@pytest.mark.parametrize("said", ["an org", "an instance", "an application", "an entity", "a user", "a table"])
+def test_a_type_in_a_message_has_its_article(said: str) -> None:
+    assert indefinite(said.split()[-1]) == said
