@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 
 from grantpath import cypher
 from grantpath.engine.door import Door
-from grantpath.engine.load_files import TABLES
+from grantpath.engine.load_files import TABLES, UNFINISHED
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.reference import Reference
@@ -32,17 +33,46 @@ class Facts:
 
 
 def dump(authorizer: Door, directory: Path, format_: Format = "csv") -> Facts:
-    """Writes every table into a new or empty folder. Raises InvalidInput, Inconsistent, Unavailable."""
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise InvalidInput(f"{directory} is there already; name a folder that is new or empty")
-    facts = read(authorizer)
+    """Writes every table into a new or empty folder, or nothing. Raises InvalidInput, Inconsistent, Unavailable."""
+    with _filling(directory):
+        facts = read(authorizer)
+        written: list[Path] = []
+        try:
+            for name, rows in facts.tables.items():
+                written.append(directory / f"{name}.{format_}")
+                _WRITERS[format_](written[-1], TABLES[name], rows)
+        except BaseException:
+            for file in written:
+                file.unlink(missing_ok=True)
+            raise
+    return facts
+
+
+@contextmanager
+def _filling(directory: Path) -> Iterator[None]:
+    """Keeps others out of the folder, and marks it for the case that this process is killed. What fails leaves it as
+    it was."""
+    mark, new = directory / UNFINISHED, not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, rows in facts.tables.items():
-            _WRITERS[format_](directory / f"{name}.{format_}", TABLES[name], rows)
-    except OSError as error:
-        raise InvalidInput(f"{directory} cannot be written: {error.strerror}; name another folder") from None
-    return facts
+        mark.touch(exist_ok=False)
+        try:
+            if list(directory.iterdir()) != [mark]:
+                raise FileExistsError
+            yield
+        finally:
+            mark.unlink()
+    except BaseException as error:
+        if new:
+            with suppress(OSError):
+                directory.rmdir()
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise InvalidInput(f"{directory} is there already; name a folder that is new or empty") from None
+        if isinstance(error, OSError):
+            raise InvalidInput(
+                f"{directory} cannot be written: {error.strerror or error}; name another folder"
+            ) from None
+        raise
 
 
 def read(authorizer: Door) -> Facts:

@@ -26,6 +26,8 @@ TABLES: Mapping[str, Sequence[str]] = {
     "grants": ("effect", "privilege", "object", "subject"),
 }
 FORMATS = ("parquet", "csv", "jsonl")
+# beside the tables while a dump writes them: a part of it reads like a smaller estate
+UNFINISHED = "dump.unfinished"
 SHOWN = 20
 MAX_LINE_BYTES = 1_000_000
 MAX_ROWS = 20_000_000  # a Parquet file says so before it is read: a small one may hold any number
@@ -118,6 +120,10 @@ def _files(directory: Path) -> dict[str, Path]:
         raise InvalidInput(
             f"{short(str(directory))} is no folder: name one that holds {', '.join(TABLES)} as {_formats()}"
         ) from None
+    if directory / UNFINISHED in listed:
+        raise InvalidInput(
+            f"{directory} holds a part of a dump, which was cut off or is under way; name another folder"
+        )
     files: dict[str, Path] = {}
     for file in listed:
         if file.suffix.removeprefix(".") not in FORMATS:

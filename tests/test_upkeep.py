@@ -3,13 +3,15 @@
 import random
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, Unknown, load, policy, roots
+from grantpath.engine import dump as dumping
 from grantpath.engine.dump import Format, dump, read
+from grantpath.engine.load_files import TABLES
 from grantpath.engine.policy_file import BUILT_IN
 from grantpath.engine.upgrade import upgrade
 from grantpath.graph.store import Store
@@ -45,6 +47,16 @@ def files(directory: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in directory.iterdir()}
 
 
+Write = Callable[[Path, Sequence[str], Sequence[Sequence[str]]], None]
+
+
+def with_writer(monkeypatch: pytest.MonkeyPatch, writer: Write) -> Write:
+    """Puts another writer of CSV in the place of the one that it returns."""
+    before: Write = dumping._WRITERS["csv"]
+    monkeypatch.setitem(dumping._WRITERS, "csv", writer)
+    return before
+
+
 def facts_of(auth: Authorizer) -> dict[str, list[tuple[str, ...]]]:
     return read(auth).tables
 
@@ -76,6 +88,41 @@ def test_a_dump_writes_over_nothing(tenant: Tenants, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="new or empty"):
         dump(tenant(), tmp_path)
     assert files(tmp_path) == {"mine.txt": b"mine"}
+
+
+def test_a_dump_that_fails_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth, empty = tenant(given=FACTS), tmp_path / "empty"
+    empty.mkdir()
+
+    def fails(file: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        write(file, columns, rows)
+        if file.stem == "members":
+            raise OSError(28, "No space left on device")
+
+    write = with_writer(monkeypatch, fails)
+    for folder in (empty, tmp_path / "new"):
+        with pytest.raises(InvalidInput, match="cannot be written: No space left on device"):
+            dump(auth, folder)
+    assert [file.name for file in tmp_path.rglob("*")] == ["empty"]
+
+
+def test_nobody_loads_a_part_of_a_dump(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does another dump write among its files."""
+    auth, seen = tenant(given=FACTS), []
+
+    def looking(file: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        write(file, columns, rows)
+        with pytest.raises(InvalidInput, match="part of a dump"):
+            load.load(auth, file.parent, replace=True)
+        with pytest.raises(InvalidInput, match="new or empty"):
+            dump(auth, file.parent)
+        seen.append(file.name)
+
+    write = with_writer(monkeypatch, looking)
+    dump(auth, tmp_path / "kept")
+    assert seen == [f"{name}.csv" for name in TABLES]
+    assert sorted(files(tmp_path / "kept")) == sorted(seen)
+    assert not load.load(auth, tmp_path / "kept", replace=True).changed
 
 
 def test_a_dump_is_of_one_revision(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +370,7 @@ def test_facts_that_are_against_it_are_named_and_nothing_changes(
         upgrade(auth, edited(("  role: user, group", "  role: user")))
     with pytest.raises(Invalid, match=r"add role:analyst: .* brings a role:analyst of its own"):
         upgrade(auth, edited(("builtin:\n", "builtin:\n  role:analyst: {}\n")))
-    with pytest.raises(Invalid, match="the root of onehouse is a account, not a metalake"):
+    with pytest.raises(Invalid, match="the root of onehouse is an account, not a metalake"):
         upgrade(auth, policy.load("onehouse"))
     assert (state(auth), roots.find(auth.store, auth.tenant)) == (before, kept)
 
