@@ -198,7 +198,7 @@ def _spark(authorizer: Authorizer, say: Callable[[str], None]) -> Figures:
     folder = Path(tempfile.mkdtemp(prefix="grantpath-bench-"))
     try:
         start = time.perf_counter()
-        mirror(connection(), authorizer.tenant, authorizer.policy, folder / "snapshot", say)
+        mirror(connection(), authorizer.tenant, folder / "snapshot", say)
         middle = time.perf_counter()
         names = [*authorizer.policy.names.privileges, *TABLE_OPERATIONS]
         report = access(folder / "snapshot", names, [], say)

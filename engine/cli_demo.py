@@ -110,7 +110,7 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
     )
     expect_small_jobs()
     with working("Spark is working") as say:
-        meta = mirror(login, authorizer.tenant, authorizer.policy, target, say)
+        meta = mirror(login, authorizer.tenant, target, say)
         access(target, ASKED, ["load_table"], say)
     names = ("load_table", "table")
     users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]

@@ -54,7 +54,7 @@ def mirror(session: Session, target: Out) -> None:
     from grantpath.spark_sync.mirror import mirror as mirror_graph
 
     with session.open() as authorizer, working("mirroring") as say:
-        meta = mirror_graph(connection(session.uri), authorizer.tenant, authorizer.policy, target, say)
+        meta = mirror_graph(connection(session.uri), authorizer.tenant, target, say)
     if session.json:
         emit({"snapshot": str(target), **meta.model_dump(mode="json")})
         return

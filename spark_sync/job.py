@@ -1,6 +1,6 @@
 """The entry for spark-submit: mirrors a tenant, or computes the bulk answers of a snapshot, in the session it is given.
 
-    spark-submit --jars graphframes.jar job.py mirror metalake:ml gravitino /data/snapshot
+    spark-submit --jars graphframes.jar job.py mirror metalake:ml /data/snapshot
     spark-submit job.py access /data/snapshot --names load_table,SELECT_TABLE --expand load_table
 
 The server is NEO4J_URI with NEO4J_USER and NEO4J_PASSWORD. The folder must be one that driver and executors share, and
@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from grantpath.engine.policy import load
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.server import connection
 from grantpath.spark_sync.access import access
@@ -24,8 +23,7 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     try:
         if options.command == "mirror":
-            policy = load(options.policy)
-            meta = mirror(connection(), options.root, policy, options.out, _say)
+            meta = mirror(connection(), options.root, options.out, _say)
             _say(f"{options.out}: {meta.root} at revision {meta.revision}")
         else:
             report = access(options.snapshot, options.names, options.expand, _say)
@@ -41,7 +39,6 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("mirror", help="a tenant's graph to a snapshot")
     one.add_argument("root")
-    one.add_argument("policy")
     one.add_argument("out", type=Path)
     other = commands.add_parser("access", help="the bulk answers of a snapshot")
     other.add_argument("snapshot", type=Path)

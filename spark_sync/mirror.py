@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from neo4j.exceptions import DriverError, Neo4jError
 
 from grantpath.cypher import load as load_query
-from grantpath.engine.policy import Policy
+from grantpath.engine.policy import Policy, from_source
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.server import Connection
 from grantpath.spark_sync.closure import close, composition
@@ -44,11 +44,12 @@ class Graph:
     object: list[str]
 
 
-def mirror(connection: Connection, root: str, policy: Policy, out: Path, progress: Say) -> SnapshotMeta:
+def mirror(connection: Connection, root: str, out: Path, progress: Say) -> SnapshotMeta:
     """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
 
-    Raises InvalidInput where `out` is there already, Unknown for a root that isn't, Inconsistent where changes never
-    paused long enough to read one revision, Unavailable, ServerError, GrantpathError for a full disk.
+    It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` is there already,
+    Unknown for a root that isn't, Inconsistent where changes never paused long enough to read one revision,
+    InvalidPolicy where this version cannot read the policy, Unavailable, ServerError, GrantpathError for a full disk.
     """
     with building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
@@ -57,14 +58,14 @@ def mirror(connection: Connection, root: str, policy: Policy, out: Path, progres
         if reading.done():
             reading.result()
         spark = engine(progress)
-        revision, graph = reading.result()
+        revision, policy, graph = reading.result()
         progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
         return write(folder, root, policy, revision, graph, spark, progress)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------
-def read(connection: Connection, root: str, progress: Say) -> tuple[int, Graph]:
-    """The graph at one revision, and the revision: read again where a change came between."""
+def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy, Graph]:
+    """A revision, the policy and the graph at it: read again where a change came between."""
     try:
         with neo4j.GraphDatabase.driver(
             connection.uri, auth=(connection.user, connection.password), notifications_min_severity="OFF"
@@ -73,9 +74,9 @@ def read(connection: Connection, root: str, progress: Say) -> tuple[int, Graph]:
                 with driver.session(database="neo4j", fetch_size=FETCH) as session:
                     before = _revision(session, root)
                     if before is not None:
-                        graph = _graph(session, root)
+                        policy, graph = _policy(session, root), _graph(session, root)
                         if _revision(session, root) == before:
-                            return before, graph
+                            return before, policy, graph
                 progress(f"{root} changed while it was read; reading it again")
                 time.sleep(1)
     except (Neo4jError, DriverError, OSError) as error:
@@ -98,6 +99,12 @@ def _revision(session: neo4j.Session, root: str) -> int | None:
         raise Unknown(f"{root} is not there: no such tenant in this database; check --root")
     revision, begun = rows[0]
     return int(revision) if revision == begun else None
+
+
+def _policy(session: neo4j.Session, root: str) -> Policy:
+    """An upgrade of it is a change, too, so that it belongs to the revision."""
+    [(_, _, source)] = _rows(session, "root", root)
+    return from_source(source)
 
 
 def _graph(session: neo4j.Session, root: str) -> Graph:

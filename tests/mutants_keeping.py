@@ -143,6 +143,7 @@ ROOTS = [
     Mutant("names of any start", "names_like", "entity.ref STARTS WITH $start AND ", ""),
     Mutant("another tenant's revision", "revision", "{root: $root}", "{root: ''}"),
     Mutant("one revision later", "revision", "mark.revision AS", "mark.revision + 1 AS"),
+    Mutant("no policy", "revision", "mark.digest AS policy", "null AS policy"),
 ]
 READING = [
     *each("state mirror_entities", "another tenant's", "(entity:Entity {root: $root})", "(entity:Entity)"),

@@ -25,7 +25,7 @@ SEED = 11
 def test_the_snapshot_answers_as_the_graph(server: Connection, tenant: Tenants, policy: str, tmp_path: Path) -> None:
     auth = tenant(policy, random_world(policy, random.Random(SEED), 80), root="main")
     out = tmp_path / "snapshot"
-    meta = mirror(server, auth.tenant, auth.policy, out, print)
+    meta = mirror(server, auth.tenant, out, print)
     assert (meta.root, meta.policy_digest) == (auth.tenant, auth.policy.digest)
     found = verify(out, auth.check_many, 300, SEED)
     assert found.different == [] and found.compared == 300 and found.allowed > 30
@@ -40,7 +40,7 @@ def test_the_snapshot_answers_as_the_graph(server: Connection, tenant: Tenants, 
     for user in [ref for ref in snapshot.numbering.refs if ref.startswith("user:")][:5]:
         assert ask(out, f"which {type_} can {user} {name}").answer == list(auth.which(type_, user, name))
     with pytest.raises(InvalidInput, match="is there already"):
-        mirror(server, auth.tenant, auth.policy, out, print)
+        mirror(server, auth.tenant, out, print)
 
 
 def test_a_change_while_reading_is_noticed(
@@ -48,7 +48,7 @@ def test_a_change_while_reading_is_noticed(
 ) -> None:
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
     monkeypatch.setattr(mirroring.time, "sleep", lambda _: None)
-    before, _ = read(server, auth.tenant, print)
+    before, _, _ = read(server, auth.tenant, print)
     graph, turns = mirroring._graph, iter(range(3))
 
     def changing(*words: object) -> mirroring.Graph:
@@ -58,12 +58,12 @@ def test_a_change_while_reading_is_noticed(
         return found
 
     monkeypatch.setattr(mirroring, "_graph", changing)
-    revision, found = read(server, auth.tenant, print)
+    revision, _, found = read(server, auth.tenant, print)
     assert revision == before + 3
     assert {"user:b0", "user:b1", "user:b2"} <= {entity.ref for entity in found.entities}
     store.execute("MATCH (mark:Revision {root: $root}) SET mark.begun = mark.revision + 1", {"root": auth.tenant})
     with pytest.raises(Inconsistent, match="changed each of the 5 times"):
-        mirror(server, auth.tenant, auth.policy, tmp_path / "out", print)
+        mirror(server, auth.tenant, tmp_path / "out", print)
     assert list(tmp_path.iterdir()) == []
 
 

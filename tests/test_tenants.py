@@ -75,7 +75,7 @@ def test_a_dropped_tenant_takes_nothing_of_another_along(tenants: dict[str, Auth
 
 def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server: Connection) -> None:
     for each in tenants.values():
-        _, graph = read(server, each.tenant, print)
+        _, _, graph = read(server, each.tenant, print)
         assert sorted(entity.ref for entity in graph.entities) == sorted(
             entity["ref"] for entity in each.ask("state")["entities"]
         )

@@ -14,7 +14,9 @@ from grantpath.engine.dump import Format, dump, read
 from grantpath.engine.load_files import TABLES
 from grantpath.engine.policy_file import BUILT_IN
 from grantpath.engine.upgrade import upgrade
+from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
+from grantpath.spark_sync import mirror as mirroring
 
 from .conftest import Tenants
 from .random_world import ROOT_NAME, random_world
@@ -328,7 +330,9 @@ def reopened(auth: Authorizer) -> Authorizer:
 NEW_PRIVILEGE = ("  CREATE_TAG: {on: metalake}", "  CREATE_TAG: {on: metalake}\n  ARCHIVE: {on: table}")
 
 
-def test_an_edited_policy_is_put_on_a_root(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
+def test_an_edited_policy_is_put_on_a_root(
+    tenant: Tenants, edited: Callable[..., policy.Policy], server: Connection
+) -> None:
     auth = tenant(given=FACTS)
     before = facts_of(auth)
     with pytest.raises(Unknown):
@@ -342,9 +346,13 @@ def test_an_edited_policy_is_put_on_a_root(tenant: Tenants, edited: Callable[...
         lambda: auth.explain("user:bob", "SELECT_TABLE", "table:hr.s.t"),
         lambda: auth.change("add user:cas"),
         lambda: auth.given(["add user:cas"]),
+        auth.revision_now,
+        lambda: facts_of(auth),
     ):
         with pytest.raises(Inconsistent, match="another policy since it was opened"):
             late()
+    revision, mirrored, _ = mirroring.read(server, auth.tenant, print)
+    assert (revision, mirrored.digest) == (done.revision, edited(NEW_PRIVILEGE).digest)
     fresh = reopened(auth)
     fresh.change("allow ARCHIVE on table:hr.s.t to role:analyst")
     assert fresh.check("user:bob", "ARCHIVE", "table:hr.s.t")
