@@ -17,6 +17,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from grantpath.cypher import load as load_query
 from grantpath.engine.policy import Policy, from_source
+from grantpath.engine.roots import dropped
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.server import Connection
 from grantpath.spark_sync.closure import close, composition
@@ -48,8 +49,9 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
     """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
 
     It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` is there already,
-    Unknown for a root that isn't, Inconsistent where changes never paused long enough to read one revision,
-    InvalidPolicy where this version cannot read the policy, Unavailable, ServerError, GrantpathError for a full disk.
+    Unknown for a root that isn't or was dropped, Inconsistent where changes never paused long enough to read one
+    revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError, GrantpathError for a
+    full disk.
     """
     with building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
@@ -76,6 +78,8 @@ def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy,
                     if before is not None:
                         policy, graph = _policy(session, root), _graph(session, root)
                         if _revision(session, root) == before:
+                            if not graph.entities:
+                                raise dropped(root)
                             return before, policy, graph
                 progress(f"{root} changed while it was read; reading it again")
                 time.sleep(1)

@@ -68,6 +68,10 @@ def test_a_change_while_reading_is_noticed(
 
 
 def test_what_cannot_be_read(server: Connection, tenant: Tenants) -> None:
+    auth = tenant("gravitino")
+    auth.change(f"drop {auth.root}")
+    with pytest.raises(Unknown, match="was dropped, and its history alone is left"):
+        read(server, auth.tenant, print)
     with pytest.raises(Unknown, match="metalake:nobody is not there"):
         read(server, "metalake:nobody", print)
     with pytest.raises(Unavailable, match="cannot be read"):
