@@ -1,4 +1,5 @@
 // create_root.cypher: a tenant begins: its root, its revision with its policy, the subjects that come with the policy.
+// Each making has an id of its own: one that is made again starts at the same revisions.
 // $root      STRING          'metalake:ml'
 // $ref       STRING          'metalake:ml'
 // $type      STRING          'metalake'
@@ -13,7 +14,7 @@
 // :params {root: 'metalake:other', ref: 'metalake:other', type: 'metalake', name: 'other', labels: ['Securable', 'Metalake'], policy: 'gravitino', digest: '', source: '{}', builtins: []}
 MERGE (revision:Revision {root: $root})
   ON CREATE SET revision.revision = 0, revision.begun = 0, revision.policy = $policy, revision.digest = $digest,
-    revision.source = $source
+    revision.source = $source, revision.made = randomUUID()
 MERGE (top:Entity {root: $root, ref: $ref})
   ON CREATE SET top.type = $type, top.name = $name
 SET top:$($labels)

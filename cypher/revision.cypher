@@ -1,9 +1,9 @@
 // revision.cypher: at which revision is a tenant?
 // $root  STRING  'metalake:ml'
 // Returns one row: revision INTEGER, begun INTEGER, revision_after INTEGER, begun_after INTEGER (both pairs are one reading),
-// policy STRING (the digest of the policy that the tenant remembers)
+// policy STRING (the digest of the policy that the tenant remembers), made STRING (another where it is made again)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})
 RETURN mark.revision AS revision, mark.begun AS begun, mark.revision AS revision_after, mark.begun AS begun_after,
-  mark.digest AS policy
+  mark.digest AS policy, mark.made AS made

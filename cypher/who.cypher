@@ -13,7 +13,7 @@
 // $after     STRING          '', or the last reference of the page before
 // $limit     INTEGER         10000
 // Returns one row: answer LIST OF STRING, revision, begun, revision_after, begun_after,
-// policy STRING (the digest of the policy that the tenant remembers)
+// policy STRING (the digest of the policy that the tenant remembers), made STRING (another where it is made again)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', places: [{at: 'table', ref: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml'}], clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], users: ['user'], acting: ['user'], one_role: false, named: [], below: [], every: [], everyone: false, after: '', limit: 10000}
 MATCH (before:Revision {root: $root})
@@ -82,4 +82,4 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
-  after.digest AS policy
+  after.digest AS policy, after.made AS made

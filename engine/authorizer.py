@@ -248,7 +248,7 @@ class Authorizer(Door):
     def _more_pages(
         self, query: str, parameters: dict[str, Any], limit: int | None, page: Mapping[str, Any], size: int
     ) -> Iterator[str]:
-        revision = page["revision"]
+        state = page["revision"], page["made"]
         while True:
             shown = [ref for ref in page["answer"] if ref not in self.policy.hidden][:limit]
             yield from shown
@@ -257,7 +257,7 @@ class Authorizer(Door):
                 return
             size = self._page_size(limit)
             page = self.ask(query, **parameters, after=page["answer"][-1], limit=size)
-            if page["revision"] != revision:
+            if (page["revision"], page["made"]) != state:
                 raise Inconsistent(f"{self.tenant} changed while the list was read; ask again")
 
     def _page_size(self, limit: int | None) -> int:

@@ -62,14 +62,15 @@ def change(
     if (statement is None) == (file is None):
         raise typer.BadParameter("name a STATEMENT, or a --file of them")
     create = by is None and not dry_run
+    history = id_ is not None  # what was done under the id may be the drop of the root
     if statement is not None:
         parse_statement(statement)
-        with session.open(create=create) as authorizer:
+        with session.open(create, history) as authorizer:
             done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
         _show(session, [done], dry_run, _told(done))
         return
     lines = read_statements(str(file))
-    with session.open(create=create) as authorizer:
+    with session.open(create, history) as authorizer:
         try:
             made = authorizer.change_all([text for _, text in lines], by=by, as_role=as_, id=id_, dry_run=dry_run)
         except GrantpathError as error:

@@ -73,6 +73,9 @@ def drop(session: Session, name: Name, yes: Yes = False) -> None:
     store = session.store()
     try:
         known = {each.root: each for each in tenants.listed(store)}
+        if name not in known and tenants.sweep(store, name):
+            _say(session, name, dict.fromkeys(SIZES, 0), ": the rest, which a drop that was cut off had left")
+            return
         if name not in known:
             there = f"there are {', '.join(known)}" if known else "there is none"
             raise Unknown(f"the root {name} is not there: {there}; write it whole, as metalake:ml")
@@ -82,10 +85,14 @@ def drop(session: Session, name: Name, yes: Yes = False) -> None:
             tenants.remove(store, name)
     finally:
         store.close()
+    _say(session, name, known[name].sizes, "")
+
+
+def _say(session: Session, name: str, sizes: dict[str, int], what: str) -> None:
     if session.json:
-        emit({"dropped": name, "sizes": known[name].sizes})
+        emit({"dropped": name, "sizes": sizes})
     else:
-        out().print(styled("dropped", "bold green"), styled(f" {name}"), sep="")
+        out().print(styled("dropped", "bold green"), styled(f" {name}{what}"), sep="")
 
 
 def _confirm(root: tenants.Root) -> None:

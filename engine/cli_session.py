@@ -3,6 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
@@ -15,7 +16,7 @@ from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli_output import err, styled
 from grantpath.engine.policy import Policy
-from grantpath.graph.errors import InvalidInput, Unknown
+from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
 from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
 from grantpath.graph.statement import parse_with
@@ -62,8 +63,9 @@ class Watched(Authorizer):
         try:
             if self.made and error is None:
                 err().print(styled(f"made the root {self.tenant} with the policy {self.policy.name}", "dim"))
-            elif self.made and self.revision_now() == 0:
-                roots.remove(self.store, self.tenant)
+            elif self.made:
+                with suppress(GrantpathError):  # the error that is under way tells more
+                    roots.take_back(self.store, self.tenant)
         finally:
             self.close()
 

@@ -105,7 +105,12 @@ class Door:
 
     def revision_now(self) -> int:
         """The root's revision. Raises Unknown, Inconsistent, Unavailable."""
-        return int(self.ask("revision")["revision"])
+        return self.state_now()[0]
+
+    def state_now(self) -> tuple[int, str | None]:
+        """The revision, and which making of the root it is one of: another one counts from 0 again. Raises alike."""
+        row = self.ask("revision")
+        return int(row["revision"]), row["made"]
 
     def _canonical(self, text: str | None) -> str | None:
         return None if text is None else self.reference(text).text

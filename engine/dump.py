@@ -82,10 +82,10 @@ def read(authorizer: Door) -> Facts:
         return authorizer.store.read(cypher.load(query).text, {"root": authorizer.tenant})
 
     for _ in range(TRIES):
-        before = authorizer.revision_now()
+        before = authorizer.state_now()
         tables = tables_of(ask, authorizer.policy, authorizer.root)
-        if authorizer.revision_now() == before:
-            return Facts(tables, before)
+        if authorizer.state_now() == before:
+            return Facts(tables, before[0])
     raise Inconsistent(f"{authorizer.tenant} changed each of the {TRIES} times it was read; ask again")
 
 

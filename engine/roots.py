@@ -169,14 +169,44 @@ def remove(store: Store, tenant: str) -> None:
     With its revision it is gone for everybody at once; the rest follows piece by piece. Raises Inconsistent where
     somebody else is writing it, Unavailable.
     """
-    with store.alone(tenant, for_good=True):
-        store.execute(cypher.load("end_root").text, {"root": tenant})
-        _sweep(store, tenant)
+    with store.alone(tenant) as unlock:
+        _remove(store, tenant)
+        unlock()
 
 
-def _sweep(store: Store, tenant: str) -> None:
+def take_back(store: Store, tenant: str) -> None:
+    """Takes a root away that was made for what then failed; not where anybody has written to it meanwhile.
+
+    Raises Unknown, Inconsistent where somebody else is writing it, Unavailable.
+    """
+    with store.alone(tenant) as unlock:
+        if store.revision(tenant) == 0:
+            _remove(store, tenant)
+            unlock()
+
+
+def sweep(store: Store, tenant: str) -> bool:
+    """Takes away what a removal that was killed has left of a tenant; was there anything? Raises as `remove`."""
+    if not _is_name(tenant):
+        return False
+    with store.alone(tenant) as unlock:
+        if find(store, tenant) is not None:
+            return False
+        swept = _sweep(store, tenant)
+        unlock()
+    return swept
+
+
+def _remove(store: Store, tenant: str) -> None:
+    store.execute(cypher.load("end_root").text, {"root": tenant})
+    _sweep(store, tenant)
+
+
+def _sweep(store: Store, tenant: str) -> bool:
+    swept = False
     while store.execute(cypher.load("remove_root").text, {"root": tenant})[0]["removed"]:
-        pass
+        swept = True
+    return swept
 
 
 def exists(store: Reads, tenant: str, ref: str) -> bool:

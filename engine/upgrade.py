@@ -102,6 +102,7 @@ class _Facts:
         self._root = root
         self._rules = Rules(new, root)
         self._tables = tables_of(lambda query: _asking(store.read, tenant)(query), old, root)
+        self._names, self._idle = self._split_names(_asking(store.read, tenant)("mirror_entities"))
         self._renamed: set[tuple[str, str]] = set()
         self.count = sum(map(len, self._tables.values()))
 
@@ -116,8 +117,22 @@ class _Facts:
                     self._check(parse_statement(text), there)
                 except GrantpathError as error:
                     yield f"{text}: {error}"
+        for name in self._names:
+            try:
+                self._check_place(self._new.reference(name, self._root), "revoke what is granted on it first")
+            except GrantpathError as error:
+                yield f"{name}, a name that holds grants: {error}"
         yield from self._builtin_problems()
         yield from self._circles()
+
+    def _split_names(self, entities: list[Row]) -> tuple[list[str], list[str]]:
+        """The names that were never created: those that hold grants or stand above such, and the others."""
+        needed: set[str] = set()
+        for _, _, object_, _ in self._tables["grants"]:
+            chain = self._old.chain(self._old.reference(object_, self._root), self._root)
+            needed.update(ref.text for _, ref in chain)
+        names = sorted(each["ref"] for each in entities if not each["there"])
+        return [name for name in names if name in needed], [name for name in names if name not in needed]
 
     def _check(self, fact: Statement, there: set[str]) -> None:
         change = self._rules.resolve(fact, loading=True)
@@ -133,15 +148,19 @@ class _Facts:
                 self._renamed.add((fact.privilege, change.privilege))
 
     def _check_type(self, ref: Reference) -> None:
-        old, new = self._old, self._new
+        new = self._new
         if ref.text in new.builtins:
             raise Invalid(f"{new.name} brings a {ref} of its own; drop this one first")
+        self._check_place(ref, "drop it first")
+
+    def _check_place(self, ref: Reference, remedy: str) -> None:
+        old, new = self._old, self._new
         if old.labels(ref.type) != new.labels(ref.type):
-            raise Invalid(f"{indefinite(ref.type)} is another kind of thing in {new.name}; drop it first")
+            raise Invalid(f"{indefinite(ref.type)} is another kind of thing in {new.name}; {remedy}")
         if new.is_securable(ref.type):
             above = new.parent(ref, self._root).text
             if above != old.parent(ref, self._root).text:
-                raise Invalid(f"{indefinite(ref.type)} stands in {above} by {new.name}; drop it first")
+                raise Invalid(f"{indefinite(ref.type)} stands in {above} by {new.name}; {remedy}")
 
     def _builtin_problems(self) -> Iterator[str]:
         """What came with the old policy and doesn't with the new one must hold nothing of its own any more."""
@@ -168,7 +187,10 @@ class _Facts:
 
     # ---- what is changed -----------------------------------------------------------------------------------------
     def put(self, ask: Callable[..., list[Row]]) -> None:
-        """Puts what comes with the new policy in the place of what came with the old one; renames privileges."""
+        """Puts what comes with the new policy in the place of what came with the old one; renames privileges. Names
+        that no grant needs go: nothing says whether the new policy has them."""
+        for at in range(0, len(self._idle), AT_ONCE):
+            ask("drop", refs=self._idle[at : at + AT_ONCE], all=False)
         new = roots.builtins(self._new)
         by_ref = {each["ref"]: each for each in new}
         for each in roots.builtins(self._old):

@@ -170,7 +170,7 @@ class Store:
         if marks["loading"] is not None:
             raise Inconsistent(
                 f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
-                " was killed, load again: that undoes or ends it first"
+                " was killed, run it again: that undoes or ends it first"
             )
         return marks
 
@@ -194,8 +194,8 @@ class Store:
                 yield marks["loading"]
 
     @contextmanager
-    def alone(self, root: str, for_good: bool = False) -> Iterator[None]:
-        """Keeps writers out while a root is made or taken away; `for_good`: the lock goes with it.
+    def alone(self, root: str) -> Iterator[Callable[[], object]]:
+        """Keeps writers out while a root is made or taken away; calling what it yields takes the lock away, too.
 
         Raises Inconsistent where somebody else keeps the lock.
         """
@@ -203,9 +203,7 @@ class Store:
             self._try_lock(root)
             with session.begin_transaction(timeout=0) as tx:
                 tx.run(_LOCK, root=root).consume()
-                yield
-                if for_good:
-                    tx.run(_UNLOCK, root=root).consume()
+                yield lambda: tx.run(_UNLOCK, root=root).consume()
 
     def _try_lock(self, root: str) -> None:
         """Raises Inconsistent where the lock cannot be had for a while."""

@@ -55,6 +55,11 @@ def diff(before: Path, after: Path, names: list[str] | None = None) -> Differenc
             f"{before} is of {old.meta.root} ({old.meta.policy}), {after} of {new.meta.root} ({new.meta.policy}); "
             "compare two snapshots of one tenant"
         )
+    if names and old.meta.policy_digest != new.meta.policy_digest:
+        raise InvalidInput(
+            f"{before} and {after} are of two versions of the policy {old.meta.policy}: compare their facts alone, "
+            "without names, or two snapshots of one version"
+        )
     facts_before, facts_after = _facts(old), _facts(new)
     there_before, there_after = _existing(old), _existing(new)
     return Difference(

@@ -1,8 +1,9 @@
 """Mirrors a tenant's graph into a snapshot: read at one revision, numbered, its memberships closed over by Spark."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -18,8 +19,10 @@ from neo4j.exceptions import DriverError, Neo4jError
 from grantpath.cypher import load as load_query
 from grantpath.engine.policy import Policy, from_source
 from grantpath.engine.roots import dropped
-from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.driver import in_words
+from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.server import Connection
+from grantpath.graph.store import Store
 from grantpath.spark_sync.closure import close, composition
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Entity, Numbering, number
@@ -49,9 +52,9 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
     """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
 
     It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` is there already,
-    Unknown for a root that isn't or was dropped, Inconsistent where changes never paused long enough to read one
-    revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError, GrantpathError for a
-    full disk.
+    Unknown for a root that isn't or was dropped, Inconsistent where a load is under way or changes never paused long
+    enough to read one revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError,
+    GrantpathError for a full disk.
     """
     with building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
@@ -68,26 +71,42 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
 # ---- reading ---------------------------------------------------------------------------------------------------
 def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy, Graph]:
     """A revision, the policy and the graph at it: read again where a change came between."""
+    store = Store(connection)
     try:
-        with neo4j.GraphDatabase.driver(
-            connection.uri, auth=(connection.user, connection.password), notifications_min_severity="OFF"
-        ) as driver:
-            for _ in range(TRIES):
-                with driver.session(database="neo4j", fetch_size=FETCH) as session:
-                    before = _revision(session, root)
-                    if before is not None:
-                        policy, graph = _policy(session, root), _graph(session, root)
-                        if _revision(session, root) == before:
-                            if not graph.entities:
-                                raise dropped(root)
-                            return before, policy, graph
-                progress(f"{root} changed while it was read; reading it again")
-                time.sleep(1)
-    except (Neo4jError, DriverError, OSError) as error:
-        raise Unavailable(
-            f"{connection.uri} cannot be read ({type(error).__name__}: {error}); check that it is up, and the login"
-        ) from error
+        for _ in range(TRIES):
+            before = _state(store, root)
+            with _session(connection) as session:
+                policy, graph = _policy(session, root), _graph(session, root)
+            if _state(store, root) == before:
+                if not graph.entities:
+                    raise dropped(root)
+                return before[0], policy, graph
+            progress(f"{root} changed while it was read; reading it again")
+            time.sleep(1)
+    finally:
+        store.close()
     raise Inconsistent(f"{root} changed each of the {TRIES} times it was read; mirror it when fewer changes come in")
+
+
+def _state(store: Store, root: str) -> tuple[int, str | None]:
+    """The revision, and which making of the root it is one of."""
+    row = store.read_guarded(load_query("revision").text, {"root": root})
+    return int(row["revision"]), row["made"]
+
+
+@contextmanager
+def _session(connection: Connection) -> Iterator[neo4j.Session]:
+    """A session of its own, for rows by the million. Raises Unavailable."""
+    try:
+        with (
+            neo4j.GraphDatabase.driver(
+                connection.uri, auth=(connection.user, connection.password), notifications_min_severity="OFF"
+            ) as driver,
+            driver.session(database="neo4j", fetch_size=FETCH) as session,
+        ):
+            yield session
+    except (Neo4jError, DriverError, OSError) as error:
+        raise in_words(connection.uri, error) from error
 
 
 def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, ...]]:
@@ -96,19 +115,11 @@ def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, .
     return (tuple(record.values()) for record in session.run(query.text, root=root))
 
 
-def _revision(session: neo4j.Session, root: str) -> int | None:
-    """The revision, or None while a change is being written."""
-    rows = list(_rows(session, "mirror_revision", root))
-    if not rows:
-        raise Unknown(f"{root} is not there: no such tenant in this database; check --root")
-    revision, begun = rows[0]
-    return int(revision) if revision == begun else None
-
-
 def _policy(session: neo4j.Session, root: str) -> Policy:
     """An upgrade of it is a change, too, so that it belongs to the revision."""
-    [(_, _, source)] = _rows(session, "root", root)
-    return from_source(source)
+    for _, _, source in _rows(session, "root", root):
+        return from_source(source)
+    raise Unknown(f"{root} was taken away while it was read")
 
 
 def _graph(session: neo4j.Session, root: str) -> Graph:

@@ -169,7 +169,5 @@ READING = [
     Mutant("no owner", "mirror_grants", "[grant:ALLOW|DENY|OWNS]", "[grant:ALLOW|DENY]"),
     Mutant("turned", "mirror_grants", "-[grant:ALLOW|DENY|OWNS]->", "<-[grant:ALLOW|DENY|OWNS]-"),
     Mutant("no privilege", "mirror_grants", "coalesce(' ' + grant.privilege, '')", "''"),
-    Mutant("half a change is not noticed", "mirror_revision", "mark.begun AS begun", "mark.revision AS begun"),
-    Mutant("another tenant's revision", "mirror_revision", "{root: $root}", "{root: ''}"),
 ]
 KEEPING = [*HISTORY, *ROOTS, *READING]

@@ -1,15 +1,12 @@
 """What roots, state and mirrors must tell, for telling broken queries."""
 
-import time
 import uuid
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import pytest
-
 from grantpath import cypher
-from grantpath.engine import Authorizer, Inconsistent, policy, roots
+from grantpath.engine import Authorizer, policy, roots
 from grantpath.graph import store as stores
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
@@ -28,11 +25,10 @@ def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[
         yield Probe(f"state, {twin.oracle.policy}", "state", partial(_state, twin), partial(_facts, twin))
         yield Probe(
             f"mirror, {twin.oracle.policy}",
-            "mirror_entities mirror_members mirror_grants mirror_revision",
+            "mirror_entities mirror_members mirror_grants",
             partial(_mirror, twin, server),
             partial(_facts, twin),
         )
-    yield Probe("mirrors heed a mark", "mirror_revision", partial(_mirrored_half, kept, server), always("Inconsistent"))
     yield heeding(kept, "state", lambda: kept.ask("state"))
     yield heeding(kept, "revision", kept.revision_now)
     yield Probe("the revision", "revision", lambda: kept.revision_now() - marked(kept), always(0))
@@ -79,21 +75,6 @@ def _mirror(twin: Twin, server: Connection) -> tuple[list[Any], list[Any]]:
     edges = [*zip(graph.member, graph.kind, graph.member_of, strict=True)]
     edges += zip(graph.holder, graph.fact, graph.object, strict=True)
     return sorted((e.ref, e.type, e.exists, e.builtin) for e in graph.entities), sorted(edges)
-
-
-def _mirrored_half(graph: Authorizer, server: Connection) -> str:
-    store, root = graph.store, graph.tenant
-    revision = marked(graph)
-    store.execute(stores._BEGIN, {"root": root, "revision": revision + 1})
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(time, "sleep", lambda _: None)
-            read(server, root, _say_nothing)
-    except Inconsistent:
-        return "Inconsistent"
-    finally:
-        store.execute(stores._BEGIN, {"root": root, "revision": revision})
-    return "read"
 
 
 def _say_nothing(_: str) -> None:

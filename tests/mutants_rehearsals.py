@@ -128,10 +128,14 @@ CDAP = Rehearsal(
         ),
         *("allow READ on namespace:kq to user:ka", "allow READ on dataset:kq.d to user:ka"),
         "revoke allow READ on dataset:kq.d from user:ka",
+        # and so does who holds it
+        *("add user:kh", "allow READ on dataset:kr.d to user:kh", "allow READ on stream:ks.s to user:kh"),
+        *("allow WRITE on stream:ks.s to user:ka", "drop user:kh"),
     ],
     left=[
         *("add user:ka", "add namespace:kn", "add dataset:kn.d", "allow WRITE on dataset:kn.d to user:ka"),
         *("allow READ on program:km.a.p to user:ka", "add namespace:kp", "allow READ on namespace:kq to user:ka"),
+        "allow WRITE on stream:ks.s to user:ka",
     ],
     neighbour=["add namespace:kn", "add namespace:ko", "add user:ka", "allow READ on stream:ko.s to user:ka"],
 )

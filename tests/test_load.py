@@ -445,7 +445,7 @@ def attempts(auth: Authorizer) -> Iterator[Callable[[], object]]:
 
 def all_raise(auth: Authorizer) -> None:
     for attempt in attempts(auth):
-        with pytest.raises(Inconsistent, match=r"`load .*` is under way.*load again"):
+        with pytest.raises(Inconsistent, match=r"`load .*` is under way.*run it again"):
             attempt()
 
 

@@ -1,7 +1,9 @@
 """Snapshots and bulk answers, beside the oracle's: reach, exposure, intervals, questions, differences."""
 
 import errno
+import json
 import random
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -209,6 +211,16 @@ def test_diff_says_who_gained_and_lost(gravitino: Path, engine: Engine, tmp_path
     assert any(change.gained for change in found.access) and any(change.lost for change in found.access)
     same = diff(changed, changed, ["load_table"])
     assert (same.added, same.facts_removed, same.access[0].by_user) == ([], [], {})
+
+
+def test_access_by_two_versions_of_a_policy_is_not_compared(gravitino: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(gravitino, other)
+    meta = json.loads((other / "meta.json").read_text())
+    (other / "meta.json").write_text(json.dumps({**meta, "policy_digest": "0"}))
+    with pytest.raises(InvalidInput, match="two versions of the policy gravitino"):
+        diff(gravitino, other, ["load_table"])
+    assert diff(gravitino, other).facts_added == []
 
 
 def test_a_snapshot_is_complete_or_absent(gravitino: Path, tmp_path: Path) -> None:

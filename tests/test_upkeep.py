@@ -290,7 +290,7 @@ def test_a_load_that_dies_is_undone_or_ended_by_the_next(
         broken.setattr(Store, "execute", dying)
         with pytest.raises(Killed):
             load.load(auth, tmp_path / "wanted", replace=True)
-    with pytest.raises(Inconsistent, match="load again"):
+    with pytest.raises(Inconsistent, match="run it again"):
         auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
     done = auth.store.execute("MATCH (m:Revision {root: $root}) RETURN m.loading_done AS done", {"root": auth.tenant})
     assert bool(done[0]["done"]) is ended
