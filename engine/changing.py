@@ -33,7 +33,10 @@ class Changer:
     def change(self, statement: str, by: str | None, as_role: str | None, id_: str | None, dry_run: bool) -> Change:
         """Makes one change. Raises Invalid, Refused, Unavailable."""
         actor = self._actor(by, as_role)
-        steps = [self._step(statement, actor)]
+        try:
+            steps = [self._step(statement, actor)]
+        except GrantpathError as error:
+            return self._done_before([statement], actor, id_, error)[0]
         return self._all(steps, actor, id_, dry_run, lambda error, _: error)[0]
 
     def change_all(
@@ -42,15 +45,36 @@ class Changer:
         """Makes all changes or none. Raises as `change`, naming the statement by its index."""
         need_list("statements", statements)
         actor = self._actor(by, as_role)
+        texts = list(statements)
         steps: list[Step] = []
-        for index, statement in enumerate(statements):
+        for index, statement in enumerate(texts):
             try:
                 steps.append(self._step(statement, actor))
             except GrantpathError as error:
+                with suppress(GrantpathError):
+                    return self._done_before(texts, actor, id_, error)
                 if steps:  # the first wrong one is named, and that may be one before it
                     self._all(steps, actor, id_, dry_run, _at, and_then=_at(error, index))
                 raise _at(error, index) from None
         return self._all(steps, actor, id_, dry_run, _at) if steps else []
+
+    def _done_before(
+        self, texts: list[str], actor: Actor | None, id_: str | None, error: GrantpathError
+    ) -> list[Change]:
+        """What was done under the id. Raises `error` where nothing was.
+
+        What is wrong by the policy of today was right when the policy was another.
+        """
+        if id_ is None or not all(isinstance(text, str) for text in texts):
+            raise error
+        request = Request(id_, texts, actor)
+        try:
+            earlier = self._store.write(self._tenant, request.earlier)
+        except Invalid:  # it belongs to something else
+            earlier = None
+        if earlier is None:
+            raise error
+        return earlier
 
     def _step(self, statement: str, actor: Actor | None) -> Step:
         parsed = _parsed(statement)
@@ -137,7 +161,7 @@ class Changer:
         and_then: GrantpathError | None = None,
     ) -> list[Change]:
         """Makes all of them, or none and raises what is wrong; `and_then` what is wrong behind them."""
-        request = Request(id_, steps, actor)
+        request = Request(id_, [step.text for step in steps], actor)
         ids, named = request.ids, id_ is not None and and_then is None
         tries: list[list[Change]] = []  # what each try would have made, for reading it back
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath import cypher
-from grantpath.engine.step import Actor, Step
+from grantpath.engine.step import Actor
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.reference import need_text, short
 from grantpath.graph.writing import Writing
@@ -31,16 +31,16 @@ class Change:
 class Request:
     """What a caller asks for at once, by its id."""
 
-    def __init__(self, id_: str | None, steps: Sequence[Step], actor: Actor | None) -> None:
+    def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None) -> None:
         if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
             raise InvalidInput(f"{short(repr(id_))} is no id; give a text of 1 to {MAX_ID} characters")
         if id_ is not None:
             need_text("id", id_)
         self.id = id_ or uuid.uuid4().hex
-        self.ids = [self.id] if len(steps) == 1 else [f"{self.id}.{index}" for index in range(len(steps))]
-        self.what = repr(steps[0].text) if len(steps) == 1 else f"a batch of {len(steps)}"
+        self.ids = [self.id] if len(texts) == 1 else [f"{self.id}.{index}" for index in range(len(texts))]
+        self.what = repr(texts[0]) if len(texts) == 1 else f"a batch of {len(texts)}"
         self._actor = (actor.ref.text, actor.as_role) if actor else (None, None)
-        self._texts = [step.text for step in steps]
+        self._texts = list(texts)
 
     @property
     def _said(self) -> str:

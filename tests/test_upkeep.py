@@ -363,6 +363,32 @@ def test_an_edited_policy_is_put_on_a_root(
     assert fresh.revision_now() == len(FACTS) + 3
 
 
+def test_what_was_done_before_it_is_done(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
+    """Said again under its id, though the new policy doesn't know the privilege."""
+    new, old = edited(NEW_PRIVILEGE), edited()
+    auth = tenant(given=FACTS)
+    upgrade(auth, new)
+    auth = reopened(auth)
+    allow, revoke = (
+        "allow ARCHIVE on table:hr.s.t to role:analyst",
+        "revoke allow ARCHIVE on table:hr.s.t from role:analyst",
+    )
+    done = auth.change(allow, id="one")
+    undone = auth.change_all([revoke, "add user:cas"], id="all")
+    upgrade(auth, old)
+    auth = reopened(auth)
+    assert (auth.change(allow, id="one"), auth.change_all([revoke, "add user:cas"], id="all")) == (done, undone)
+    assert auth.change(allow, id="one", dry_run=True).already
+    for late in (
+        lambda: auth.change(allow),
+        lambda: auth.change(allow, id="two"),
+        lambda: auth.change(revoke, id="one"),
+        lambda: auth.change_all([revoke, "add user:dan"], id="all"),
+    ):
+        with pytest.raises(Unknown, match="the privilege ARCHIVE is unknown"):
+            late()
+
+
 def test_facts_that_are_against_it_are_named_and_nothing_changes(
     tenant: Tenants, edited: Callable[..., policy.Policy]
 ) -> None:
