@@ -55,7 +55,8 @@ def demo(
         parts.stories(authorizer, console)
         found = _spark(authorizer, login, console, target)
     _next(login, console, target)
-    console.print(styled(f"\n{time.monotonic() - started:.0f} s", "dim"))
+    console.print()
+    console.print(styled(f"{time.monotonic() - started:.0f} s", "dim"))
     if session.json:
         emit({"roots": [parts.ROOT, estate.ROOT], "snapshot": str(target), **found})
 
@@ -94,7 +95,8 @@ def _estate(authorizer: Watched, console: Console) -> None:
         estate.write_estate(Path(folder))
         report = load(authorizer, Path(folder), count)
     counted = ", ".join(f"{rows:,} {name}" for name, rows in report.rows.items())
-    console.print(styled(f"  {counted}\n"))
+    console.print(styled(f"  {counted}"))
+    console.print()
 
 
 def _spark(authorizer: Watched, login: Connection, console: Console, target: Path) -> dict[str, int]:
@@ -120,8 +122,9 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
     console.print("\nWidest readers")
     console.print(table(("user", "tables"), readers))
     found = verify(target, lambda checks: check_in_batches(authorizer, checks), SAMPLE, meta.revision)
+    console.print()
     console.print(
-        styled(f"\nSpark against Cypher: {found.compared:,} answers compared, {len(found.different)} different", "bold")
+        styled(f"Spark against Cypher: {found.compared:,} answers compared, {len(found.different)} different", "bold")
     )
     if found.different:
         raise GrantpathError(f"Spark and Cypher differ: {'; '.join(found.different[:3])}; please report this")
@@ -145,7 +148,8 @@ def _next(login: Connection, console: Console, target: Path) -> None:
     ):
         console.print(styled(f"  {text}"), soft_wrap=True)
     parquet = f"spark.read.parquet('{target}/access/exposure')"
-    console.print(styled(f"\nParquet in {target}; in Spark: {parquet}"), soft_wrap=True)
+    console.print()
+    console.print(styled(f"Parquet in {target}; in Spark: {parquet}"), soft_wrap=True)
     console.print("Neo4j Browser:")
     running = server.status()
     told = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]

@@ -19,8 +19,8 @@ def show_policy(policy: Policy) -> None:
     """Prints the whole policy."""
     console = Console(highlight=False, markup=False, emoji=False)
     file = policy.file
-    console.print(Text(file.policy, "bold"), styled(f" {file.title}"), sep="")
-    console.print(styled(file.source, "dim"))
+    console.print(Text(file.policy, "bold"), styled(f" {_flat(file.title)}"), sep="")
+    console.print(styled(_flat(file.source), "dim"))
     _heading(console, "Types", "what there is; who may own it")
     console.print(_tree(policy))
     if file.members:
@@ -46,6 +46,11 @@ def _heading(console: Console, title: str, note: str) -> None:
     console.print(Text(title, "bold"), styled(f"  {note}", "dim"), sep="")
 
 
+def _flat(text: str) -> str:
+    """On one line, however many the file has it on."""
+    return " ".join(text.split())
+
+
 def _rows(rows: Iterable[tuple[str, str]]) -> Group:
     """Names beside what they mean; a name too long for its column has a line of its own."""
     shown: list[RenderableType] = []
@@ -57,7 +62,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> Group:
         row = Table.grid(padding=(0, 2))
         row.add_column(width=LEFT + 2)
         row.add_column(overflow="fold")
-        row.add_row(name, styled(right))
+        row.add_row(name, styled(_flat(right)))
         shown.append(row)
     return Group(*shown)
 

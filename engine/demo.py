@@ -101,7 +101,8 @@ def heading(console: Console, title: str, note: str) -> None:
     """A part of the demo begins."""
     console.print()
     console.print(Text(title, "bold underline"))
-    console.print(styled(note, "dim"))
+    for line in note.splitlines():
+        console.print(styled(line, "dim"))
     console.print()
 
 

@@ -506,6 +506,7 @@ def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -
         "grantpath params",
     ):
         assert text in " ".join(shown.out.split())
+    assert "\\n" not in shown.out
     assert (target / "access" / "names.parquet").is_file()
     for root in ("metalake:demo", "metalake:tpc"):
         roots.remove(store, root)
