@@ -117,6 +117,15 @@ def named_seconds(with_: Mapping[str, str] | None, reference: Callable[[str], Re
     return {key: reference(ref) for key, ref in (with_ or {}).items()}
 
 
+def subject_asked_about(policy: Policy, root: Reference, text: str) -> Reference:
+    """Whom a question is about. Raises Invalid for what the policy asks nothing about, InvalidReference, Unknown."""
+    ref = policy.reference(text, root)
+    asked = policy.file.ask.subjects
+    if ref.type not in asked:
+        raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
+    return ref
+
+
 def active_role(policy: Policy, root: Reference, text: str) -> str:
     """The role that somebody acts with. Raises Invalid for what can be none, InvalidReference, Unknown."""
     if not policy.active_roles:

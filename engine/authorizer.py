@@ -12,7 +12,7 @@ from grantpath.engine.door import Door
 from grantpath.engine.explaining import Moved, explained
 from grantpath.engine.policy import Question
 from grantpath.graph.errors import Inconsistent, Invalid
-from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.graph.reference import Reference, short
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import Store
@@ -116,11 +116,7 @@ class Authorizer(Door):
         return _Asked(subject, where, question, self._role(check.as_role))
 
     def _subject(self, text: str) -> Reference:
-        ref = self.reference(text)
-        asked = self.policy.file.ask.subjects
-        if ref.type not in asked:
-            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
-        return ref
+        return asking.subject_asked_about(self.policy, self.root, text)
 
     def _role(self, text: str | None) -> str | None:
         return None if text is None else asking.active_role(self.policy, self.root, text)

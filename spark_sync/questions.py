@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from grantpath.engine.asking import check_seconds
+from grantpath.engine.asking import active_role, check_seconds, subject_asked_about
 from grantpath.engine.clauses import Clauses, Fact, facts_of
 from grantpath.engine.policy import Policy, Question
 from grantpath.engine.policy_names import nearest
-from grantpath.graph.errors import Invalid, Unknown
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.errors import Unknown
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
 from grantpath.spark_sync.facts import Ask, Estate, Prepared, fold
 from grantpath.spark_sync.hats import Closure, Roles, as_role
@@ -109,10 +109,7 @@ class Resolver:
         return np.flatnonzero(np.isin(self._numbering.type, codes) & self._numbering.exists & self._shown)
 
     def _subject(self, text: str) -> tuple[Ints, bool]:
-        ref = self._reference(text)
-        asked = self._policy.file.ask.subjects
-        if ref.type not in asked:
-            raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
+        ref = subject_asked_about(self._policy, self._root, text)
         at = self._at.get(ref.text)
         found = at is not None and self._numbering.exists[at]
         return np.array([at] if found else [], np.int64), self._policy.file.types[ref.type].kind != "role"
@@ -120,12 +117,7 @@ class Resolver:
     def _role(self, text: str | None) -> int | None:
         if text is None:
             return None
-        if not self._policy.active_roles:
-            raise Invalid(f"as {text}: the policy {self._policy.name} has no active roles; leave it away")
-        ref = self._reference(text)
-        if self._policy.file.types[ref.type].kind != "role":
-            raise Invalid(f"as {ref}: {indefinite(ref.type)} is no role")
-        return self._there(ref)
+        return self._there(self._reference(active_role(self._policy, self._root, text)))
 
 
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:
