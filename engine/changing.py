@@ -35,8 +35,11 @@ class Changer:
         actor = self._actor(by, as_role)
         try:
             steps = [self._step(statement, actor)]
-        except GrantpathError as error:
-            return self._done_before([statement], actor, id_, error)[0]
+        except GrantpathError:
+            earlier = self._done_before([statement], actor, id_)
+            if earlier is None:
+                raise
+            return earlier[0]
         return self._all(steps, actor, id_, dry_run, lambda error, _: error)[0]
 
     def change_all(
@@ -52,29 +55,23 @@ class Changer:
                 steps.append(self._step(statement, actor))
             except GrantpathError as error:
                 with suppress(GrantpathError):
-                    return self._done_before(texts, actor, id_, error)
+                    earlier = self._done_before(texts, actor, id_)
+                    if earlier is not None:
+                        return earlier
                 if steps:  # the first wrong one is named, and that may be one before it
                     self._all(steps, actor, id_, dry_run, _at, and_then=_at(error, index))
                 raise _at(error, index) from None
         return self._all(steps, actor, id_, dry_run, _at) if steps else []
 
-    def _done_before(
-        self, texts: list[str], actor: Actor | None, id_: str | None, error: GrantpathError
-    ) -> list[Change]:
-        """What was done under the id. Raises `error` where nothing was.
-
-        What is wrong by the policy of today was right when the policy was another.
-        """
+    def _done_before(self, texts: list[str], actor: Actor | None, id_: str | None) -> list[Change] | None:
+        """What was done under the id: what is wrong by the policy of today was right when the policy was another."""
         if id_ is None or not all(isinstance(text, str) for text in texts):
-            raise error
+            return None
         request = Request(id_, texts, actor)
         try:
-            earlier = self._store.write(self._tenant, request.earlier)
+            return self._store.write(self._tenant, request.earlier)
         except Invalid:  # it belongs to something else
-            earlier = None
-        if earlier is None:
-            raise error
-        return earlier
+            return None
 
     def _step(self, statement: str, actor: Actor | None) -> Step:
         parsed = _parsed(statement)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -101,8 +102,9 @@ class _Facts:
         self._new = new
         self._root = root
         self._rules = Rules(new, root)
-        self._tables = tables_of(lambda query: _asking(store.read, tenant)(query), old, root)
-        self._names, self._idle = self._split_names(_asking(store.read, tenant)("mirror_entities"))
+        ask = cache(_asking(store.read, tenant))  # the entities are needed twice
+        self._tables = tables_of(ask, old, root)
+        self._names, self._idle = self._split_names(ask("mirror_entities"))
         self._renamed: set[tuple[str, str]] = set()
         self.count = sum(map(len, self._tables.values()))
 

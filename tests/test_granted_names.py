@@ -10,6 +10,7 @@ from grantpath.engine.upgrade import upgrade
 from grantpath.graph.store import Store
 
 from .conftest import Tenants
+from .test_upkeep import reopened
 
 POLICY = """
 policy: named
@@ -59,12 +60,6 @@ def auth(store: Store, edited: Edit, tmp_path: Path) -> Authorizer:
     roots.remove(store, root.text)
     roots.create(store, root.text, model, root)
     return Authorizer(store, root.text, model, root)
-
-
-def reopened(auth: Authorizer) -> Authorizer:
-    kept = roots.find(auth.store, auth.tenant)
-    assert kept
-    return Authorizer(auth.store, auth.tenant, policy.from_source(kept["source"]), auth.root)
 
 
 def names(auth: Authorizer) -> list[str]:
