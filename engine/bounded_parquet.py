@@ -1,0 +1,133 @@
+"""Reads Parquet files from outside: what they would take in memory is bounded before anything is decoded.
+
+A Parquet file of a kilobyte can hold millions of rows, or one long text a million times. So the column types, and the
+size after decoding, are taken from the file's footer and held to limits; text columns are read as dictionaries, in
+which a repeated text is one text; and a text is never longer than a reference may be.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.reference import MAX_REFERENCE_BYTES, short
+
+Kind = Literal["text", "int", "bool"]
+FREE_BYTES = 256_000_000  # what any file may take in memory
+RATIO = 100  # and besides, for each byte of the file
+MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more quotes than it needs
+_ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value, beside the texts themselves
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+
+
+def read_bounded(
+    files: Sequence[Path],
+    kinds: Mapping[str, Kind],
+    columns: Sequence[str] | None = None,
+    chosen: pads.Expression | None = None,
+) -> pa.Table:
+    """The rows of these files (parts of one table), or those that are `chosen`, with these columns.
+
+    `kinds` lists every column that the files must have. A text column is dictionary<int32, string> (null in a column
+    without any value). Raises InvalidInput for a file that cannot be read, has other columns or types, would take
+    more memory than FREE_BYTES and RATIO times its size, or holds a text longer than MAX_TEXT_BYTES.
+    """
+    wanted = list(kinds) if columns is None else list(columns)
+    at = files[0]
+    try:
+        taken = allowed = 0
+        for at in files:
+            with pq.ParquetFile(at) as parquet:
+                _check_types(at, parquet.schema_arrow, kinds)
+                taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
+            allowed += RATIO * at.stat().st_size
+            _check_size(at, taken, FREE_BYTES + allowed)
+        at = files[0]
+        texts = [name for name, kind in kinds.items() if kind == "text"]
+        options = pads.ParquetReadOptions(dictionary_columns=texts)
+        source = pads.dataset([str(file) for file in files], format=pads.ParquetFileFormat(read_options=options))
+        table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(_unreadable(at, error)) from None
+    for name in wanted:
+        _check_texts(at, name, table[name])
+    return table
+
+
+def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+    """A text column that was read as (for every row the number of its text, the different texts)."""
+    if pa.types.is_null(column.type):
+        column = column.cast(_DICTIONARY)
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # of no chunk at all, or too many rows for one
+        whole = pa.concat_arrays([pa.array([], _DICTIONARY), *whole.chunks])
+    return whole.indices, whole.dictionary
+
+
+def _check_types(file: Path, schema: pa.Schema, kinds: Mapping[str, Kind]) -> None:
+    names = ", ".join(kinds)
+    for name in schema.names:
+        if name not in kinds:
+            raise InvalidInput(f"{file}: the column {short(name)!r} is unknown; the columns are {names}")
+    for name, kind in kinds.items():
+        if schema.names.count(name) != 1:
+            what = "missing" if name not in schema.names else "duplicated"
+            raise InvalidInput(f"{file}: the column {name!r} is {what}; the columns are {names}")
+        found = schema.field(name).type
+        if not _fits(found, kind):
+            written = {"text": "strings", "int": "integers", "bool": "booleans"}[kind]
+            raise InvalidInput(f"{file}: the column {name!r} holds {short(str(found))}; write it as {written}")
+
+
+def _fits(found: pa.DataType, kind: Kind) -> bool:
+    plain = found.value_type if pa.types.is_dictionary(found) else found
+    tests = {
+        "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_null),
+        "int": (pa.types.is_signed_integer,),
+        "bool": (pa.types.is_boolean,),
+    }[kind]
+    return any(test(plain) for test in tests)
+
+
+def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
+    """The memory that these columns take when they are read, as the file's footer says."""
+    footer = parquet.metadata
+    taken: int = footer.num_rows * sum(_ROW_BYTES[kind] for kind in kinds.values())
+    for group in range(footer.num_row_groups):
+        row_group = footer.row_group(group)
+        for at in range(row_group.num_columns):
+            column = row_group.column(at)
+            if column.path_in_schema in kinds:
+                taken += column.total_uncompressed_size
+    return taken
+
+
+def _check_size(file: Path, taken: int, allowed: int) -> None:
+    if taken > allowed:
+        raise InvalidInput(
+            f"{file}: would take {taken / 1e6:,.0f} MB of memory, and {allowed / 1e6:,.0f} MB are allowed "
+            f"({FREE_BYTES / 1e6:,.0f} MB and {RATIO} times the size of the file); write it with less repetition, "
+            "or in parts"
+        )
+
+
+def _check_texts(file: Path, name: str, column: pa.ChunkedArray) -> None:
+    for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
+        longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
+        if longest is not None and longest > MAX_TEXT_BYTES:
+            raise InvalidInput(
+                f"{file}: the column {name!r} holds a text of {longest:,} bytes; at most {MAX_TEXT_BYTES:,} are "
+                "allowed, shorten it"
+            )
+
+
+def _unreadable(file: Path, error: Exception) -> str:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    if "Not yet implemented" in reason:  # the encodings in which one text is written as a change of the one before
+        return f"{file}: its texts have an encoding that is not read; write them plain or as a dictionary"
+    return f"{file} cannot be read as Parquet: {reason[:300]}; write it anew"
