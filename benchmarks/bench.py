@@ -59,9 +59,9 @@ def _measure(policy: str, options: argparse.Namespace, say: Callable[[str], None
         root=ESTATES[policy],
     )
     directory = _estate(size, say)
-    with Authorizer.open(size.root, policy) as authorizer:
+    with Authorizer.open(size.root, policy, create=True) as authorizer:
         roots.remove(authorizer.store, authorizer.tenant)
-    with Authorizer.open(size.root, policy) as authorizer:
+    with Authorizer.open(size.root, policy, create=True) as authorizer:
         figures: Figures = {"load": _load(authorizer, directory, say)}
         questions = sample_questions(directory, SINGLE + 20 * BATCH, SEED)
         figures["correct"] = _compare(authorizer, directory, questions, say)

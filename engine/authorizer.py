@@ -47,16 +47,26 @@ class Authorizer(Door):
     """
 
     @classmethod
-    def open(cls, root: str, policy: str | None = None, uri: str | None = None, timeout: float = 10.0) -> "Authorizer":
-        """An authorizer for `root`, such as metalake:ml (the bare name will do with the policy given).
+    def open(
+        cls,
+        root: str,
+        policy: str | None = None,
+        uri: str | None = None,
+        timeout: float = 10.0,
+        *,
+        create: bool = False,
+    ) -> "Authorizer":
+        """An authorizer for `root`, such as metalake:ml (with the policy given, the bare name is enough).
 
-        The root is made if it is not there, and remembers its policy. Without `uri` (or NEO4J_URI) the embedded
-        server is used, started if need be. Raises Unknown, Invalid, InvalidPolicy, Unavailable, ServerError.
+        A root that does not exist raises Unknown with the near names; with `create` it is created, and remembers its
+        policy (lakehouse, unless another one is given). Without `uri` and NEO4J_URI the embedded server is used, and
+        started if need be; GRANTPATH_EMBEDDED=never forbids that. Raises Unknown, Invalid, InvalidPolicy,
+        Unavailable, ServerError.
         """
         asking.check_opening(root, policy, uri)
         store = Store(connection(uri), timeout)
         try:
-            tenant, model, reference = roots.open_root(store, root, policy)
+            tenant, model, reference = roots.open_root(store, root, policy, may_create=create)
         except BaseException:
             store.close()
             raise

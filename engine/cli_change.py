@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from grantpath.engine.cli_output import counting, emit, out, styled
-from grantpath.engine.cli_session import As, Session, command
+from grantpath.engine.cli_session import As, Create, Session, command
 from grantpath.engine.documents import MAX_BYTES, read_text
 from grantpath.engine.request import Change
 from grantpath.graph.errors import GrantpathError, InvalidInput
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     grant = '"allow SELECT_TABLE on table:hr.public.staff to role:analyst"'
     command(app, PANEL, f"grantpath change {grant} --by user:ann")(change)
-    command(app, PANEL, "grantpath load ./estate --root metalake:tpc --policy gravitino")(load)
+    command(app, PANEL, "grantpath load ./estate --root metalake:tpc --policy gravitino --create")(load)
 
 
 def change(
@@ -49,6 +49,7 @@ def change(
     file: File = None,
     id_: Id = None,
     dry_run: DryRun = False,
+    create: Create = False,
 ) -> None:
     """Make one change, or those of a file: all of them, or none.
 
@@ -56,12 +57,13 @@ def change(
     allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. In a file each
     stands on a line of its own, sees those before it, and a line that starts with # is left out.
 
-    With --by the policy decides whether that user may; without it a fact is written, and a root that isn't there yet
-    is made. Exit code 0: done, 1: refused, 2: invalid.
+    With --by the policy decides whether that user may; without it a fact is written. With --create the facts may be
+    the first ones of a new root. Exit code 0: done, 1: refused, 2: invalid.
     """
     if (statement is None) == (file is None):
         raise typer.BadParameter("name a STATEMENT, or a --file of them")
-    create = by is None and not dry_run
+    if create and (dry_run or by is not None):
+        raise typer.BadParameter(f"--create writes a new root: leave out {'--dry-run' if dry_run else '--by'}")
     history = id_ is not None  # what was done under the id may be the drop of the root
     if statement is not None:
         parse_statement(statement)
@@ -124,16 +126,17 @@ def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, A
     out().print(styled(verdict, "bold green"), styled(rest), sep="")
 
 
-def load(session: Session, directory: Directory, replace: Replace = False) -> None:
+def load(session: Session, directory: Directory, replace: Replace = False, create: Create = False) -> None:
     """Load a folder of tables into a root: all of it, or nothing.
 
     One file a table, each .parquet, .csv or .jsonl: subjects(ref), objects(ref), members(member, of),
     owners(object, owner), grants(effect, privilege, object, subject). Loading the same folder twice changes nothing.
     A load adds to what is there; with --replace the root holds afterwards what the folder says, and nothing else.
+    A new root is created with --create.
     """
     from grantpath.engine.load import load as load_directory
 
-    with session.open(create=True) as authorizer, counting() as count:
+    with session.open(create) as authorizer, counting() as count:
         report = load_directory(authorizer, directory, count, replace)
     if session.json:
         emit(asdict(report))

@@ -75,7 +75,7 @@ def _fresh_roots(session: Session) -> None:
     try:
         for root in (parts.ROOT, estate.ROOT):
             roots.remove(store, root)
-            roots.open_root(store, root, estate.POLICY)
+            roots.open_root(store, root, estate.POLICY, may_create=True)
     finally:
         store.close()
 

@@ -16,6 +16,7 @@ from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli_output import err, styled
 from grantpath.engine.policy import Policy
+from grantpath.engine.policy_names import nearest
 from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
 from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
@@ -37,6 +38,10 @@ Uri = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object", rich_help_panel=PANEL)]
+Create = Annotated[
+    bool,
+    typer.Option("--create", help="create the root if it does not exist; --policy names its policy"),
+]
 With = Annotated[
     list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, as tag=tag:pii; may be repeated")
 ]
@@ -62,7 +67,7 @@ class Watched(Authorizer):
         """Closes it; a root that was made for what then failed goes again."""
         try:
             if self.made and error is None:
-                err().print(styled(f"made the root {self.tenant} with the policy {self.policy.name}", "dim"))
+                err().print(styled(f"created the root {self.tenant} with the policy {self.policy.name}", "dim"))
             elif self.made:
                 with suppress(GrantpathError):  # the error that is under way tells more
                     roots.take_back(self.store, self.tenant)
@@ -110,29 +115,29 @@ class Session:
         return Store(connection(self.uri))
 
     def open(self, create: bool = False, history: bool = False) -> Watched:
-        """The authorizer of the root that is meant; one that isn't there is made only if `create` says so, and one
-        that was dropped is opened only for its `history`.
+        """The authorizer of the root that is meant. `create`: create it where it does not exist. One that was dropped
+        is opened only for its `history`.
 
         Raises Unknown with the roots there are, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
         store = self.store()
         try:
             known = roots.names(store)
-            wanted, there = self._find(known, create)
+            wanted, exists = self._find(known, create)
             if known.get(wanted) and not history:
                 raise roots.dropped(wanted)
-            tenant, model, reference = roots.open_root(store, wanted, self.policy)
+            tenant, model, reference = roots.open_root(store, wanted, self.policy, may_create=create)
         except BaseException:
             store.close()
             raise
         opened = Watched(store, tenant, model, reference)
-        opened.made = not there
+        opened.made = not exists
         return opened
 
     def _find(self, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
-        """The root that is meant, and whether it is there. One that was dropped is meant only by its name."""
+        """The root that is meant, and whether it exists. One that was dropped is meant only by its name."""
         known = [root for root, dropped in listed.items() if not dropped]
-        there = f"there are {_some(known)}" if known else "there is none yet"
+        there = f"the roots are {_some(known)}" if known else "there are no roots yet"
         if self.root is None:
             if len(known) == 1:
                 return known[0], True
@@ -146,7 +151,11 @@ class Session:
             raise Unknown(f"--root {wanted} may be {' or '.join(fitting)}; write the type too")
         if create:
             return wanted, False
-        raise Unknown(f"the root {wanted} is not there: {there}; `grantpath change` and `grantpath load` make one")
+        near = nearest(wanted, known)
+        raise Unknown(
+            f"the root {wanted} does not exist{near}: {there}; check the name, or create it by `grantpath change` or "
+            "`grantpath load` with --create"
+        )
 
 
 def _some(names: list[str]) -> str:

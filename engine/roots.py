@@ -8,25 +8,32 @@ from typing import Any, Protocol
 from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine.policy import Policy
-from grantpath.engine.policy_names import did_you_mean
+from grantpath.engine.policy_names import did_you_mean, nearest
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidReference, Unknown
-from grantpath.graph.reference import Reference, parse
+from grantpath.graph.reference import Reference, parse, short
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
 
 DEFAULT_POLICY = "lakehouse"
 
 
-def open_root(store: Store, root: str, policy: str | None) -> tuple[str, Policy, Reference]:
-    """The tenant's key, policy and root reference; made if it is not there. Raises Unknown, Invalid, InvalidPolicy."""
+def open_root(
+    store: Store, root: str, policy: str | None, *, may_create: bool = False
+) -> tuple[str, Policy, Reference]:
+    """The tenant's key, policy and root reference; a root that does not exist is created only if `may_create`.
+
+    Raises Unknown with near names and the remedy where it does not exist, Invalid, InvalidPolicy.
+    """
     named = policies.load(policy) if policy else None
     key = named.root(root).text if named else _meant(store, root)
     kept = find(store, key)
     if kept is None:
+        if not may_create:
+            raise missing(key, names(store))
         named = named or policies.load(DEFAULT_POLICY)
         reference = named.root(key)
         create(store, reference.text, named, reference)
-        kept = find(store, reference.text)  # somebody else may have made it, with another policy
+        kept = find(store, reference.text)  # a concurrent caller may have created it, with another policy
         if kept is None:
             raise Inconsistent(f"{reference} was dropped while it was opened; open it again")
         key = reference.text
@@ -49,6 +56,15 @@ def _meant(store: Store, root: str) -> str:
     if len(fitting) > 1:
         raise Unknown(f"{root} may be {' or '.join(fitting)}; write the type too")
     return fitting[0] if fitting else root
+
+
+def missing(root: str, known: Mapping[str, bool]) -> Unknown:
+    """The error for a root that does not exist; `known` are the roots, each with whether it was dropped."""
+    near = nearest(root, [key for key, dropped in known.items() if not dropped])
+    return Unknown(
+        f"the root {short(root)} does not exist{near}; check the name, or create it: "
+        "Authorizer.open(..., policy=..., create=True), or `grantpath change --create --policy ...`"
+    )
 
 
 def named_like(known: Iterable[str], root: str) -> list[str]:

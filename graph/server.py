@@ -14,14 +14,16 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from grantpath.graph import server_process
 from grantpath.graph.cache import lock_folder
-from grantpath.graph.errors import ServerError, Unavailable
+from grantpath.graph.errors import InvalidInput, ServerError, Unavailable
 from grantpath.graph.jars import ensure_jars
 from grantpath.graph.java import java_for
+from grantpath.graph.reference import short
 from grantpath.graph.server_home import LOOPBACK, USER, Record, ServerHome, server_home
 
 # The driver logs what it raises too; without a handler Python prints that at the user.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
+SWITCH = "GRANTPATH_EMBEDDED"
 START_SECONDS = 180.0  # recovery after a crash included
 ANSWER_SECONDS = 30.0  # of one that runs already
 STARTS = 3  # somebody may take a port between our look and Neo4j's
@@ -56,8 +58,10 @@ def up(
     """Start the embedded server, or find it running; returns when it answers queries.
 
     `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` is given a line for each
-    thing that takes long or is out of the ordinary (None: the standard error stream). Raises ServerError.
+    thing that takes long or is out of the ordinary (None: the standard error stream). Raises ServerError, also where
+    GRANTPATH_EMBEDDED=never forbids it.
     """
+    _check_allowed()
     where = server_home(version, home)
     say = progress or _to_stderr
     where.create()
@@ -108,8 +112,9 @@ def _status(where: ServerHome) -> ServerStatus:
 def connection(uri: str | None = None) -> Connection:
     """The server at `uri` or NEO4J_URI, with NEO4J_USER (or NEO4J_USERNAME, else neo4j) and NEO4J_PASSWORD.
 
-    Without an address: the embedded server, started if need be. The embedded server's own address needs no
-    password. Raises Unavailable if a password is missing, ServerError if the embedded server cannot be had.
+    Without an address: the embedded server, started if need be, unless GRANTPATH_EMBEDDED=never forbids that. The
+    embedded server's own address needs no password. Raises Unavailable if a password is missing, ServerError if the
+    embedded server cannot be had or is forbidden.
     """
     address = uri or os.environ.get("NEO4J_URI")
     if not address:
@@ -122,6 +127,17 @@ def connection(uri: str | None = None) -> Connection:
         raise Unavailable(f"no password for {address}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
     user = os.environ.get("NEO4J_USER") or os.environ.get("NEO4J_USERNAME") or USER
     return Connection(address, user, password)
+
+
+def _check_allowed() -> None:
+    """Raises ServerError where the embedded server is forbidden, InvalidInput for another value of the variable."""
+    said = os.environ.get(SWITCH)
+    if said == "never":
+        raise ServerError(
+            f"{SWITCH}=never forbids the embedded server: name a server by --uri or NEO4J_URI, or unset the variable"
+        )
+    if said:
+        raise InvalidInput(f"{SWITCH}={short(said)} has no meaning; write never, or unset the variable")
 
 
 def _login(server: ServerStatus) -> Connection:

@@ -255,7 +255,7 @@ class Store:
 
 
 def _no_root(root: str) -> Unknown:
-    return Unknown(f"{root} is not there: open it with its policy, Authorizer.open(root={root!r}, policy=...)")
+    return Unknown(f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)")
 
 
 def _single(result: neo4j.Result, root: str) -> Row:

@@ -49,6 +49,7 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
+        patch.delenv("GRANTPATH_EMBEDDED", raising=False)
         if os.environ.get(SERVER) != "uri":
             for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):
                 patch.delenv(name, raising=False)

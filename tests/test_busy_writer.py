@@ -192,7 +192,7 @@ def all_right(seen: Sequence[tuple[int, int, bool]], writer: Writer) -> None:
 @pytest.fixture
 def writer(server: Connection) -> Iterator[Writer]:
     """Of a root of its own, with the plans made that the server needs."""
-    with Authorizer.open(f"metalake:busy{uuid.uuid4().hex}", "gravitino", server.uri, timeout=60) as auth:
+    with Authorizer.open(f"metalake:busy{uuid.uuid4().hex}", "gravitino", server.uri, 60, create=True) as auth:
         try:
             assert not any(auth.given([*FACTS, *BYSTANDERS, *STANDING]))
             Reader(auth).round(0)

@@ -76,7 +76,7 @@ def facts(store: Store) -> Iterator[str]:
     """A root with a small company in it, made by the command line itself."""
     roots.remove(store, ROOT)
     for fact in FACTS:
-        assert cli.main(["change", fact, "--root", ROOT, "--policy", "gravitino"]) == 0
+        assert cli.main(["change", fact, "--root", ROOT, "--policy", "gravitino", "--create"]) == 0
     yield ROOT
     roots.remove(store, ROOT)
 
@@ -168,7 +168,7 @@ def forged(store: Store) -> Iterator[str]:
     root = "metalake:forged"
     facts = [*(f"add {name}" for name in FORGED), f"member {FORGED[0]} of {FORGED[2]}"]
     for fact in (*facts, f"allow USE_CATALOG on {FORGED[1]} to {FORGED[2]}"):
-        assert cli.main(["change", fact, "--root", root, "--policy", "gravitino"]) == 0
+        assert cli.main(["change", fact, "--root", root, "--policy", "gravitino", "--create"]) == 0
     assert cli.main(["change", f"drop {FORGED[1]}", "--by", FORGED[0], "--root", root]) == 1
     yield root
     roots.remove(store, root)
@@ -195,7 +195,7 @@ def test_options_stand_before_or_behind_the_command(run: Run, facts: str, monkey
 def test_a_root_that_is_not_there_is_not_made_by_a_question(run: Run, facts: str, store: Store) -> None:
     ran = run("check", "user:bob", "load_table", STAFF, "--root", "metalake:typing-error")
     assert ran.code == 2
-    assert "metalake:typing-error is not there" in ran.err
+    assert "metalake:typing-error does not exist" in ran.err
     assert facts in ran.err or "more (`grantpath roots`)" in ran.err
     assert roots.find(store, "metalake:typing-error") is None
 
@@ -209,7 +209,7 @@ def test_an_empty_option_is_not_taken_for_none(run: Run, facts: str, monkeypatch
 
 @pytest.mark.parametrize("words", [["change", "add table:a.b.c"], ["load", "nowhere"]])
 def test_a_root_made_for_what_then_fails_goes_again(run: Run, store: Store, words: list[str]) -> None:
-    ran = run(*words, "--root", "metalake:typing-error", "--policy", "gravitino")
+    ran = run(*words, "--root", "metalake:typing-error", "--policy", "gravitino", "--create")
     assert (ran.code, "made" in ran.err) == (2, False)
     assert roots.find(store, "metalake:typing-error") is None
 
@@ -238,7 +238,7 @@ def test_load_says_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:
     roots.remove(store, root)
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
     (tmp_path / "objects.csv").write_text("ref\ncatalog:hr\n")
-    words = ["load", str(tmp_path), "--root", root, "--policy", "gravitino"]
+    words = ["load", str(tmp_path), "--root", root, "--policy", "gravitino", "--create"]
     first = run(*words, "--json")
     assert (first.code, first.json["changed"]) == (0, True)
     assert first.json["rows"].items() >= {"subjects": 2, "objects": 1}.items()
@@ -255,7 +255,7 @@ def test_load_says_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:
 def test_the_log_tells_when_who_and_what(run: Run, store: Store) -> None:
     root = "metalake:command-line-log"
     roots.remove(store, root)
-    run("change", "add user:ann", "--root", root, "--policy", "gravitino")
+    run("change", "add user:ann", "--root", root, "--policy", "gravitino", "--create")
     run("change", f"owner user:ann of {root}", "--root", root)
     done = run("change", "add user:bob", "--by", "user:ann", "--root", root, "--json").json
     log = run("log", "--root", root, "--limit", "2", "--json").json

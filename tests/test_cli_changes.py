@@ -25,7 +25,7 @@ def root(run: Run, store: Store, tmp_path: Path) -> Iterator[str]:
     name = f"metalake:changes-{tmp_path.name}"
     file = tmp_path / "facts.txt"
     file.write_text("# who and what\n\n" + "\n".join([*FACTS, f"owner user:ann of {name}"]) + "\n")
-    made = run("change", "--file", str(file), "--root", name, "--policy", "gravitino", "--json")
+    made = run("change", "--file", str(file), "--root", name, "--policy", "gravitino", "--create", "--json")
     assert (made.code, made.json["done"], made.json["revision"]) == (0, True, 6)
     assert [each["revision"] for each in made.json["changes"]] == [1, 2, 3, 4, 5, 6]
     yield name

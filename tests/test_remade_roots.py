@@ -112,7 +112,7 @@ def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: b
 
 def test_what_a_killed_drop_left_can_be_dropped(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "metalake:killed-drop"
-    assert run("change", "add user:a", "--root", name, "--policy", "gravitino").code == 0
+    assert run("change", "add user:a", "--root", name, "--policy", "gravitino", "--create").code == 0
 
     def dies(*_: object) -> None:
         raise KeyboardInterrupt
@@ -131,7 +131,7 @@ def test_a_drop_of_the_root_said_again_was_done(run: Run, store: Store) -> None:
     name = "metalake:dropped-twice"
     drop = ["change", f"drop {name}", "--root", name, "--id", "d1"]
     try:
-        assert run("change", "add user:a", "--root", name, "--policy", "gravitino").code == 0
+        assert run("change", "add user:a", "--root", name, "--policy", "gravitino", "--create").code == 0
         assert run(*drop).out == "done revision 2\n"
         assert run(*drop).out == "done revision 2\n"
         assert run(*drop, "--dry-run").out.startswith("done already at revision 2")

@@ -85,7 +85,7 @@ def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server:
 
 def test_a_root_keeps_its_policy(store: Store) -> None:
     name = f"metalake:kept-{uuid.uuid4().hex}"
-    roots.open_root(store, name, "gravitino")
+    roots.open_root(store, name, "gravitino", may_create=True)
     try:
         with pytest.raises(Invalid, match=r"uses the policy gravitino, not lakehouse"):
             roots.open_root(store, name, "lakehouse")
@@ -105,7 +105,7 @@ def named(store: Store) -> Iterator[list[str]]:
 
 def test_a_root_is_found_by_its_bare_name(server: Connection, named: list[str]) -> None:
     for name, policy in zip(named, ("gravitino", "deltastream", "gravitino"), strict=False):
-        Authorizer.open(name, policy, server.uri).close()
+        Authorizer.open(name, policy, server.uri, create=True).close()
     with Authorizer.open("once-named", uri=server.uri) as auth:
         assert (auth.tenant, auth.policy.name) == ("metalake:once-named", "gravitino")
         assert auth.who("load_metalake", "metalake:once-named") is not None
@@ -120,25 +120,25 @@ def test_a_root_is_made_with_the_policy_of_who_was_first(
 
     def slow(store: Store, tenant: str, *made: Any) -> None:
         monkeypatch.undo()
-        Authorizer.open(tenant, "lakehouse", server.uri).close()
+        Authorizer.open(tenant, "lakehouse", server.uri, create=True).close()
         create(store, tenant, *made)
 
     monkeypatch.setattr(roots, "create", slow)
     with pytest.raises(Invalid, match="metalake:once-named uses the policy lakehouse, not gravitino"):
-        Authorizer.open("metalake:once-named", "gravitino", server.uri)
+        Authorizer.open("metalake:once-named", "gravitino", server.uri, create=True)
 
 
 @pytest.mark.parametrize("name", ["metalake:dot.ted", "dot.ted"])
 def test_the_name_of_a_root_is_one_segment(server: Connection, named: list[str], name: str) -> None:
     for policy in (None, "gravitino"):
         with pytest.raises(InvalidReference, match=r"one segment; .* write metalake:`dot\.ted`"):
-            Authorizer.open(name, policy, server.uri)
-    with Authorizer.open("metalake:`dot.ted`", "gravitino", server.uri) as auth:
+            Authorizer.open(name, policy, server.uri, create=True)
+    with Authorizer.open("metalake:`dot.ted`", "gravitino", server.uri, create=True) as auth:
         assert not auth.check("user:bob", "load_metalake", "metalake:`dot.ted`")
 
 
 def test_what_is_closed_says_so_whatever_is_asked(server: Connection, named: list[str]) -> None:
-    with Authorizer.open(named[0], "gravitino", server.uri) as auth:
+    with Authorizer.open(named[0], "gravitino", server.uri, create=True) as auth:
         auth.change("add user:ann")
     for ask in (
         lambda: auth.check("user:ann", "load_metalake", named[0]),

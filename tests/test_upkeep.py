@@ -201,7 +201,7 @@ def test_a_load_that_replaces_says_what_it_wrote_and_what_it_took(
 
 def test_the_command_says_what_a_load_wrote_and_took(run: Run, store: Store, tmp_path: Path) -> None:
     name = f"metalake:replaced-{tmp_path.name}"
-    words = ["load", str(tmp_path), "--root", name, "--policy", "gravitino"]
+    words = ["load", str(tmp_path), "--root", name, "--policy", "gravitino", "--create"]
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
     none = "0 objects, 0 members, 0 owners, 0 grants"
     assert run(*words).out == f"loaded 2 subjects, {none}; 2 added, revision 1\n"
@@ -485,7 +485,10 @@ def test_what_a_killed_drop_left_does_not_come_back(tenant: Tenants, monkeypatch
 def root(run: Run, store: Store, tmp_path: Path) -> Iterator[str]:
     name = f"metalake:upkeep-{tmp_path.name}"
     (tmp_path / "facts.txt").write_text("\n".join(fact for fact in FACTS if "\n" not in fact))
-    assert run("change", "--file", str(tmp_path / "facts.txt"), "--root", name, "--policy", "gravitino").code == 0
+    assert (
+        run("change", "--file", str(tmp_path / "facts.txt"), "--root", name, "--policy", "gravitino", "--create").code
+        == 0
+    )
     yield name
     roots.remove(store, name)
 
@@ -526,7 +529,7 @@ def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Ru
         assert (ran.code, "`grantpath roots drop` takes that away too" in ran.err) == (2, True), ran.err
     assert run("roots", "drop", root, "--yes").code == 0
     assert root not in run("roots").out
-    assert run("change", "add catalog:x", "--root", root, "--policy", "gravitino").code == 0
+    assert run("change", "add catalog:x", "--root", root, "--policy", "gravitino", "--create").code == 0
     assert run("log", "--root", root, "--json").json["revision"] == 1
 
 
