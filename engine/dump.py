@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from grantpath import cypher
 from grantpath.engine.door import Door
-from grantpath.engine.load_files import TABLES, UNFINISHED
+from grantpath.engine.load_files import UNFINISHED
+from grantpath.engine.load_table import TABLES
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.reference import Reference

@@ -16,10 +16,11 @@ import numpy as np
 from grantpath import cypher
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.load_files import Ints, Problems, Table, read
+from grantpath.engine.load_files import read
 from grantpath.engine.load_graph import Doomed, News, Standing
 from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
+from grantpath.engine.load_table import Ints, Problems, Table
 from grantpath.graph.bulk import Ask, Bulk, bulk_write
 from grantpath.graph.reference import short
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grantpath import cypher
-from grantpath.engine.load_files import SHOWN, Ints, Problems, Table
 from grantpath.engine.load_rows import NOBODY, Links, Listed, Rows
+from grantpath.engine.load_table import SHOWN, Ints, Problems, Table
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_names import did_you_mean
 from grantpath.graph.store import Store

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from grantpath.engine.load_files import Ints
 from grantpath.engine.load_graph import Doomed, Edges, Marks, Standing
 from grantpath.engine.load_rows import NOBODY, Links
+from grantpath.engine.load_table import Ints
 
 
 class Replaced(Standing):

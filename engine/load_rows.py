@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from grantpath.engine.load_files import Column, Ints, Problems, Table
+from grantpath.engine.load_table import Column, Ints, Problems, Table
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.graph.errors import GrantpathError, Invalid

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine import load_files, policy
+from grantpath.engine import load_table, policy
 from grantpath.engine.documents import MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse_documents
 from grantpath.engine.load import load
 from grantpath.engine.scenario_file import read_scenarios
@@ -203,7 +203,7 @@ def test_files_that_are_no_tables(tenant: Tenants, tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_with_too_many_rows(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_files, "MAX_ROWS", 10)
+    monkeypatch.setattr(load_table, "MAX_ROWS", 10)
     write(tmp_path / "subjects.parquet", ["user:a"] * 11)
     with pytest.raises(InvalidInput, match="more than 10 rows"):
         load(tenant("gravitino"), tmp_path)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, InvalidInput, load
-from grantpath.engine.load_files import TABLES
+from grantpath.engine.load_table import TABLES
 from grantpath.graph.store import Store
 
 from .conftest import Tenants
@@ -390,7 +390,7 @@ FILES: list[tuple[str, bytes, str]] = [
     ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
     ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
     ("subjects.parquet", b"PAR1 no", "subjects.parquet cannot be read as Parquet"),
-    ("subject.csv", b"ref\n", "subject.csv is no table: did you mean subjects.csv"),
+    ("subject.csv", b"ref\n", r"subject.csv is not a table \(did you mean subjects.csv\?\)"),
 ]
 
 
@@ -425,7 +425,7 @@ def test_one_table_in_two_formats_is_refused(tenant: Tenants, tmp_path: Path) ->
     write(tmp_path, {"subjects": [["user:a"]]}, "jsonl")
     with pytest.raises(InvalidInput, match=r"subjects\.jsonl: subjects\.csv is there too; keep one file for subjects"):
         load.load(tenant(), tmp_path)
-    with pytest.raises(InvalidInput, match="is no folder"):
+    with pytest.raises(InvalidInput, match="is not a folder"):
         load.load(tenant(), tmp_path / "subjects.csv")
 
 

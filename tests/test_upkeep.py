@@ -11,7 +11,7 @@ import pytest
 from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, Unknown, load, policy, roots
 from grantpath.engine import dump as dumping
 from grantpath.engine.dump import Format, dump, read
-from grantpath.engine.load_files import TABLES
+from grantpath.engine.load_table import TABLES
 from grantpath.engine.policy_file import BUILT_IN
 from grantpath.engine.upgrade import upgrade
 from grantpath.graph.server import Connection

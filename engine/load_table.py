@@ -1,0 +1,90 @@
+"""The tables of a bulk import as they are in memory, and what is wrong with their rows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from grantpath.graph.errors import InvalidInput
+
+Ints = npt.NDArray[np.int64]
+TABLES: Mapping[str, Sequence[str]] = {
+    "subjects": ("ref",),
+    "objects": ("ref",),
+    "members": ("member", "of"),
+    "owners": ("object", "owner"),
+    "grants": ("effect", "privilege", "object", "subject"),
+}
+SHOWN = 20
+MAX_ROWS = 20_000_000  # of one table
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values that repeat: each different one once, and for every row which it is."""
+
+    codes: Ints
+    values: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One file: its columns, and for every row its line there (in Parquet its number)."""
+
+    name: str
+    file: Path | None
+    columns: Mapping[str, Column]
+    lines: Ints
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+def place(file: Path, line: int) -> str:
+    """How a message names a line of a file."""
+    return f"{file}: row {line}" if file.suffix == ".parquet" else f"{file}:{line}"
+
+
+@dataclass
+class Problems:
+    """What is wrong, by table and line; texts are made for those that are shown."""
+
+    _found: list[tuple[Path, Ints, Callable[[int], str]]] = field(default_factory=list)
+
+    def line(self, file: Path, line: int, text: str) -> None:
+        """One line."""
+        self._found.append((file, np.array([line], dtype=np.int64), lambda _: text))
+
+    def rows(self, table: Table, rows: Ints, say: Callable[[int], str]) -> None:
+        """Rows of a table that break a rule; `say(row)` tells what is wrong."""
+        if table.file and len(rows):
+            by_line = dict(zip(table.lines[rows].tolist(), rows.tolist(), strict=True))
+            self._found.append((table.file, table.lines[rows], lambda line: say(by_line[line])))
+
+    def raise_any(self) -> None:
+        """Raises InvalidInput with the first ones and their number, if there are any."""
+        lines = {(list(TABLES).index(file.stem), int(line)) for file, found, _ in self._found for line in found}
+        if not lines:
+            return
+        texts = [self._text(list(TABLES)[table], line) for table, line in sorted(lines)[:SHOWN]]
+        if len(lines) > SHOWN:
+            texts.append(f"... and {len(lines) - SHOWN:,} more")
+        rows = f"{len(lines):,} bad row{'s' * (len(lines) > 1)}"
+        raise InvalidInput(f"nothing is loaded, {rows}:", *texts)
+
+    def _text(self, table: str, line: int) -> str:
+        file, say = next((file, say) for file, lines, say in self._found if file.stem == table and line in lines)
+        return f"{place(file, line)}: {say(line)}"
+
+
+def check_columns(file: Path, found: Sequence[str], wanted: Sequence[str], line: int | None) -> None:
+    where = file if line is None else place(file, line)
+    for name in found:
+        if name not in wanted:
+            raise InvalidInput(f"{where}: the column {name!r} is unknown; the columns are {', '.join(wanted)}")
+    for name in wanted:
+        if found.count(name) != 1:
+            what = "missing" if name not in found else "there twice"
+            raise InvalidInput(f"{where}: the column {name!r} is {what}; the columns are {', '.join(wanted)}")
