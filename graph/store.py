@@ -1,26 +1,19 @@
-"""The database: transactions, the revision guard that keeps half a change out of every answer, retries, errors.
-
-The guard. A commit becomes visible piece by piece, so a reader could see half of it. A writer therefore commits a
-mark (`begun` = revision + 1) before its own commit, and after it sets `revision` to the same number. A reader reads
-both numbers before and after its facts, in the same statement, and answers only when all of them are equal: then no
-commit was under way at either end, nor came between. Writers of a root take turns by a lock on its :Writer node, held
-by the transaction that writes; whoever holds that lock and finds the numbers unequal knows that their writer is gone,
-and mends them.
-"""
+"""The database: guarded reads, statements of their own, sessions; graph/revision_guard.py has the writing side."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from threading import local
 from typing import Any, TypeVar
 
 import neo4j
 from neo4j import ManagedTransaction, Query
-from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientError
+from neo4j.exceptions import DriverError, Neo4jError
 
 from grantpath.graph.driver import in_words, open_driver, open_reader
-from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.errors import Inconsistent, Unavailable
 from grantpath.graph.reference import need_seconds
+from grantpath.graph.revision_guard import RevisionGuard, single, untorn
 from grantpath.graph.server import Connection
 from grantpath.graph.writing import Row, Writing
 
@@ -44,6 +37,9 @@ class Store:
             self._driver = open_driver(connection, timeout)
             # What waits for a lock hears nothing for long; what reads has its limit. So they share no connections.
             self._reader = open_reader(connection, timeout)
+        self._guard = RevisionGuard(
+            self.uri, timeout, lambda: self._open(self._driver), lambda: self._open(self._reader)
+        )
 
     def close(self) -> None:
         """Closes every connection; what is asked then raises Unavailable."""
@@ -81,29 +77,16 @@ class Store:
         deadline = time.monotonic() + QUICK_SECONDS
         for attempt in range(QUICK_TRIES):
             with self._errors():
-                row = _single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
-            if _untorn(row):
+                row = single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
+            if untorn(row):
                 return row
             if time.monotonic() > deadline:
                 break  # what takes longer than writers pause would be disturbed each time
             if attempt == 1:
                 with self._errors():
-                    self._marks(parameters["root"])
+                    self._guard.marks(parameters["root"])
             time.sleep(min(0.0005 * 2**attempt, 0.05))
-        return self._read_locked(text, parameters)
-
-    def _read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
-        root = parameters["root"]
-        with self._errors(), self._open(self._driver) as session:
-            self._marks(root)  # a load holds the lock for long
-            with session.begin_transaction(timeout=self._timeout) as tx:
-                tx.run(_LOCK, root=root).consume()
-                self.revision(root)
-                row = _single(tx.run(text, dict(parameters)), root)
-        if not _untorn(row):
-            raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
-        return row
+        return self._guard.read_locked(text, parameters)
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
@@ -113,112 +96,25 @@ class Store:
         before the commit is tried again, so `work` may run more than once. Raises Unavailable; then
         `Unavailable.unknown` says that the commit's outcome is not known.
         """
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                return self._write_once(root, work, keep)
-            except (Neo4jError, DriverError, OSError) as error:
-                if not _again(error) or time.monotonic() > deadline:
-                    raise in_words(self.uri, error) from error
-                time.sleep(0.05)
-
-    def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
-        with self._open(self._driver) as session:
-            self._marks(root)  # a load holds the lock for long
-            with session.begin_transaction(timeout=self._timeout * 30) as tx:
-                tx.run(_LOCK, root=root).consume()
-                writing = Writing(tx, root, *self._mended(root))
-                result = work(writing)
-                if not keep:
-                    tx.rollback()
-                if tx.closed() or not (writing.changes or writing.noted):
-                    return result
-                if writing.changes:
-                    self._mark(_BEGIN, root, writing.revision)
-                self._commit(tx)
-            if writing.changes:
-                # It is done. Where this mark cannot be set any more, the next who holds the lock sets it.
-                with suppress(Neo4jError, DriverError, OSError):
-                    self._mark(_END, root, writing.revision)
-            return result
-
-    def _commit(self, tx: neo4j.Transaction) -> None:
-        """Commits. Raises Unavailable, `unknown`, where the connection went before the server had answered."""
-        try:
-            tx.commit()
-        except (ClientError, TransientError):
-            raise  # the server says that it is not done
-        except (Neo4jError, DriverError, OSError) as error:
-            unavailable = in_words(self.uri, error)
-            raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
+        return self._guard.write(root, work, keep)
 
     def revision(self, root: str) -> int:
         """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
-        return self._mended(root)[0]
+        return self._guard.revision(root)
 
-    def _mended(self, root: str) -> tuple[int, str]:
-        """The revision, and the digest of the policy."""
-        marks = self._marks(root)
-        if marks["begun"] > marks["revision"]:
-            self._mark(_END, root, marks["begun"])
-        return max(int(marks["begun"]), int(marks["revision"])), marks["policy"]
-
-    def _marks(self, root: str) -> Row:
-        """The root's marks. Raises Inconsistent where a load is under way."""
-        with self._open(self._reader) as session:
-            marks = _single(session.run(self._query(_MARKS), root=root), root)
-        if marks["loading"] is not None:
-            raise Inconsistent(
-                f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
-                " was killed, run it again: that undoes or ends it first"
-            )
-        return marks
-
-    def _mark(self, text: str, root: str, revision: int) -> None:
-        with self._open(self._driver) as session:
-            session.run(text, root=root, revision=revision).consume()
-
-    @contextmanager
-    def locked(self, root: str) -> Iterator[str | None]:
+    def locked(self, root: str) -> AbstractContextManager[str | None]:
         """Keeps other writers out until the block ends, however long; yields the id of a load that died, if one did.
 
         What the block writes, it writes by other transactions. Raises Inconsistent where somebody else keeps the lock.
         """
-        with self._errors(), self._open(self._driver) as session:
-            self._try_lock(root)
-            with session.begin_transaction(timeout=0) as tx:  # 0: the server's own limit doesn't end it either
-                tx.run(_LOCK, root=root).consume()
-                marks = _single(tx.run(_MARKS, root=root), root)
-                if marks["loading"] is None:
-                    self.revision(root)
-                yield marks["loading"]
+        return self._guard.locked(root)
 
-    @contextmanager
-    def alone(self, root: str) -> Iterator[Callable[[], object]]:
+    def alone(self, root: str) -> AbstractContextManager[Callable[[], object]]:
         """Keeps writers out while a root is made or taken away; calling what it yields takes the lock away, too.
 
         Raises Inconsistent where somebody else keeps the lock.
         """
-        with self._errors(), self._open(self._driver) as session:
-            self._try_lock(root)
-            with session.begin_transaction(timeout=0) as tx:
-                tx.run(_LOCK, root=root).consume()
-                yield lambda: tx.run(_UNLOCK, root=root).consume()
-
-    def _try_lock(self, root: str) -> None:
-        """Raises Inconsistent where the lock cannot be had for a while."""
-        try:
-            with (
-                self._open(self._driver) as session,
-                session.begin_transaction(timeout=self._timeout) as tx,
-            ):
-                tx.run(_LOCK, root=root).consume()
-        except ClientError as error:
-            with suppress(Unknown):
-                self._marks(root)
-            raise Inconsistent(
-                f"{root} has been kept by another writer for {self._timeout:.0f} s; try again"
-            ) from error
+        return self._guard.alone(root)
 
     def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Runs one statement by itself: the schema, a new root. Raises Unavailable."""
@@ -252,32 +148,3 @@ class Store:
             yield
         except (Neo4jError, DriverError, OSError) as error:
             raise in_words(self.uri, error) from error
-
-
-def _no_root(root: str) -> Unknown:
-    return Unknown(f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)")
-
-
-def _single(result: neo4j.Result, root: str) -> Row:
-    record = result.single()
-    if record is None:
-        raise _no_root(root)
-    return dict(record)
-
-
-def _again(error: Exception) -> bool:
-    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
-
-
-def _untorn(row: Row) -> bool:
-    return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
-
-
-# The marks are not in cypher/: they are the store's own, and tell nothing to a person in Browser.
-_LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
-_UNLOCK = "MATCH (writer:Writer {root: $root}) DELETE writer"
-_MARKS = """MATCH (mark:Revision {root: $root})
-RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what,
-  mark.digest AS policy"""
-_BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
-_END = "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $revision SET mark.revision = $revision"

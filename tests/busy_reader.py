@@ -16,7 +16,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.graph import store as store_module
-from grantpath.graph.store import Store
+from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.writing import Row
 
 TIMEOUT = 30.0  # tests share the machine
@@ -33,7 +33,7 @@ class Guard:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count = Counter[str]()
-        untorn, read_locked = store_module._untorn, Store._read_locked
+        untorn, read_locked = store_module.untorn, RevisionGuard.read_locked
 
         def heard(row: Row) -> bool:
             whole = untorn(row)
@@ -41,12 +41,12 @@ class Guard:
             self.count["torn"] += not whole
             return whole
 
-        def locked(store: Store, text: str, parameters: Mapping[str, Any]) -> Row:
+        def locked(guard: RevisionGuard, text: str, parameters: Mapping[str, Any]) -> Row:
             self.count["locked"] += 1
-            return read_locked(store, text, parameters)
+            return read_locked(guard, text, parameters)
 
-        patch.setattr(store_module, "_untorn", heard)
-        patch.setattr(Store, "_read_locked", locked)
+        patch.setattr(store_module, "untorn", heard)
+        patch.setattr(RevisionGuard, "read_locked", locked)
 
 
 class Reader:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Unknown
-from grantpath.graph import store as stores
+from grantpath.graph import revision_guard as guards
 from grantpath.graph.statement import Check, Which, Who, parse_check
 
 from .conftest import Tenants
@@ -211,13 +211,13 @@ def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
     root = graph.tenant
 
     def look() -> bool:
-        revision = graph.store.execute(stores._MARKS, {"root": root})[0]["revision"]
-        graph.store.execute(stores._BEGIN, {"root": root, "revision": revision + 1})
+        revision = graph.store.execute(guards._MARKS, {"root": root})[0]["revision"]
+        graph.store.execute(guards._BEGIN, {"root": root, "revision": revision + 1})
         try:
             ask()
-            return bool(graph.store.execute(stores._MARKS, {"root": root})[0]["revision"] == revision + 1)
+            return bool(graph.store.execute(guards._MARKS, {"root": root})[0]["revision"] == revision + 1)
         finally:
-            graph.store.execute(stores._END, {"root": root, "revision": revision + 1})
+            graph.store.execute(guards._END, {"root": root, "revision": revision + 1})
 
     return Probe(f"{query} heeds a mark, {graph.policy.name}", query, look, lambda: True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, policy, roots
-from grantpath.graph import store as stores
+from grantpath.graph import revision_guard as guards
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.mirror import read
@@ -121,7 +121,7 @@ def _made(store: Store) -> bool:
     roots.create(store, tenant, model, model.root("made"))
     try:
         kept = roots.find(store, tenant)
-        marks = store.execute(stores._MARKS, {"root": tenant})[0]
+        marks = store.execute(guards._MARKS, {"root": tenant})[0]
         wanted = {"policy": model.name, "digest": model.digest, "source": model.source}
         return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
     finally:

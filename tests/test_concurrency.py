@@ -11,7 +11,7 @@ from threading import Barrier
 import pytest
 
 from grantpath.engine import Authorizer, Change, GrantpathError, Inconsistent, Invalid, Refused, Unknown
-from grantpath.graph import store as store_module
+from grantpath.graph import revision_guard
 
 from .conftest import Tenants
 from .trust import say, size
@@ -190,7 +190,7 @@ def test_without_the_lock_circles_are_made(
     tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The control: the same tries with writers that take no turns. What the tests above look for is found there."""
-    monkeypatch.setattr(store_module, "_LOCK", "RETURN $root AS root")
+    monkeypatch.setattr(revision_guard, "_LOCK", "RETURN $root AS root")
     circles, tries, start = 0, 0, time.monotonic()
     while not circles and time.monotonic() - start < CONTROL_SECONDS:
         auth = tenant("lakehouse", [f"add group:{side}{number}" for number in range(20) for side in "ab"])

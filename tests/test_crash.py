@@ -17,7 +17,7 @@ import neo4j
 import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, Unavailable, load
-from grantpath.graph.store import Store
+from grantpath.graph.revision_guard import RevisionGuard
 
 from .own_server import OwnServer, own_server
 from .trust import say, size
@@ -140,17 +140,17 @@ class Commits:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.under_way = Event()
         self.unanswered = 0
-        commit = Store._commit
+        commit = RevisionGuard._commit
 
-        def heard(store: Store, tx: neo4j.Transaction) -> None:
+        def heard(guard: RevisionGuard, tx: neo4j.Transaction) -> None:
             self.under_way.set()
             try:
-                commit(store, tx)
+                commit(guard, tx)
             except Unavailable:
                 self.unanswered += 1
                 raise
 
-        monkeypatch.setattr(Store, "_commit", heard)
+        monkeypatch.setattr(RevisionGuard, "_commit", heard)
 
 
 def warm_up(writers: Sequence[Writer]) -> None:
@@ -247,6 +247,7 @@ from itertools import count
 from pathlib import Path
 from grantpath.engine import Authorizer, load, policy
 from grantpath.graph.server import connection
+from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.store import Store
 
 root, how, at, folder = sys.argv[1:]
@@ -258,14 +259,14 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if at in ("before the mark", "behind the mark", "behind the commit"):
-    mark, commit = Store._mark, Store._commit
+    mark, commit = RevisionGuard._mark, RevisionGuard._commit
     def dying(self, text, root, revision):
         if at == "before the mark" or "mark.revision = " in text:
             die()
         mark(self, text, root, revision)
-    Store._mark = dying
+    RevisionGuard._mark = dying
     if at == "behind the mark":
-        Store._commit = die
+        RevisionGuard._commit = die
 load.BATCH = 50
 print("ready", flush=True)
 for number in count(first):

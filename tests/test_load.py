@@ -498,7 +498,7 @@ def test_two_loads_take_turns_or_the_second_says_why_not(
     first.start()
     try:
         assert started.wait(60)
-        monkeypatch.setattr(store, "_timeout", 1.0)
+        monkeypatch.setattr(store._guard, "_timeout", 1.0)
         with pytest.raises(Inconsistent, match="`load a` is under way"):
             load.load(auth, write(tmp_path / "b", ESTATE))
     finally:
