@@ -30,12 +30,13 @@ def read_bounded(
     kinds: Mapping[str, Kind],
     columns: Sequence[str] | None = None,
     chosen: pads.Expression | None = None,
+    max_text: int = MAX_TEXT_BYTES,
 ) -> pa.Table:
     """The rows of these files (parts of one table), or those that are `chosen`, with these columns.
 
     `kinds` lists every column that the files must have. A text column is dictionary<int32, string> (null in a column
     without any value). Raises InvalidInput for a file that cannot be read, has other columns or types, would take
-    more memory than FREE_BYTES and RATIO times its size, or holds a text longer than MAX_TEXT_BYTES.
+    more memory than FREE_BYTES and RATIO times its size, or holds a text longer than `max_text` bytes.
     """
     wanted = list(kinds) if columns is None else list(columns)
     at = files[0]
@@ -55,7 +56,7 @@ def read_bounded(
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInput(_unreadable(at, error)) from None
     for name in wanted:
-        _check_texts(at, name, table[name])
+        _check_texts(at, name, table[name], max_text)
     return table
 
 
@@ -116,12 +117,12 @@ def _check_size(file: Path, taken: int, allowed: int) -> None:
         )
 
 
-def _check_texts(file: Path, name: str, column: pa.ChunkedArray) -> None:
+def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) -> None:
     for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
         longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
-        if longest is not None and longest > MAX_TEXT_BYTES:
+        if longest is not None and longest > max_text:
             raise InvalidInput(
-                f"{file}: the column {name!r} holds a text of {longest:,} bytes; at most {MAX_TEXT_BYTES:,} are "
+                f"{file}: the column {name!r} holds a text of {longest:,} bytes; at most {max_text:,} are "
                 "allowed, shorten it"
             )
 

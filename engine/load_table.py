@@ -19,6 +19,7 @@ TABLES: Mapping[str, Sequence[str]] = {
 }
 SHOWN = 20
 MAX_ROWS = 20_000_000  # of one table
+MAX_LINE_BYTES = 1_000_000  # of a text table; in Parquet, of a value
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from grantpath.engine import load_table
-from grantpath.engine.load_table import Column, Problems, Table, check_columns, place
+from grantpath.engine.load_table import MAX_LINE_BYTES, Column, Problems, Table, check_columns, place
 from grantpath.graph.errors import InvalidInput
 
-MAX_LINE_BYTES = 1_000_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
