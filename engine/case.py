@@ -56,9 +56,31 @@ def holds(atom: Atom, found: Found) -> bool:
 
 
 def winning(clauses: Clauses, found: Found) -> list[Fact]:
-    """The facts of the first clause that holds, one a term."""
+    """The facts of the first clause that holds, one a term; a grant that is denied itself only for want of another."""
     for clause in clauses:
         atoms = [next((one for one in term if holds(one, found)), None) for term in clause]
         if all(atoms):
-            return list(dict.fromkeys(next(fact for fact in one.any if fact in found) for one in atoms if one))
+            return list(dict.fromkeys(_reason(one, found) for one in atoms if one))
     return []
+
+
+def _reason(atom: Atom, found: Found) -> Fact:
+    facts = [fact for fact in atom.any if fact in found]
+    return next((fact for fact in facts if _own_denial(fact, atom, found) is None), facts[0])
+
+
+def own_denial(fact: Fact, clauses: Clauses, found: Found) -> Fact | None:
+    """The DENY of the very privilege of an ALLOW that was found, on a place from which both reach.
+
+    Such an ALLOW still counts for what its privilege implies, and that must be said where it is named as a reason.
+    """
+    atoms = {one for clause in clauses for term in clause for one in term if fact in one.any and holds(one, found)}
+    return next(filter(None, (_own_denial(fact, one, found) for one in sorted(atoms))), None)
+
+
+def _own_denial(fact: Fact, atom: Atom, found: Found) -> Fact | None:
+    if not fact.startswith("ALLOW ") or " below " in fact:
+        return None
+    same = fact.rpartition(" ")[0] + " "
+    denials = (one.replace("ALLOW", "DENY", 1) for one in atom.any if one.startswith(same) and " below " not in one)
+    return next((one for one in denials if one in found), None)

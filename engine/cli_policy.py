@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from grantpath.engine import policy as policies
-from grantpath.engine.cli_output import emit, out, styled
+from grantpath.engine.cli_output import emit, err, out, styled
 from grantpath.engine.cli_policy_show import show_policy
 from grantpath.engine.cli_session import Session, command
 from grantpath.engine.policy_file import BUILT_IN
@@ -59,20 +59,25 @@ def show(session: Session, name: Name) -> None:
 def validate(session: Session, file: File) -> None:
     """Check a policy file, and name what is wrong by file, line, key and remedy.
 
-    Exit code 0 if it can be used, else 2.
+    A warning names what can be used, but may not do what its author expects.
+    Exit code 0 if the policy can be used, else 2.
     """
     # a name without a folder is a file here, not a built-in policy
-    policy = policies.load(str(Path(file).absolute()))
+    path = str(Path(file).absolute())
+    policy = policies.load(path)
+    warnings = policies.warnings(path)
     counts = {
         "types": len(policy.names.types),
         "privileges": len(policy.names.privileges),
         "operations": len(policy.names.operations),
     }
     if session.json:
-        emit({"valid": True, "policy": policy.name, **counts})
+        emit({"valid": True, "policy": policy.name, **counts, "warnings": warnings})
         return
     counted = ", ".join(f"{count} {what}" for what, count in counts.items())
     out().print(styled("ok", "bold green"), styled(f" {file}: the policy {policy.name} with {counted}"), sep="")
+    for line in warnings:
+        err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
 
 
 def upgrade(session: Session, name: Name) -> None:

@@ -104,7 +104,9 @@ def _builtin(file: PolicyFile, ref: str) -> str:
 def _grant_rules(file: PolicyFile) -> str:
     rules = file.grants
     said = [f"granted to {', '.join(rules.to)}"]
-    said.append("DENY beats every ALLOW" if rules.deny else "there is no DENY")
+    denying = {True: "DENY beats every ALLOW", False: "there is no DENY"}
+    cascading = "DENY beats every ALLOW, also of the privileges that imply the denied one"
+    said.append(cascading if rules.deny == "cascades" else denying[rules.deny])
     said.append("a grant counts for everything below" if rules.inherit else "a grant counts on its object alone")
     said += ["also on names not yet created"] if rules.on_missing else []
     said += ["one held role must do alone"] if file.ask.one_role else []

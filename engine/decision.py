@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from grantpath.engine.case import Case, by_fact, winning
+from grantpath.engine.case import Case, Found, by_fact, own_denial, winning
 from grantpath.engine.clauses import Fact
 from grantpath.engine.remedy import nearest
 from grantpath.graph.reference import Reference, indefinite
@@ -82,8 +82,20 @@ def _because(case: Case, edges: Iterable[Mapping[str, str | None]], role: str | 
     if not facts:
         return [*acting, f"{subject} is there, and everyone may"]
     return acting + [
-        _say(fact, next(iter(sorted(filter(None, found[fact]))), subject), case.by_at, subject) for fact in facts
+        _say(fact, next(iter(sorted(filter(None, found[fact]))), subject), case.by_at, subject)
+        + denied_itself(case, fact, found)
+        for fact in facts
     ]
+
+
+def denied_itself(case: Case, fact: Fact, found: Found) -> str:
+    """Behind an ALLOW whose own privilege is denied: that it counts only for what the privilege implies."""
+    denial = own_denial(fact, case.clauses, found)
+    if denial is None:
+        return ""
+    _, privilege, at = denial.split(" ")
+    by = min(filter(None, found[denial]))
+    return f" ({privilege} itself is denied to {by} on {case.by_at[at]}; it counts for what it implies)"
 
 
 def _say(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> str:

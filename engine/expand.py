@@ -166,9 +166,9 @@ class Expander:
         return set(entry.on if entry.effective is None else entry.effective)
 
     def _granted(self, name: str, spot: Spot) -> Clauses:
-        """Granted on the place or, where it is inherited, above it, and not denied: the one place that says so."""
+        """Granted on the place or, where it is inherited, above it, and not denied: the only rule for DENY."""
         allow = [f"ALLOW {source} {at}" for source in self.names.sources[name] for at in self._reaching(source, spot)]
-        deny = [f"DENY {name} {at}" for at in self._reaching(name, spot)] if self.file.grants.deny else []
+        deny = [f"DENY {each} {at}" for each in self.names.deniers.get(name, ()) for at in self._reaching(each, spot)]
         return atom(allow, deny) if allow else NEVER
 
     def _reaching(self, name: str, spot: Spot) -> list[str]:

@@ -7,7 +7,7 @@ from grantpath.engine import paths
 from grantpath.engine.acting import later_roles, new_names
 from grantpath.engine.case import Case, Surroundings, by_fact, winning
 from grantpath.engine.clauses import Fact, facts_of
-from grantpath.engine.decision import Decision, Explanation, decide, winner
+from grantpath.engine.decision import Decision, Explanation, decide, denied_itself, winner
 from grantpath.engine.remedy import Remedy, nearest
 from grantpath.engine.sight import Below, below_facts
 
@@ -28,8 +28,9 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], revision:
     """The answer that a check spelled in `hats` at a revision, explained. Raises Moved."""
     won = winner(hats)
     remedy = None if won else _remedy(ask, case, hats, revision)
+    found = by_fact(won["found"]) if won else {}
     if won:
-        facts, role = winning(case.clauses, by_fact(won["found"])), won["role"] if case.one_role else None
+        facts, role = winning(case.clauses, found), won["role"] if case.one_role else None
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(case, facts, role))
@@ -39,7 +40,8 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], revision:
             Decision(False, revision, lambda: remedy.texts), paths.told(row["ways"]), [*remedy.statements]
         )
     decision = decide(case, hats, revision)
-    return Explanation(decision, paths.told(row["ways"]) or decision.because, [])
+    ways = [paths.path(way) + denied_itself(case, way["fact"], found) for way in row["ways"]]
+    return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
 def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], revision: int) -> Remedy:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from grantpath.engine import policy_warnings
 from grantpath.engine.clauses import Clauses
 from grantpath.engine.expand import Expander
 from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
@@ -239,6 +240,14 @@ def load(name: str, beside: Path | None = None) -> Policy:
         key = ".".join(str(part) for part in problem.key)
         raise InvalidPolicy(f"{path}:{document.line(problem.key)}: {key}: {problem}") from None
     return policy
+
+
+def warnings(name: str, beside: Path | None = None) -> list[str]:
+    """What a policy that can be used says and its author may not mean, with file, line and key. Raises as `load`."""
+    path = find(name, beside)
+    file, document = read(path)
+    found = policy_warnings.warnings(Names(file))
+    return [f"{path}:{document.line(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
 
 
 def from_source(source: str) -> Policy:

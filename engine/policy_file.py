@@ -47,11 +47,19 @@ class TypeEntry(_Entry):
     )
 
 
+def _not_a_number(value: Any) -> Any:
+    """1 is not true, though Python says that they are equal."""
+    return value if isinstance(value, bool) else str(value)
+
+
 class GrantRules(_Entry):
     """Who is granted privileges, and how far a grant goes."""
 
     to: Names = Field(description="the types that hold grants")
-    deny: bool = Field(default=False, description="there is DENY, and it beats every ALLOW")
+    deny: Annotated[Literal[True, False, "cascades"], BeforeValidator(_not_a_number)] = Field(
+        default=False,
+        description="there is DENY, and it beats every ALLOW of its privilege; `cascades`: and of those that imply it",
+    )
     inherit: bool = Field(default=True, description="a grant counts for everything below its object")
     on_missing: bool = Field(default=False, description="a name can hold grants before it is created")
 
@@ -223,14 +231,19 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
 
 def _explain(error: Any, document: Document) -> str:
     key = tuple(part for part in error["loc"] if part not in ("str", "dict[str,str]"))
+    expected = str(error.get("ctx", {}).get("expected", "")).replace("'", "").replace("True, False", "true, false")
     place = ".".join(str(part) for part in key) or "the file"
+    written = repr(short(str(error["input"])))
+    if error["input"] in ("yes", "no", "on", "off"):
+        written += ", which is text by the rules of YAML 1.2,"
     remedy = {
         "extra_forbidden": "no such key; see docs/writing-a-policy.md for those there are",
         "missing": "the key is missing; add it",
         "string_too_short": "there is a gap: a name is missing; write it, or take the comma away",
         "string_type": "a name or text is expected; write it, in quotes if it looks like a number",
         "list_type": "names are expected; write them as `a, b`",
-        "bool_type": "yes or no is expected; write true or false",
+        "bool_type": f"{written} is not a value of this key; write true or false",
+        "literal_error": f"{written} is not a value of this key; write {expected}",
         "dict_type": "keys are expected below this one; see docs/writing-a-policy.md",
         "model_type": "this is too short; write out its keys, see docs/writing-a-policy.md",
     }.get(error["type"], error["msg"])

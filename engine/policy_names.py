@@ -151,18 +151,31 @@ class Names:
     @cached_property
     def sources(self) -> dict[str, list[str]]:
         """By privilege: the ones that put it in effect where they are granted, itself first."""
-        implied: dict[str, set[str]] = {name: set(entry.implies) for name, entry in self.privileges.items()}
+        implied = self._implied
+        return {name: [name, *(other for other in implied if name in implied[other])] for name in implied}
+
+    @cached_property
+    def deniers(self) -> dict[str, list[str]]:
+        """By privilege: the ones of which a DENY denies it, itself first; none where the policy has no DENY."""
+        cascades = self.file.grants.deny == "cascades"
+        return {
+            name: [name, *(other for other in self._implied if cascades and other in implied)]
+            for name, implied in self._implied.items()
+            if self.file.grants.deny
+        }
+
+    @cached_property
+    def _implied(self) -> dict[str, set[str]]:
+        """By privilege: all that it implies, by `implies` or by a ladder, directly or through others."""
+        direct: dict[str, set[str]] = {name: set(entry.implies) for name, entry in self.privileges.items()}
         for ladder in self.file.ladders:
             for low, high in pairwise(ladder):
-                implied[high].add(low)
-        closed = {name: self._reach(name, implied) for name in implied}
-        return {
-            name: [name, *(other for other in implied if other != name and name in closed[other])] for name in implied
-        }
+                direct[high].add(low)
+        return {name: self._reach(name, direct) for name in direct}
 
     def check_implications(self) -> None:
         """Raises PolicyProblem if a privilege implies itself, by `implies` or by a ladder."""
-        self.sources  # noqa: B018 (it is worked out here)
+        self._implied  # noqa: B018 (it is worked out here)
 
     @staticmethod
     def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:

@@ -314,7 +314,13 @@ BAD = {
         "types.user.in",
         "write `in: root`",
     ),
-    "unknown kind": ("kind: group", "kind: team", 7, "types.group.kind", "'group'"),
+    "unknown kind": (
+        "kind: group",
+        "kind: team",
+        7,
+        "types.group.kind",
+        "'team' is not a value of this key; write object, user, service_principal, group or role",
+    ),
     "privilege on an unknown type": (
         'READ: {on: "folder, file"}',
         "READ: {on: fille}",
@@ -440,7 +446,13 @@ BAD = {
     "grants to an object": ('{to: "user, group"}', "{to: file}", 10, "grants.to", "is no subject"),
     "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write them as `a, b`"),
     "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write out its keys"),
-    "text for yes or no": ('{to: "user, group"}', '{to: user, deny: "yes"}', 10, "grants.deny", "write true or false"),
+    "text for yes or no": (
+        '{to: "user, group"}',
+        '{to: user, deny: "yes"}',
+        10,
+        "grants.deny",
+        "write true, false or cascades",
+    ),
     "an alias where the name is due": (
         'READ: {on: "folder, file"}\n  WRITE: {on: "folder, file"}',
         'LOOK: {on: "folder, file"}\n  READ: {alias_of: LOOK}\n  WRITE: {on: "folder, file"}',
