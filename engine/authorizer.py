@@ -12,6 +12,7 @@ from grantpath.engine.door import Door
 from grantpath.engine.explaining import Moved, explained
 from grantpath.engine.policy import Question
 from grantpath.graph.errors import Inconsistent, Invalid
+from grantpath.graph.login import Auth, Provider
 from grantpath.graph.reference import Reference, short
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
@@ -55,16 +56,23 @@ class Authorizer(Door):
         timeout: float = 10.0,
         *,
         create: bool = False,
+        auth: Auth | Provider | None = None,
+        ca: str | None = None,
     ) -> "Authorizer":
         """An authorizer for `root`, such as metalake:ml (with the policy given, the bare name is enough).
 
         A root that does not exist raises Unknown with the near names; with `create` it is created, and remembers its
         policy (lakehouse, unless another one is given). Without `uri` and NEO4J_URI the embedded server is used, and
-        started if need be; GRANTPATH_EMBEDDED=never forbids that. Raises Unknown, Invalid, InvalidPolicy,
-        Unavailable, ServerError.
+        started if need be; GRANTPATH_EMBEDDED=never forbids that.
+
+        `auth` is the login: (user, password), a neo4j.Auth, or a callable that returns one of these and is called
+        again when the server refuses the last one or its time is up. Without it, NEO4J_USER and NEO4J_PASSWORD are
+        the login. `ca`, or else NEO4J_CA, names the file of the certificates to trust for bolt+s:// and neo4j+s://.
+
+        Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
         asking.check_opening(root, policy, uri)
-        store = Store(connection(uri), timeout)
+        store = Store(connection(uri, auth, ca), timeout)
         try:
             tenant, model, reference = roots.open_root(store, root, policy, may_create=create)
         except BaseException:

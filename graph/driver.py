@@ -4,23 +4,27 @@ from typing import Any
 
 import neo4j
 from neo4j import GraphDatabase
-from neo4j.exceptions import AuthError, ConfigurationError, Neo4jError, ServiceUnavailable, SessionExpired
+from neo4j.exceptions import AuthError, ConfigurationError, Forbidden, Neo4jError, ServiceUnavailable, SessionExpired
 
+from grantpath.graph import login, tls
 from grantpath.graph.errors import Unavailable
 from grantpath.graph.server import Connection
 
 
 def open_driver(connection: Connection, timeout: float) -> neo4j.Driver:
-    """A driver that opens its connections when they are needed, each within `timeout` seconds."""
-    return GraphDatabase.driver(
-        connection.uri,
-        auth=(connection.user, connection.password),
+    """A driver that opens its connections when they are needed, each within `timeout` seconds. Raises InvalidInput."""
+    auth = login.manager(connection.uri, connection.login)
+    driver = GraphDatabase.driver(
+        **tls.options(connection.uri, connection.ca),
+        auth=auth,
         connection_timeout=timeout,
         connection_acquisition_timeout=timeout,
         max_transaction_retry_time=timeout,
         notifications_min_severity="OFF",
         user_agent="grantpath",
     )
+    login.renew_refused(driver, auth, timeout)
+    return driver
 
 
 def open_reader(connection: Connection, timeout: float) -> neo4j.Driver:
@@ -46,7 +50,17 @@ def open_reader(connection: Connection, timeout: float) -> neo4j.Driver:
 def in_words(uri: str, error: Exception) -> Unavailable:
     """What an error of the driver or the server means to who uses `uri`."""
     if isinstance(error, AuthError):
-        return Unavailable(f"{uri} refuses the login: check NEO4J_USER and NEO4J_PASSWORD")
+        return Unavailable(f"{uri} refuses the login: check auth=, or NEO4J_USER and NEO4J_PASSWORD")
+    if isinstance(error, Neo4jError) and error.code == login.LOCKED:
+        return Unavailable(
+            f"{uri} refuses every login of this user for a while, after several wrong ones: check auth=, or NEO4J_USER "
+            "and NEO4J_PASSWORD, here and in other programs; then ask again"
+        )
+    if isinstance(error, Forbidden):
+        said = (error.message or "").splitlines()[0]
+        return Unavailable(f"{uri}: the database user lacks a privilege: {said}; grant it, see docs/operating.md")
+    if problem := tls.unavailable(uri, error):
+        return problem
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
         return Unavailable(f"{uri} cannot be reached: start the server (`grantpath up`), or check --uri")
     if isinstance(error, ConfigurationError):

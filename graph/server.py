@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,8 +17,10 @@ from grantpath.graph.cache import lock_folder
 from grantpath.graph.errors import InvalidInput, ServerError, Unavailable
 from grantpath.graph.jars import ensure_jars
 from grantpath.graph.java import java_for
+from grantpath.graph.login import Auth, Provider, checked
 from grantpath.graph.reference import short
 from grantpath.graph.server_home import LOOPBACK, USER, Record, ServerHome, server_home
+from grantpath.graph.tls import is_verified
 
 # The driver logs what it raises too; without a handler Python prints that at the user.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -31,11 +33,20 @@ STARTS = 3  # somebody may take a port between our look and Neo4j's
 
 @dataclass(frozen=True)
 class Connection:
-    """Where a Neo4j server is, and the login."""
+    """Where a Neo4j server is, and the login: `auth` where it is given, else the user and the password.
+
+    `ca` is the file of the certificates to trust, None for those that the system trusts.
+    """
 
     uri: str
     user: str
     password: str = field(repr=False)
+    auth: neo4j.Auth | Provider | None = field(default=None, repr=False)
+    ca: str | None = None
+
+    @property
+    def login(self) -> Auth | Provider:
+        return self.auth or (self.user, self.password)
 
 
 @dataclass(frozen=True)
@@ -109,16 +120,34 @@ def _status(where: ServerHome) -> ServerStatus:
     )
 
 
-def connection(uri: str | None = None) -> Connection:
-    """The server at `uri` or NEO4J_URI, with NEO4J_USER (or NEO4J_USERNAME, else neo4j) and NEO4J_PASSWORD.
+def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: str | None = None) -> Connection:
+    """The server at `uri` or NEO4J_URI, with the login `auth`, or NEO4J_USER (or NEO4J_USERNAME, else neo4j) and
+    NEO4J_PASSWORD.
 
     Without an address: the embedded server, started if need be, unless GRANTPATH_EMBEDDED=never forbids that. The
-    embedded server's own address needs no password. Raises Unavailable if a password is missing, ServerError if the
-    embedded server cannot be had or is forbidden.
+    embedded server's own address needs no password. `ca` names the file of the certificates to trust; without it
+    NEO4J_CA does, for an address that verifies them. Raises Unavailable if a password is missing, InvalidInput for an
+    `auth` that is not a login, ServerError if the embedded server cannot be had or is forbidden.
     """
     address = uri or os.environ.get("NEO4J_URI")
-    if not address:
-        return _login(up())
+    if auth is not None:
+        found = _given(address or str(up().uri), auth)
+    else:
+        found = _from_environment(address) if address else _login(up())
+    if ca is None and is_verified(found.uri):
+        ca = os.environ.get("NEO4J_CA") or None
+    return replace(found, ca=ca)
+
+
+def _given(address: str, auth: Auth | Provider) -> Connection:
+    match checked(auth):
+        case (user, password):
+            return Connection(address, user, password)
+        case other:
+            return Connection(address, "", "", other)
+
+
+def _from_environment(address: str) -> Connection:
     password = os.environ.get("NEO4J_PASSWORD")
     if password is None:
         embedded = _status(server_home(None, None))

@@ -19,7 +19,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 from grantpath.cypher import load as load_query
 from grantpath.engine.policy import Policy, from_source
 from grantpath.engine.roots import dropped
-from grantpath.graph.driver import in_words
+from grantpath.graph.driver import in_words, open_driver
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
@@ -33,6 +33,7 @@ Say = Callable[[str], None]
 TRIES = 5
 FETCH = 20_000
 HEAD_START = 1.0
+CONNECT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,7 @@ def _session(connection: Connection) -> Iterator[neo4j.Session]:
     """A session of its own, for rows by the million. Raises Unavailable."""
     try:
         with (
-            neo4j.GraphDatabase.driver(
-                connection.uri, auth=(connection.user, connection.password), notifications_min_severity="OFF"
-            ) as driver,
+            open_driver(connection, CONNECT_SECONDS) as driver,
             driver.session(database="neo4j", fetch_size=FETCH) as session,
         ):
             yield session

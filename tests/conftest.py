@@ -12,6 +12,8 @@ from grantpath.graph.server import Connection, connection, down, up
 from grantpath.graph.server_home import RELEASES
 from grantpath.graph.store import Store
 
+from .tls_server import TlsServer, tls_server
+
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
 Closing = Callable[[str], None]
@@ -78,6 +80,13 @@ def store(server: Connection) -> Iterator[Store]:
     opened = Store(server, timeout=60)  # tests share the machine, and a cold server plans slowly
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
+    """A server of its own that speaks nothing but TLS, for what changes logins and looks at certificates."""
+    with tls_server(tmp_path_factory.mktemp("tls")) as server:
+        yield server
 
 
 @pytest.fixture

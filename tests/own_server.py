@@ -65,7 +65,7 @@ def own_server(home: Path) -> Iterator[OwnServer]:
         patch.setenv("GRANTPATH_HEAP", "384m")
         patch.setenv("GRANTPATH_PAGECACHE", "64m")
         patch.delenv("NEO4J_URI", raising=False)
-        patch.setattr(server_process, "USUAL", Record(_free_port(), _free_port()))
+        patch.setattr(server_process, "USUAL", Record(free_port(), free_port()))
         mine = OwnServer(home)
         try:
             mine.start()
@@ -74,7 +74,7 @@ def own_server(home: Path) -> Iterator[OwnServer]:
             mine.stop()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

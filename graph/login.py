@@ -1,0 +1,127 @@
+"""The login of a database: a user and a password, a token, or a provider that is called again for another one."""
+
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, TypeGuard
+
+import neo4j
+from neo4j.auth_management import AuthManager, AuthManagers, ExpiringAuth
+from neo4j.exceptions import Neo4jError
+
+from grantpath.graph.errors import InvalidInput, Unavailable
+
+Auth = tuple[str, str] | neo4j.Auth
+Provider = Callable[[], Auth | ExpiringAuth]
+
+REFUSED = "Neo.ClientError.Security.Unauthorized"
+EXPIRED = "Neo.ClientError.Security.TokenExpired"
+LOCKED = "Neo.ClientError.Security.AuthenticationRateLimit"  # after a few wrong passwords, the right one too
+PAUSE = 0.25  # seconds between two calls of a provider, and between two tries of a login
+
+
+def checked(auth: object) -> Auth | Provider:
+    """`auth` as the login it is. Raises InvalidInput for anything else, without showing it."""
+    if _is_login(auth):
+        return auth
+    if callable(auth):
+        provider: Provider = auth
+        return provider
+    raise InvalidInput(
+        f"auth= is a {type(auth).__name__}; give (user, password), a neo4j.Auth such as neo4j.bearer_auth(TOKEN), or a "
+        "callable that returns one of these"
+    )
+
+
+def _is_login(auth: object) -> TypeGuard[Auth]:
+    if isinstance(auth, tuple):
+        return len(auth) == 2 and all(isinstance(part, str) for part in auth)
+    return isinstance(auth, neo4j.Auth)
+
+
+def manager(uri: str, auth: Auth | Provider) -> AuthManager:
+    """What the driver asks for the login to `uri`."""
+    return Renewed(uri, auth) if callable(auth) else AuthManagers.static(auth)
+
+
+class Renewed(AuthManager):
+    """The login that a provider returned last. It is called again when the server refuses that one or it expires."""
+
+    def __init__(self, uri: str, provider: Provider) -> None:
+        self._uri = uri
+        self._provider = provider
+        self._lock = Lock()
+        self._current: ExpiringAuth | None = None
+        self._called = 0.0
+        self.accepted = False  # has the server accepted any login of this provider?
+
+    def get_auth(self) -> Auth:
+        """The current login; a new one where its time is up. Raises Unavailable where the provider fails."""
+        with self._lock:
+            current = self._current
+            if current is None or (current.expires_at is not None and current.expires_at < time.time()):
+                current = self._call()
+            return current.auth  # type: ignore[return-value]  # _call has checked it
+
+    def handle_security_exception(self, auth: Any, error: Neo4jError) -> bool:
+        """Is it worth another try with `get_auth`, since there is another login than `auth`, which the server refused,
+        or since this refusal passes? Raises as `get_auth`."""
+        if error.code == LOCKED:
+            return self.accepted
+        if error.code not in (REFUSED, EXPIRED):
+            return False
+        with self._lock:
+            if (self._current is None or self._current.auth == auth) and time.monotonic() - self._called > PAUSE:
+                self._call()
+            return self._current is not None and self._current.auth != auth
+
+    def _call(self) -> ExpiringAuth:
+        self._called = time.monotonic()
+        try:
+            given = self._provider()
+        except Exception as error:
+            raise Unavailable(
+                f"no login for {self._uri}: the provider that auth= names raised {type(error).__name__}; ask again when"
+                " it works"
+            ) from error
+        fresh = given if isinstance(given, ExpiringAuth) else ExpiringAuth(given)
+        if _is_login(fresh.auth):
+            self._current = fresh
+            return fresh
+        raise Unavailable(
+            f"no login for {self._uri}: the provider that auth= names returned a {type(fresh.auth).__name__}; it must"
+            " return (user, password), a neo4j.Auth or a neo4j.auth_management.ExpiringAuth"
+        )
+
+
+def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> None:
+    """Makes a driver open a connection again with the provider's next login, where the server refuses the last one.
+
+    Of itself the driver asks for another login only where a connection that is open loses its own. Where the server
+    accepted a login of this provider before, the new one may be a moment late, and the server may lock the user out
+    for a while after several wrong ones: then it is tried for `timeout` seconds.
+    """
+    if not isinstance(login, Renewed):
+        return
+    pool = driver._pool
+    opened = pool.opener
+
+    def opener(*given: Any) -> Any:
+        until = time.monotonic() + timeout
+        while True:
+            used = login.get_auth()
+            try:
+                connection = opened(*given)
+            except Neo4jError as error:
+                if error.code not in (REFUSED, EXPIRED, LOCKED) or time.monotonic() > until:
+                    raise
+                renewed = login.handle_security_exception(used, error)
+                if not (renewed or login.accepted):
+                    raise  # it was wrong from the start
+                if error.code == LOCKED or not renewed:
+                    time.sleep(PAUSE)
+            else:
+                login.accepted = True
+                return connection
+
+    pool.opener = opener

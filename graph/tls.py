@@ -1,0 +1,77 @@
+"""TLS to a database: the address says whether, a file of certificates says whom to trust, and errors say what to do."""
+
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import neo4j
+
+from grantpath.graph.errors import InvalidInput, Unavailable
+
+VERIFIED = ("bolt+s://", "neo4j+s://")
+
+
+def is_verified(uri: str) -> bool:
+    """Does this address ask for TLS with a certificate that is verified?"""
+    return uri.lower().startswith(VERIFIED)
+
+
+def options(uri: str, ca: str | None) -> dict[str, Any]:
+    """The driver's arguments `uri` and, where `ca` names a file of trusted certificates, those that say so.
+
+    Only certificates that one of `ca` has signed are trusted then; without it those that the system trusts. Raises
+    InvalidInput for a file that holds no certificates, and for an address whose certificate is not verified.
+    """
+    if ca is None:
+        return {"uri": uri}
+    if not is_verified(uri):
+        raise InvalidInput(f"ca={ca}: {uri} does not verify certificates; write bolt+s://HOST:7687 or neo4j+s://HOST")
+    try:
+        ssl.create_default_context(cafile=ca)
+    except OSError as error:  # an SSLError, too
+        reason = error.strerror if not isinstance(error, ssl.SSLError) else "it holds no certificate in PEM form"
+        raise InvalidInput(f"ca={ca} cannot be used: {reason}; name a file of certificates in PEM form") from error
+    scheme, _, rest = uri.partition("://")
+    return {
+        "uri": f"{scheme[:-2]}://{rest}",
+        "encrypted": True,
+        "trusted_certificates": neo4j.TrustCustomCAs(ca),
+    }
+
+
+def unavailable(uri: str, error: BaseException) -> Unavailable | None:
+    """The error for a connection that failed because of TLS; None where it failed for another reason."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = cause.verify_message.rstrip(".")
+            return Unavailable(f"{uri}: the server's certificate is not trusted: {reason}; {_remedy(cause)}")
+        if isinstance(cause, ssl.SSLError):
+            return Unavailable(
+                f"{uri}: the server does not answer with TLS; write bolt:// or neo4j:// if it has none, or switch it"
+                " on there (server.bolt.tls_level)"
+            )
+        if "handshake response" in str(cause):
+            return Unavailable(
+                f"{uri}: the server closed the connection before a word of Bolt; write bolt+s:// or neo4j+s:// if it"
+                " requires TLS, and check that the port is the one for Bolt"
+            )
+    return None
+
+
+def _remedy(error: ssl.SSLCertVerificationError) -> str:
+    if "mismatch" in error.verify_message:
+        return "write the host as the certificate names it, or give the server a certificate for this name"
+    if "expired" in error.verify_message:
+        return "renew it on the server"
+    return "name the file of the authority that signed it with ca= or NEO4J_CA"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and everything that led to it."""
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _causes(each)
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield from _causes(cause)
