@@ -14,6 +14,7 @@ from grantpath.engine import (
     cli_ask,
     cli_change,
     cli_demo,
+    cli_load,
     cli_log,
     cli_policy,
     cli_roots,
@@ -52,7 +53,18 @@ def options(
         context.get_help()  # prints it
 
 
-for module in (cli_demo, cli_ask, cli_change, cli_log, cli_roots, cli_server, cli_policy, cli_test, cli_spark):
+for module in (
+    cli_demo,
+    cli_ask,
+    cli_load,
+    cli_change,
+    cli_log,
+    cli_roots,
+    cli_server,
+    cli_policy,
+    cli_test,
+    cli_spark,
+):
     module.register(app)
 
 

@@ -1,13 +1,12 @@
-"""The commands that write the graph: change and load."""
+"""The command that changes the graph: change."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from grantpath.engine.cli_output import counting, emit, out, styled
+from grantpath.engine.cli_output import emit, out, styled
 from grantpath.engine.cli_session import As, Create, Session, command
 from grantpath.engine.documents import MAX_BYTES, read_text
 from grantpath.engine.request import Change
@@ -30,15 +29,12 @@ By = Annotated[
     str | None,
     typer.Option("--by", metavar="SUBJECT", help="who asks for it, as user:ann; without it, a fact is written"),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="take away what the folder does not say")]
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="the folder with the tables")]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the commands."""
+    """Adds the command."""
     grant = '"allow SELECT_TABLE on table:hr.public.staff to role:analyst"'
     command(app, PANEL, f"grantpath change {grant} --by user:ann")(change)
-    command(app, PANEL, "grantpath load ./estate --root metalake:tpc --policy gravitino --create")(load)
 
 
 def change(
@@ -124,25 +120,3 @@ def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, A
         verdict = "would be done" if dry_run else "done"
         rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
     out().print(styled(verdict, "bold green"), styled(rest), sep="")
-
-
-def load(session: Session, directory: Directory, replace: Replace = False, create: Create = False) -> None:
-    """Load a folder of tables into a root: all of it, or nothing.
-
-    One file a table, each .parquet, .csv or .jsonl: subjects(ref), objects(ref), members(member, of),
-    owners(object, owner), grants(effect, privilege, object, subject). Loading the same folder twice changes nothing.
-    A load adds to what is there; with --replace the root holds afterwards what the folder says, and nothing else.
-    A new root is created with --create.
-    """
-    from grantpath.engine.load import load as load_directory
-
-    with session.open(create) as authorizer, counting() as count:
-        report = load_directory(authorizer, directory, count, replace)
-    if session.json:
-        emit(asdict(report))
-        return
-    told = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) + ";"
-    if report.changed:
-        told += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
-    verdict = "loaded" if report.changed else "nothing new"
-    out().print(styled(verdict, "bold green"), styled(f" {told} revision {report.revision}"), sep="")

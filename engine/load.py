@@ -7,7 +7,7 @@ replaces no owner; unless it is to replace all, then what the tables don't say g
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from grantpath import cypher
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.load_files import read
-from grantpath.engine.load_graph import Doomed, News, Standing
+from grantpath.engine.load_graph import Standing
+from grantpath.engine.load_plan import Consent, Doomed, News, Plan, need_consent
 from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
 from grantpath.engine.load_table import Ints, Problems, Table
@@ -34,7 +35,8 @@ class LoadReport:
     """The rows that were read, by table; whether they changed anything; the root's revision now.
 
     `added` and `removed` count entities, memberships, owners and grants; what an entity takes along with it when it is
-    removed is not counted.
+    removed is not counted. `duplicates` are rows that repeat an earlier one, by table. `plan` is of a dry run: all that
+    would be added and removed; nothing was written, and `changed` says whether anything would be.
     """
 
     rows: dict[str, int]
@@ -42,18 +44,29 @@ class LoadReport:
     revision: int
     added: int
     removed: int
+    duplicates: dict[str, int] = field(default_factory=dict)
+    plan: Plan | None = field(default=None, compare=False, repr=False)
 
 
 def load(
-    authorizer: Authorizer, directory: Path, progress: Progress | None = None, replace: bool = False
+    authorizer: Authorizer,
+    directory: Path,
+    progress: Progress | None = None,
+    replace: bool = False,
+    *,
+    dry_run: bool = False,
+    consent: Consent = False,
 ) -> LoadReport:
     """Loads the tables in `directory` into the authorizer's root; with `replace` it then holds nothing else.
 
     `progress` is given what is being done (reading, checking, undoing, writing, removing), how much of it is done, and
-    of how much. Raises InvalidInput for a folder, file or row that is wrong, naming file and line; Inconsistent where
-    another load is under way; Unavailable. Then the root is as it was.
+    of how much. `dry_run` writes nothing and reports a `plan`. A replacement that removes more than a tenth of a table,
+    or anything where a table file is missing, needs `consent`: True, or a function that is given the plan of each
+    replacement that removes anything and returns True. Raises InvalidInput for a folder, file or row that is wrong,
+    naming file and line, and where consent is missing; Inconsistent where another load is under way; Unavailable. Then
+    the root is as it was.
     """
-    return _Load(authorizer, directory, progress or (lambda *_: None), replace).run()
+    return _Load(authorizer, directory, progress or (lambda *_: None), replace).run(dry_run, consent)
 
 
 class _Load:
@@ -65,36 +78,49 @@ class _Load:
         self._root = authorizer.root
         self._directory = directory
         self._progress = progress
+        self._what = f"load {'--replace ' if replace else ''}{short(directory.resolve().name)}"
         self._done = 0
 
-    def run(self) -> LoadReport:
+    def run(self, dry_run: bool, consent: Consent) -> LoadReport:
         problems = Problems()
         tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of))
         rows = self._resolve(tables, problems)
-        counts = {name: len(table) for name, table in tables.items()}
+        counts, twice = {name: len(table) for name, table in tables.items()}, rows.duplicates()
         with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
-            kept = roots.find(self._store, self._tenant)
-            roots.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
-            if not roots.exists(self._store, self._tenant, self._root.text):
-                raise roots.dropped(self._tenant)
-            standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
-            standing.check(problems)
-            problems.raise_any()
+            standing = self._standing(rows, problems)
             news = standing.news()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
+            if dry_run:
+                plan = standing.plan(news)
+                return LoadReport(counts, bool(news.size), bulk.revision, news.added, news.removed, twice, plan)
             if not news.size:
-                return LoadReport(counts, False, bulk.revision, 0, 0)
-            what = f"load {'--replace ' if self._replace else ''}{short(self._directory.resolve().name)}"
-            bulk.begin(what)
-            self._write(bulk, news, standing, rows)
-            self._doom(bulk, news.doomed)
-            of = sum(counts.values())
-            told = {"id": bulk.id, "statement": f"{what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"}
-            revision = bulk.finish(
-                lambda ask, revision: _record(ask, {**told, "revision": revision}),
-                lambda done, of: self._progress("removing", done, of),
-            )
-        return LoadReport(counts, True, revision, news.added, news.removed)
+                return LoadReport(counts, False, bulk.revision, 0, 0, twice)
+            if news.removed:
+                need_consent(standing.plan(news), consent, self._what)
+            revision = self._put_all(bulk, news, standing, rows, sum(counts.values()))
+        return LoadReport(counts, True, revision, news.added, news.removed, twice)
+
+    def _standing(self, rows: Rows, problems: Problems) -> Standing:
+        """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
+        kept = roots.find(self._store, self._tenant)
+        roots.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
+        if not roots.exists(self._store, self._tenant, self._root.text):
+            raise roots.dropped(self._tenant)
+        standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
+        standing.check(problems)
+        problems.raise_any()
+        return standing
+
+    def _put_all(self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int) -> int:
+        """Writes and removes; returns the revision."""
+        bulk.begin(self._what)
+        self._write(bulk, news, standing, rows)
+        self._doom(bulk, news.doomed)
+        told = {"id": bulk.id, "statement": f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"}
+        return bulk.finish(
+            lambda ask, revision: _record(ask, {**told, "revision": revision}),
+            lambda done, of: self._progress("removing", done, of),
+        )
 
     def _changed(self, news: News) -> str:
         return f"{news.added:,} added" + (f", {news.removed:,} removed" if self._replace else "")

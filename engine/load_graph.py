@@ -1,7 +1,6 @@
 """What of an import is in the graph already, what it adds, and what the two together may not be."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grantpath import cypher
-from grantpath.engine.load_rows import NOBODY, Links, Listed, Rows
+from grantpath.engine.load_plan import Doomed, Listing, News, Plan
+from grantpath.engine.load_rows import NOBODY, Edges, Links, Listed, Rows
 from grantpath.engine.load_table import SHOWN, Ints, Problems, Table
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_names import did_you_mean
@@ -23,48 +23,6 @@ BATCH = 20_000
 Marks = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Edges:
-    """New edges, without doubles: from whom, to what, and the number of the label."""
-
-    start: Ints
-    end: Ints
-    label: Ints
-
-
-@dataclass(frozen=True)
-class Doomed:
-    """What an import takes away, by ids in the database: edges, entities, and entities that stay as names."""
-
-    edges: list[int]
-    nodes: list[int]
-    unmade: list[int]
-
-
-@dataclass(frozen=True)
-class News:
-    """What an import adds: numbers of entities, names that become entities, names that only hold grants; edges."""
-
-    entities: Ints
-    created: Ints
-    names: Ints
-    edges: Edges
-    doomed: Doomed
-
-    @property
-    def added(self) -> int:
-        return len(self.entities) + len(self.created) + len(self.names) + len(self.edges.start)
-
-    @property
-    def removed(self) -> int:
-        """Without what goes along with an entity."""
-        return len(self.doomed.edges) + len(self.doomed.nodes) + len(self.doomed.unmade)
-
-    @property
-    def size(self) -> int:
-        return self.added + self.removed
-
-
 class Standing:
     """The graph as the import finds it. The root's writer lock must be held."""
 
@@ -74,11 +32,14 @@ class Standing:
         self._policy = policy
         self._rows = rows
         self.names = rows.names
+        self._owner: dict[int, str] = {}
+        found = list(self._read_known())  # may add to the names
         count = len(rows.names)
         self.node = np.full(count, NOBODY, dtype=np.int64)  # ids in the database
         self._created: Marks = np.zeros(count, dtype=np.bool_)
-        self._owner: dict[int, str] = {}
-        self._read_known()
+        for number, node, created in found:
+            self.node[number] = node
+            self._created[number] = created
         self._listed: Marks = np.zeros(count, dtype=np.bool_)
         for listed in rows.listed:
             self._listed[listed.refs] = True
@@ -90,16 +51,16 @@ class Standing:
         loaded.check(parameters)
         return self._store.transaction(lambda tx: [dict(record) for record in tx.run(loaded.text, parameters)])
 
-    def _read_known(self) -> None:
+    def _read_known(self) -> Iterator[tuple[int, int, bool]]:
+        """The number, the id in the database, and whether it is created, of what is in the graph and has a number."""
         few = [row["ref"] for row in self._ask("load_some", root=self._tenant, limit=SMALL)]
         texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != NOBODY]
         for at in range(0, len(texts), BATCH):
             for row in self._ask("load_known", root=self._tenant, refs=texts[at : at + BATCH]):
                 number = self.names.known(row["ref"])
-                self.node[number] = row["node"]
-                self._created[number] = row["created"]
                 if row["owner"] is not None:
                     self._owner[number] = row["owner"]
+                yield number, row["node"], row["created"]
 
     def _staying(self) -> Marks:
         """What is there beside what is listed."""
@@ -117,7 +78,9 @@ class Standing:
                 start = number[row["node"]]
                 for label, end, edge in zip(row["labels"], row["ends"], row["edges"], strict=True):
                     if end in number:
-                        found.append((start, number[end], labels.get(label, NOBODY), edge))
+                        if label not in labels:
+                            labels[label] = self._rows.label(label)
+                        found.append((start, number[end], labels[label], edge))
         return np.array(found, dtype=np.int64).reshape(-1, 4)
 
     # ---- what is wrong -------------------------------------------------------------------------------------------
@@ -212,6 +175,47 @@ class Standing:
         edges, doomed = self._edges(np.flatnonzero(new | created))
         return News(entities, np.flatnonzero(created), names, edges, doomed)
 
+    def plan(self, news: News) -> Plan:
+        """What the import adds and removes, as rows."""
+        added = self._listing(np.concatenate([news.entities, news.created]), news.edges)
+        nothing = np.empty(0, dtype=np.int64)
+        return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
+
+    def _listing(self, entities: Ints, edges: Edges) -> Listing:
+        return Listing(self._rows, self._policy, entities, edges.only(~self._came_along(edges)))
+
+    def _came_along(self, edges: Edges) -> Marks:
+        """Does the policy bring it?"""
+        member = edges.label == self._rows.label("MEMBER")
+        came: Marks = np.zeros(len(edges.start), dtype=np.bool_)
+        for role, type_ in self._held_roles():
+            here = np.flatnonzero(member & (edges.end == role))
+            came[here] = [self.names.types[at] == type_ for at in edges.start[here].tolist()]
+        presets = self._presets()
+        return came | np.isin(self._edge_key(edges), self._edge_key(presets))
+
+    def _edge_key(self, edges: Edges) -> Ints:
+        return self._key(edges.start, edges.end, edges.label)
+
+    def _presets(self) -> Edges:
+        """The edges of the subjects that come with the policy."""
+        found: list[tuple[int, int, int]] = []
+        known, label, root = self.names.known, self._rows.label, self.names.root
+        for ref, entry in self._policy.builtins.items():
+            found += [(known(ref), known(held), label("MEMBER")) for held in entry.holds]
+            for name in entry.allow:
+                found.append((known(ref), root, label(f"ALLOW {self._policy.names.canonical(name)}")))
+            if entry.owns:
+                found.append((known(ref), root, label("OWNS")))
+        return Edges(*np.array(found, dtype=np.int64).reshape(-1, 3).T)
+
+    def _held_roles(self) -> Iterator[tuple[int, str]]:
+        """The roles that every subject of a type holds, each with the type."""
+        for ref, entry in self._policy.builtins.items():
+            role = self.names.known(ref)
+            if entry.held_by_every and role != NOBODY:
+                yield role, entry.held_by_every
+
     def _top_down(self, numbers: Ints) -> Ints:
         """Parents before what is in them, types together, else as listed."""
         depth = {type_: (len(self._policy.names.chain(type_)), at) for at, type_ in enumerate(self._policy.file.types)}
@@ -236,8 +240,7 @@ class Standing:
         keys = np.unique(
             self._key(*(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label")))
         )
-        known = self._key(old[:, 0], old[:, 1], old[:, 2])[old[:, 2] != NOBODY]
-        keys = keys[~np.isin(keys, known)]
+        keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
         width, labels = len(self.names), len(self._rows.labels)
         return Edges(keys // labels // width, keys // labels % width, keys % labels), Doomed([], [], [])
 
@@ -249,13 +252,10 @@ class Standing:
         return (start * len(self.names) + end) * len(self._rows.labels) + label
 
     def _held_from_the_start(self, added: Ints) -> Iterator[Edges]:
-        for ref, entry in self._policy.builtins.items():
-            role = self.names.known(ref)
-            if entry.held_by_every and role != NOBODY:
-                holders = [at for at in added.tolist() if self.names.types[at] == entry.held_by_every and at != role]
-                start = np.array(holders, dtype=np.int64)
-                member = self._rows.label("MEMBER")
-                yield Edges(start, np.full_like(start, role), np.full_like(start, member))
+        for role, type_ in self._held_roles():
+            holders = [at for at in added.tolist() if self.names.types[at] == type_ and at != role]
+            start = np.array(holders, dtype=np.int64)
+            yield Edges(start, np.full_like(start, role), np.full_like(start, self._rows.label("MEMBER")))
 
 
 def _same(text: str) -> Callable[[int], str]:

@@ -4,34 +4,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from grantpath.engine.load_graph import Doomed, Edges, Marks, Standing
-from grantpath.engine.load_rows import NOBODY, Links
+from grantpath.engine.load_graph import Marks, Standing
+from grantpath.engine.load_plan import Doomed, News, Plan
+from grantpath.engine.load_rows import NOBODY, Edges, Links
 from grantpath.engine.load_table import Ints
 
 
 class Replaced(Standing):
     """The graph as such an import finds it: nothing counts but the root, what came with the policy, and the tables."""
 
-    def _read_known(self) -> None:
-        fixed = {self.names.root, *(self.names.known(ref) for ref in self._policy.builtins)}
-        self._fixed: Marks = np.isin(np.arange(len(self.names)), list(fixed))
+    def _read_known(self) -> Iterator[tuple[int, int, bool]]:
         self._all: Ints | None = None
-        self._unnamed: list[int] = []  # nodes of which no row says anything
-        for row in self._ask("load_all", root=self._tenant):
-            number = self.names.known(row["ref"])
-            if number == NOBODY:
-                self._unnamed.append(row["node"])
-            else:
-                self.node[number] = row["node"]
-                self._created[number] = row["created"]
+        rows = self._ask("load_all", root=self._tenant)
+        yield from [(self.names.foreign(row["ref"]), row["node"], row["created"]) for row in rows]
 
     def _staying(self) -> Marks:
-        return self._fixed
+        fixed = {self.names.root, *(self.names.known(ref) for ref in self._policy.builtins)}
+        stays: Marks = np.isin(np.arange(len(self.names)), list(fixed))
+        return stays
 
     def _climb(self, above: dict[str, set[str]]) -> None:
-        for start, end, label in self._presets():
-            if label == "MEMBER":
-                above.setdefault(start, set()).add(end)
+        presets, texts = self._presets(), self.names.texts
+        member = presets.only(presets.label == self._rows.label("MEMBER"))
+        for start, end in zip(member.start.tolist(), member.end.tolist(), strict=True):
+            above.setdefault(texts[start], set()).add(texts[end])
 
     def _old_edges(self, starts: Ints) -> Ints:
         """All that there are."""
@@ -41,33 +37,32 @@ class Replaced(Standing):
 
     def _edges(self, added: Ints) -> tuple[Edges, Doomed]:
         edges, _ = super()._edges(added)
+        old, lost, names = self._old_edges(added), self._lost(added), self._wanted_names()
+        stays = self._there | names
+        lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others go with their ends
+        nodes = self.node[~stays & (self.node != NOBODY)].tolist()
+        unmade = self.node[names & (self.node != NOBODY) & self._created].tolist()
+        return edges, Doomed(old[lost, 3].tolist(), nodes, unmade)
+
+    def _lost(self, added: Ints) -> Marks:
+        """Which of the old edges no row says."""
         said = self._said(added)
         wanted = self._key(
             *(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label"))
         )
-        old = self._old_edges(np.arange(0))
-        names = self._wanted_names()
-        stays = self._there | names
-        lost = (old[:, 2] == NOBODY) | ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
-        lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others go with their ends
-        nodes = self.node[~stays & (self.node != NOBODY)].tolist()
-        unmade = self.node[names & (self.node != NOBODY) & self._created].tolist()
-        return edges, Doomed(old[lost, 3].tolist(), [*self._unnamed, *nodes], unmade)
+        old = self._old_edges(added)
+        lost: Marks = ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
+        return lost
 
     def _said(self, added: Ints) -> list[Links | Edges]:
         everybody = np.flatnonzero(self._there)
-        known = self.names.known
-        presets = np.array(
-            [(known(start), known(end), self._rows.label(label)) for start, end, label in self._presets()],
-            dtype=np.int64,
-        ).reshape(-1, 3)
-        return [*super()._said(everybody), Edges(presets[:, 0], presets[:, 1], presets[:, 2])]
+        return [*super()._said(everybody), self._presets()]
 
-    def _presets(self) -> Iterator[tuple[str, str, str]]:
-        """What came with the policy: start, end, label."""
-        root = self.names.texts[self.names.root]
-        for ref, entry in self._policy.builtins.items():
-            yield from ((ref, held, "MEMBER") for held in entry.holds)
-            yield from ((ref, root, f"ALLOW {self._policy.names.canonical(name)}") for name in entry.allow)
-            if entry.owns:
-                yield ref, root, "OWNS"
+    def plan(self, news: News) -> Plan:
+        old, lost = self._old_edges(news.created), self._lost(news.created)
+        edges = Edges(old[:, 0], old[:, 1], old[:, 2])
+        mine = self._created & ~self._staying()
+        held = self._listing(np.flatnonzero(mine), edges)
+        removed = self._listing(np.flatnonzero(mine & ~self._there), edges.only(lost))
+        missing = [name for name, table in self._rows.tables.items() if table.file is None]
+        return Plan(super().plan(news).added, removed, held.counts, missing)

@@ -53,6 +53,16 @@ class Names:
         self._kinds.append(self._special.get(ref.text, self._types[ref.type]))
         return len(self.texts) - 1
 
+    def foreign(self, text: str) -> int:
+        """A number for what is in the graph; where no row names it, it has no parent here."""
+        known = self._numbers.setdefault(text, len(self.texts))
+        if known == len(self.texts):
+            self.texts.append(text)
+            self.names.append("")
+            self.types.append(text.partition(":")[0])
+            self.parents.append(NOBODY)
+        return known
+
     def known(self, text: str) -> int:
         """The number of a canonical text, or NOBODY."""
         return self._numbers.get(text, NOBODY)
@@ -93,6 +103,19 @@ class Links:
 
 
 @dataclass(frozen=True)
+class Edges:
+    """Edges without doubles: from whom, to what, and the number of the label."""
+
+    start: Ints
+    end: Ints
+    label: Ints
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> "Edges":
+        """Those alone."""
+        return Edges(self.start[chosen], self.end[chosen], self.label[chosen])
+
+
+@dataclass(frozen=True)
 class Listed:
     """Rows of `subjects` or `objects`."""
 
@@ -111,7 +134,7 @@ class Rows:
         self._policy = policy
         self._rules = Rules(policy, root)
         self._problems = problems
-        self._tables = tables
+        self.tables = tables
         self._numbers: dict[tuple[str, str], Ints] = {}
         # Edges of one label: MEMBER, OWNS, ALLOW P, DENY P.
         self.labels: list[str] = []
@@ -122,6 +145,20 @@ class Rows:
         self.listed = [self._listed("subjects"), self._listed("objects")]
         self.links = [self._members(), self._owners(), self._grants()]
 
+    def duplicates(self) -> dict[str, int]:
+        """How many rows say what a row before them says, by table; tables without any are left out."""
+        keys = {listed.table.name: [listed.refs] for listed in self.listed}
+        keys.update({links.table.name: [links.start, links.end, links.label] for links in self.links})
+        counts = {name: len(columns[0]) - len(np.unique(self._key(columns))) for name, columns in keys.items()}
+        return {name: count for name, count in counts.items() if count}
+
+    def _key(self, columns: Sequence[Ints]) -> Ints:
+        width = max(len(self.names), len(self.labels))
+        key = columns[0]
+        for column in columns[1:]:
+            key = key * width + column
+        return key
+
     # ---- references ------------------------------------------------------------------------------------------
     def _resolve(self, name: str, table: Table) -> None:
         for column, one in table.columns.items():
@@ -130,7 +167,7 @@ class Rows:
 
     def _good(self, name: str, columns: Sequence[str]) -> tuple[Ints, list[Ints]]:
         """The rows whose references can be read, and these, column by column."""
-        table = self._tables[name]
+        table = self.tables[name]
         good = np.ones(len(table), dtype=np.bool_)
         for column in columns:
             numbers = self._numbers[name, column]
@@ -153,7 +190,7 @@ class Rows:
 
     # ---- tables ------------------------------------------------------------------------------------------------
     def _listed(self, name: str) -> Listed:
-        table = self._tables[name]
+        table = self.tables[name]
         rows, (refs,) = self._good(name, ["ref"])
         at = dict(zip(rows.tolist(), refs.tolist(), strict=True))
 
@@ -186,7 +223,7 @@ class Rows:
         return self._links("owners", "owner", "object", [], say)
 
     def _grants(self) -> Links:
-        table = self._tables["grants"]
+        table = self.tables["grants"]
         effects, privileges = table.columns["effect"], table.columns["privilege"]
 
         def say(subject: str, object_: str, row: int) -> Statement:
@@ -204,7 +241,7 @@ class Rows:
     ) -> Links:
         """The rows of a table as edges. The rules look at no more than kinds and `more`: each combination is asked
         about once."""
-        table = self._tables[name]
+        table = self.tables[name]
         rows, (starts, ends) = self._good(name, [start, end])
         columns = [self._numbers[name, start], self._numbers[name, end]]
 

@@ -169,7 +169,7 @@ def _replaced(scratch: Tenants, folder: Path) -> Iterator[Probe]:
         def look(name: str = name, then: str = then, before: list[str] = before) -> object:
             neighbour = scratch(name, before, ROOT_NAME)
             graph = scratch(name, before, ROOT_NAME)
-            load.load(graph, folder / then, replace=True)
+            load.load(graph, folder / then, replace=True, consent=True)
             again = load.load(graph, folder / then, replace=True).changed
             return again, dump(graph), dump(neighbour)
 

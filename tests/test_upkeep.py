@@ -151,14 +151,14 @@ def test_a_load_that_replaces_makes_the_root_equal_to_the_folder(
     auth = tenant(policy_name, random_world(policy_name, random.Random("before"), 120), ROOT_NAME)
     dump(wanted, tmp_path / "wanted")
     before = len(auth.log(limit=10_000))
-    report = load.load(auth, tmp_path / "wanted", replace=True)
+    report = load.load(auth, tmp_path / "wanted", replace=True, consent=True)
     assert report.changed
     assert state(auth)[1] == state(wanted)[1]
     assert state(auth)[0][1:] == state(wanted)[0][1:]
     log = auth.log(limit=10_000)[before:]
     assert [each.statement.split(":")[0] for each in log] == ["load --replace wanted"]
     assert log[0].revision == report.revision == auth.revision_now()
-    assert load.load(auth, tmp_path / "wanted", replace=True).changed is False
+    assert load.load(auth, tmp_path / "wanted", replace=True, consent=True).changed is False
 
 
 @pytest.mark.parametrize(
@@ -190,12 +190,12 @@ def test_a_load_that_replaces_says_what_it_wrote_and_what_it_took(
     folder.mkdir()
     for name, lines in said.items():
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    report = load.load(auth, folder, replace=True)
+    report = load.load(auth, folder, replace=True, consent=True)
     assert (report.added, report.removed) == (added, removed)
     last = auth.log(limit=1)[0]
     assert last.statement == f"load --replace said: {rows} rows, {added} added, {removed} removed"
     assert (last.object, last.subject) == (None, None)
-    again = load.load(auth, folder, replace=True)
+    again = load.load(auth, folder, replace=True, consent=True)
     assert (again.added, again.removed, again.revision) == (0, 0, report.revision)
 
 
@@ -206,7 +206,7 @@ def test_the_command_says_what_a_load_wrote_and_took(run: Run, store: Store, tmp
     none = "0 objects, 0 members, 0 owners, 0 grants"
     assert run(*words).out == f"loaded 2 subjects, {none}; 2 added, revision 1\n"
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:cas\nuser:dan\n")
-    assert run(*words, "--replace").out == f"loaded 3 subjects, {none}; 2 added, 1 removed, revision 2\n"
+    assert run(*words, "--replace", "--yes").out == f"loaded 3 subjects, {none}; 2 added, 1 removed, revision 2\n"
     told = run("log", "--root", name, "--json").json["answer"][-1]["statement"]
     assert told == f"load --replace {tmp_path.name}: 3 rows, 2 added, 1 removed"
     again = run(*words, "--replace", "--json").json
@@ -220,12 +220,12 @@ def test_what_is_not_in_the_folder_does_not_help_it(tenant: Tenants, tmp_path: P
     before = state(auth)
     (tmp_path / "objects.csv").write_text("ref\nschema:hr.s\n")
     with pytest.raises(InvalidInput, match=r"objects.csv:2: schema:hr.s has no parent"):
-        load.load(auth, tmp_path, replace=True)
+        load.load(auth, tmp_path, replace=True, consent=True)
     assert state(auth) == before
     (tmp_path / "objects.csv").write_text("ref\ncatalog:hr\n")
     (tmp_path / "subjects.csv").write_text("ref\nuser:bob\n")
     (tmp_path / "owners.csv").write_text("object,owner\ncatalog:hr,user:bob\n")
-    load.load(auth, tmp_path, replace=True)
+    load.load(auth, tmp_path, replace=True, consent=True)
     assert facts_of(auth)["owners"] == [("catalog:hr", "user:bob")]
 
 
@@ -254,7 +254,7 @@ def test_readers_never_see_half_of_it(tenant: Tenants, tmp_path: Path, monkeypat
 
     reader = threading.Thread(target=look)
     reader.start()
-    load.load(auth, folder, replace=True)
+    load.load(auth, folder, replace=True, consent=True)
     over.set()
     reader.join()
     assert seen <= {(True, False), (False, True)}
@@ -289,7 +289,7 @@ def test_a_load_that_dies_is_undone_or_ended_by_the_next(
     with monkeypatch.context() as broken:
         broken.setattr(Store, "execute", dying)
         with pytest.raises(Killed):
-            load.load(auth, tmp_path / "wanted", replace=True)
+            load.load(auth, tmp_path / "wanted", replace=True, consent=True)
     with pytest.raises(Inconsistent, match="run it again"):
         auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
     done = auth.store.execute("MATCH (m:Revision {root: $root}) RETURN m.loading_done AS done", {"root": auth.tenant})
@@ -540,7 +540,7 @@ def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: P
     assert "12" in run("dump", str(tmp_path / "again"), "--root", root, "--format", "parquet").out
     run("change", "add catalog:more", "--root", root)
     assert run("load", str(kept), "--root", root, "--json").json["changed"] is False
-    replaced = run("load", str(kept), "--replace", "--root", root, "--json").json
+    replaced = run("load", str(kept), "--replace", "--yes", "--root", root, "--json").json
     assert (replaced["changed"], replaced["revision"]) == (True, 14)
     assert run("check", "user:bob", "USE_CATALOG", "catalog:more", "--root", root).code == 2
     mine = tmp_path / "mine.yaml"
