@@ -1,6 +1,7 @@
 """The verbs that change a root and tell what was changed; `Authorizer` adds those that ask."""
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,8 +12,11 @@ from grantpath.engine.history import Filter, Logged
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change
 from grantpath.engine.roots import check_policy
+from grantpath.graph import telemetry
 from grantpath.graph.reference import Reference, need_number
 from grantpath.graph.store import Store
+
+log = logging.getLogger("grantpath.change")
 
 
 class Door:
@@ -44,7 +48,11 @@ class Door:
         breaks a rule whoever asks, Refused for what `by` may not do, Unavailable. A commit that was not answered is
         read back; `Unavailable.unknown` says that this could not be done either.
         """
-        return self._changer.change(statement, by, as_role, id, dry_run)
+        with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
+            done = self._changer.change(statement, by, as_role, id, dry_run)
+            self._tell(span, [done], dry_run)
+        log.debug("%s changed %s: %s", by, self.tenant, statement)
+        return done
 
     def change_all(
         self,
@@ -60,7 +68,11 @@ class Door:
         Returns a Change for each. An error names the first statement that is wrong by its index from 0, in its text
         and as `.index`.
         """
-        return self._changer.change_all(statements, by, as_role, id, dry_run)
+        with telemetry.span("change_all", self.tenant, subject=by) as span:
+            done = self._changer.change_all(statements, by, as_role, id, dry_run)
+            self._tell(span, done, dry_run)
+        log.debug("%s changed %s: %d statements", by, self.tenant, len(done))
+        return done
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
@@ -99,6 +111,12 @@ class Door:
         return history.changes(self.ask, wanted, limit)
 
     # ---- help ------------------------------------------------------------------------------------------------
+    @staticmethod
+    def _tell(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> None:
+        made = 0 if dry_run else sum(change.id is not None and not change.already for change in done)
+        span.set(changes=made, dry_run=dry_run, revision=done[-1].revision if done else None)
+        telemetry.count("changes", made)
+
     def reference(self, text: str) -> Reference:
         """The reference that `text` spells here. Raises InvalidReference, Unknown."""
         return self.policy.reference(text, self.root)

@@ -16,6 +16,7 @@ from grantpath.engine.door import Door
 from grantpath.engine.load_files import UNFINISHED
 from grantpath.engine.load_table import TABLES
 from grantpath.engine.policy import Policy
+from grantpath.graph import telemetry
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.reference import Reference
 from grantpath.graph.writing import Row
@@ -35,8 +36,9 @@ class Facts:
 
 def dump(authorizer: Door, directory: Path, format_: Format = "csv") -> Facts:
     """Writes every table into a new or empty folder, or nothing. Raises InvalidInput, Inconsistent, Unavailable."""
-    with _filling(directory):
+    with telemetry.span("dump", authorizer.tenant) as span, _filling(directory):
         facts = read(authorizer)
+        span.set(revision=facts.revision)
         written: list[Path] = []
         try:
             for name, rows in facts.tables.items():

@@ -6,6 +6,7 @@ anything is written. Then only what is new is written, in batches that no reader
 replaces no owner; unless it is to replace all, then what the tables don't say goes. It is one change in the log.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +23,11 @@ from grantpath.engine.load_plan import Consent, Doomed, News, Plan, need_consent
 from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
 from grantpath.engine.load_table import Ints, Problems, Table
+from grantpath.graph import telemetry
 from grantpath.graph.bulk import Ask, Bulk, bulk_write
 from grantpath.graph.reference import short
 
+log = logging.getLogger("grantpath.change")
 BATCH = 10_000
 FEW = 2_000  # entities that go with all their edges in one transaction
 Progress = Callable[[str, int, int], None]
@@ -66,7 +69,13 @@ def load(
     naming file and line, and where consent is missing; Inconsistent where another load is under way; Unavailable. Then
     the root is as it was.
     """
-    return _Load(authorizer, directory, progress or (lambda *_: None), replace).run(dry_run, consent)
+    with telemetry.span("load", authorizer.tenant) as span:
+        done = _Load(authorizer, directory, progress or (lambda *_: None), replace).run(dry_run, consent)
+        span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
+    if not dry_run:
+        changed = done.added, done.removed, done.revision
+        log.info("loaded %s: %d added, %d removed, revision %d", authorizer.tenant, *changed)
+    return done
 
 
 class _Load:

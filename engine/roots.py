@@ -1,5 +1,6 @@
 """Roots: each is one tenant with its own policy, remembered beside its revision."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,6 +15,7 @@ from grantpath.graph.reference import Reference, parse, short
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
 
+log = logging.getLogger("grantpath.change")
 DEFAULT_POLICY = "lakehouse"
 
 
@@ -45,6 +47,7 @@ def open_root(
             f"not {named.name} as it is now: open it without a policy, give it this one by `grantpath policy upgrade`, "
             "or use another root"
         )
+    log.info("opened %s with the policy %s at %s", key, named.name, store.uri)
     return key, named, named.root(key)
 
 
@@ -153,6 +156,7 @@ def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         if find(store, tenant) is None:
             _sweep(store, tenant)  # what a drop that was killed left
             store.execute(query.text, parameters)
+            log.info("created the root %s with the policy %s", tenant, policy.name)
 
 
 def builtins(policy: Policy) -> list[dict[str, Any]]:
@@ -188,6 +192,7 @@ def remove(store: Store, tenant: str) -> None:
     with store.alone(tenant) as unlock:
         _remove(store, tenant)
         unlock()
+    log.info("removed the root %s", tenant)
 
 
 def take_back(store: Store, tenant: str) -> None:

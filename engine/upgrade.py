@@ -1,5 +1,6 @@
 """Puts an edited policy on a root that is there: every fact is held to it first; where one is wrong nothing changes."""
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from grantpath.engine.door import Door
 from grantpath.engine.dump import tables_of
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Rules
+from grantpath.graph import telemetry
 from grantpath.graph.bulk import Ask, bulk_write
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.reference import Reference, indefinite
@@ -20,6 +22,7 @@ from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
 
+log = logging.getLogger("grantpath.change")
 SHOWN = 20
 AT_ONCE = 1_000
 SAY = {
@@ -47,6 +50,15 @@ def upgrade(authorizer: Door, new: Policy) -> Upgrade:
     then nothing is changed. Who has the root open with the old policy gets Inconsistent from then on, and opens it
     anew.
     """
+    with telemetry.span("upgrade", authorizer.tenant) as span:
+        done = _upgrade(authorizer, new)
+        span.set(policy=new.name, revision=done.revision, changed=done.changed, facts=done.facts)
+    verb = "upgraded to" if done.changed else "already has"
+    log.info("%s %s the policy %s, revision %d", authorizer.tenant, verb, new.name, done.revision)
+    return done
+
+
+def _upgrade(authorizer: Door, new: Policy) -> Upgrade:
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
     if new.root_type != root.type:
         raise Invalid(

@@ -1,4 +1,9 @@
 """grantpath.graph"""
 
+import logging
+
 if __name__ != "grantpath.graph":
     raise ImportError("import grantpath.graph, not graph")
+
+# Nothing is printed, and Python does not print warnings itself, unless the program configures logging.
+logging.getLogger("grantpath").addHandler(logging.NullHandler())

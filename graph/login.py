@@ -1,5 +1,6 @@
 """The login of a database: a user and a password, a token, or a provider that is called again for another one."""
 
+import logging
 import time
 from collections.abc import Callable
 from threading import Lock
@@ -11,6 +12,7 @@ from neo4j.exceptions import Neo4jError
 
 from grantpath.graph.errors import InvalidInput, Unavailable
 
+log = logging.getLogger("grantpath.login")
 Auth = tuple[str, str] | neo4j.Auth
 Provider = Callable[[], Auth | ExpiringAuth]
 
@@ -48,7 +50,7 @@ class Renewed(AuthManager):
     """The login that a provider returned last. It is called again when the server refuses that one or it expires."""
 
     def __init__(self, uri: str, provider: Provider) -> None:
-        self._uri = uri
+        self.uri = uri
         self._provider = provider
         self._lock = Lock()
         self._current: ExpiringAuth | None = None
@@ -81,15 +83,16 @@ class Renewed(AuthManager):
             given = self._provider()
         except Exception as error:
             raise Unavailable(
-                f"no login for {self._uri}: the provider that auth= names raised {type(error).__name__}; ask again when"
+                f"no login for {self.uri}: the provider that auth= names raised {type(error).__name__}; ask again when"
                 " it works"
             ) from error
         fresh = given if isinstance(given, ExpiringAuth) else ExpiringAuth(given)
         if _is_login(fresh.auth):
+            log.info("the provider of auth= gave a login for %s", self.uri)
             self._current = fresh
             return fresh
         raise Unavailable(
-            f"no login for {self._uri}: the provider that auth= names returned a {type(fresh.auth).__name__}; it must"
+            f"no login for {self.uri}: the provider that auth= names returned a {type(fresh.auth).__name__}; it must"
             " return (user, password), a neo4j.Auth or a neo4j.auth_management.ExpiringAuth"
         )
 
@@ -115,6 +118,7 @@ def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> N
             except Neo4jError as error:
                 if error.code not in (REFUSED, EXPIRED, LOCKED) or time.monotonic() > until:
                     raise
+                log.warning("%s refused the login (%s); trying the next one of auth=", login.uri, error.code)
                 renewed = login.handle_security_exception(used, error)
                 if not (renewed or login.accepted):
                     raise  # it was wrong from the start

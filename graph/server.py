@@ -25,7 +25,10 @@ from grantpath.graph.tls import is_verified
 # The driver logs what it raises too; without a handler Python prints that at the user.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
+log = logging.getLogger("grantpath.server")
+
 SWITCH = "GRANTPATH_EMBEDDED"
+
 START_SECONDS = 180.0  # recovery after a crash included
 ANSWER_SECONDS = 30.0  # of one that runs already
 STARTS = 3  # somebody may take a port between our look and Neo4j's
@@ -79,6 +82,7 @@ def up(
     with lock_folder(where.folder):
         if not _await_answer(where, ANSWER_SECONDS):
             _start(where, say)
+            log.info("started Neo4j %s in %s", where.release.number, where.folder)
     return status(where.line, where.folder.parent)
 
 
@@ -91,6 +95,7 @@ def down(version: str | None = None, home: Path | None = None) -> bool:
         pid = server_process.find(where)
         if pid is not None:
             server_process.stop(where, pid)
+            log.info("stopped Neo4j %s in %s", where.release.number, where.folder)
     return pid is not None
 
 

@@ -19,6 +19,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 from grantpath.cypher import load as load_query
 from grantpath.engine.policy import Policy, from_source
 from grantpath.engine.roots import dropped
+from grantpath.graph import telemetry
 from grantpath.graph.driver import in_words, open_driver
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.server import Connection
@@ -57,7 +58,7 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
     enough to read one revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError,
     GrantpathError for a full disk.
     """
-    with building(out) as folder, ThreadPoolExecutor(1) as pool:
+    with telemetry.span("mirror", root) as span, building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
         reading = pool.submit(read, connection, root, progress)
         wait([reading], timeout=HEAD_START)  # a wrong root or password shows before Spark is started beside
@@ -66,6 +67,7 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
         spark = engine(progress)
         revision, policy, graph = reading.result()
         progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
+        span.set(revision=revision, entities=len(graph.entities))
         return write(folder, root, policy, revision, graph, spark, progress)
 
 
