@@ -15,6 +15,7 @@ from grantpath.spark_sync.intervals import (
     HolderFacts,
     Ints,
     Rows,
+    check_size,
     ranges,
     runs_of,
     within,
@@ -81,6 +82,7 @@ class Prepared:
         every = [fact for fact in facts if fact.startswith("EVERY ")]
         points = sorted({POINT + key for fact in every for key in self._every_keys(fact)})
         self.codes = {name: at for at, name in enumerate([ALL, *facts, *points])}
+        check_size(len(self._numbering), len(self.codes))
         self.root = self._numbering.roots()
         self.last = self._numbering.last
         self._every = [self._prepare_every(fact) for fact in every]
@@ -213,13 +215,14 @@ class Prepared:
             fact: truth for fact in facts_of(ask.clauses) if (truth := self._static(fact, ask.targets)) is not None
         }
         kinds = np.zeros(len(ask.targets), np.int64)
-        for at, truth in enumerate(static.values()):
-            kinds += truth.astype(np.int64) << at
+        for truth in static.values():
+            # numbered anew for each fact: as bits of one number, no more than 63 facts would be told apart
+            kinds = np.unique(kinds * 2 + truth, return_inverse=True)[1]
         parts: list[tuple[Condition, tuple[Ints, Ints] | None]] = []
         always = True
-        found = np.unique(kinds)
-        for kind in found:
-            known = {fact: bool(kind >> at & 1) for at, fact in enumerate(static)}
+        found, first = np.unique(kinds, return_index=True)
+        for kind, at in zip(found, first, strict=True):
+            known = {fact: bool(truth[at]) for fact, truth in static.items()}
             clauses = fold(ask.clauses, known)
             always &= TRUE in clauses
             parts.append((Condition(clauses, self.codes), runs_of(kinds == kind) if len(found) > 1 else None))

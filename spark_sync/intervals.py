@@ -14,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from grantpath.engine.clauses import Clauses
+from grantpath.graph.errors import InvalidInput
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 AnyInts = npt.NDArray[np.signedinteger[Any]]
 
 ALL = "ALL"  # the fact that holds everywhere below the root
+BITS = 62  # of the number that an event of a sweep is packed into
 PAIRS = 1_500_000  # hat-and-interval pairs in one sweep: bounds the memory, not the answer
 
 
@@ -110,14 +112,23 @@ class Hats:
         return Rows(np.repeat(row, count), facts.key[at], facts.start[at], facts.last[at])
 
 
+def check_size(entities: int, keys: int, hats: int = PAIRS) -> None:
+    """Raises InvalidInput where an event of a sweep (hat, position, fact) does not fit in one number."""
+    bits = BITS - (2 * keys).bit_length() - hats.bit_length()
+    if (entities + 1).bit_length() > bits:
+        raise InvalidInput(
+            f"{entities:,} entities are too many for conditions with {keys:,} different facts at once: at most "
+            f"{2**bits - 2:,} fit; ask for fewer names in one run"
+        )
+
+
 class Events:
     """The facts of a batch of hats as +1 and -1, sorted by (hat, position)."""
 
     def __init__(self, rows: Rows, size: int, keys: int) -> None:
+        check_size(size, keys, int(rows.owner.max(initial=0)))
         low = (2 * keys).bit_length()
         middle = (size + 1).bit_length()
-        if low + middle + int(rows.owner.max(initial=0)).bit_length() > 62:
-            raise OverflowError("too many hats for one sweep: cut the batch")
         packed = np.empty(2 * len(rows.owner), np.int64)
         head = rows.owner.astype(np.int64) << middle
         packed[: len(head)] = ((head + rows.start) << low) + rows.key * 2 + 1

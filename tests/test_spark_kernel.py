@@ -10,6 +10,7 @@ import pytest
 
 from grantpath.engine.clauses import Atom, Clauses
 from grantpath.engine.policy import load
+from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
 from grantpath.spark_sync.facts import Ask, Estate, Prepared
 from grantpath.spark_sync.hats import Closure, Roles, as_role
@@ -205,6 +206,43 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
                 )
             }
             assert got == expected, (seed, ask.clauses)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_facts_than_a_number_has_bits(seed: int) -> None:
+    """A condition over the existence of 80 second objects."""
+    world = World(seed)
+    numbering, tables = world.numbering, np.flatnonzero(world.numbering.of_type("table"))
+    seconds = {f"k{at}": world.rng.choice(list(world.at)) for at in range(80)}
+    bound = {f"with.{key}.{world.type[ref]}": ref for key, ref in seconds.items()}
+    words = [f"EXISTS {place}" for place in bound if world.true(f"EXISTS {place}", "", set(), bound)]
+    every = tuple((Atom((word,)),) for word in words)
+    some = tuple(((Atom((f"EXISTS {place}",), (f"BUILTIN {place}", "BUILTIN table")),),) for place in bound)
+    subjects = np.array(sorted(world.at[ref] for ref in world.subjects))
+    asks = [Ask((every,), "table", tables, {key: world.at[ref] for key, ref in seconds.items()})]
+    asks.append(Ask(some, "table", tables, asks[0].with_))
+    asks.append(Ask((*some[60:], every), "table", tables, asks[0].with_))
+    prepared = Prepared(world.estate(), asks)
+    for number_, ask in enumerate(asks):
+        expected = {
+            (row, int(target))
+            for row in range(len(subjects))
+            for target in tables
+            if world.allowed(ask.clauses, "", set(), world.chain(numbering.refs[target]) | bound)
+        }
+        assert answers(prepared, world.closure().hats(subjects), number_) == expected
+    assert len(words) > 40 and len(bound) == 80
+
+
+def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "BITS", 28)
+    world = World(1)
+    with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 fit; ask for fewer names"):
+        Prepared(world.estate(), [Ask((((Atom(("EXISTS table",)),),),), "table", np.array([1]))])
+    monkeypatch.setattr(intervals, "BITS", 62)
+    intervals.check_size(2**30, 500)
+    with pytest.raises(InvalidInput, match=r"1,073,741,824 entities .* 5,000 different facts"):
+        intervals.check_size(2**30, 5_000)
 
 
 @pytest.mark.parametrize("seed", range(10))
