@@ -10,37 +10,42 @@ mends them.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import neo4j
 from neo4j import Query
 from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientError
 
+from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.turns import Turns
 from grantpath.graph.writing import Row, Writing
 
 Result = TypeVar("Result")
-OpenSession = Callable[[], neo4j.Session]
 
 
 class RevisionGuard:
     """The writing side of a store. May be shared by threads."""
 
-    def __init__(self, uri: str, timeout: float, waiting: OpenSession, quick: OpenSession) -> None:
-        """`waiting` opens a session that may wait for a lock, `quick` one that never does."""
-        self._uri = uri
+    def __init__(self, connections: Connections, timeout: float) -> None:
+        """`timeout`: as in Store."""
+        self._uri = connections.uri
         self._timeout = timeout
-        self._waiting = waiting
-        self._quick = quick
+        self._waiting, self._locking, self._quick = connections.writing, connections.locking, connections.reading
+        self._turns = Turns()
 
     def read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
         root = parameters["root"]
-        with self._errors(), self._waiting() as session:
+        with self._errors():
             self.marks(root)  # a load holds the lock for long
-            with session.begin_transaction(timeout=self._timeout) as tx:
+            with (
+                self._turns.turn(root, "a question", self._timeout),
+                self._locking() as session,
+                session.begin_transaction(timeout=self._timeout) as tx,
+            ):
                 tx.run(_LOCK, root=root).consume()
                 self.revision(root)
                 row = single(tx.run(text, dict(parameters)), root)
@@ -55,18 +60,20 @@ class RevisionGuard:
         before the commit is tried again, so `work` may run more than once. Raises Unavailable; then
         `Unavailable.unknown` says that the commit's outcome is not known.
         """
-        deadline = time.monotonic() + self._timeout
-        while True:
-            try:
-                return self._write_once(root, work, keep)
-            except (Neo4jError, DriverError, OSError) as error:
-                if not _again(error) or time.monotonic() > deadline:
-                    raise in_words(self._uri, error) from error
-                time.sleep(0.05)
+        with self._errors():
+            self.marks(root)  # a load holds the lock for long
+        with self._turns.turn(root, "a change", self._timeout):
+            deadline = time.monotonic() + self._timeout
+            while True:
+                try:
+                    return self._write_once(root, work, keep)
+                except (Neo4jError, DriverError, OSError) as error:
+                    if not _again(error) or time.monotonic() > deadline:
+                        raise in_words(self._uri, error) from error
+                    time.sleep(0.05)
 
     def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
         with self._waiting() as session:
-            self.marks(root)  # a load holds the lock for long
             with session.begin_transaction(timeout=self._timeout * 30) as tx:
                 tx.run(_LOCK, root=root).consume()
                 writing = Writing(tx, root, *self._mended(root))
@@ -117,7 +124,7 @@ class RevisionGuard:
         return marks
 
     def _mark(self, text: str, root: str, revision: int) -> None:
-        with self._waiting() as session:
+        with self._quick() as session:
             session.run(text, root=root, revision=revision).consume()
 
     @contextmanager
@@ -126,7 +133,7 @@ class RevisionGuard:
 
         What the block writes, it writes by other transactions. Raises Inconsistent where somebody else keeps the lock.
         """
-        with self._errors(), self._waiting() as session:
+        with self._errors(), self._alone_here(root), self._waiting() as session:
             self._try_lock(root)
             with session.begin_transaction(timeout=0) as tx:  # 0: the server's own limit doesn't end it either
                 tx.run(_LOCK, root=root).consume()
@@ -141,11 +148,15 @@ class RevisionGuard:
 
         Raises Inconsistent where somebody else keeps the lock.
         """
-        with self._errors(), self._waiting() as session:
+        with self._errors(), self._alone_here(root), self._waiting() as session:
             self._try_lock(root)
             with session.begin_transaction(timeout=0) as tx:
                 tx.run(_LOCK, root=root).consume()
                 yield lambda: tx.run(_UNLOCK, root=root).consume()
+
+    def _alone_here(self, root: str) -> AbstractContextManager[None]:
+        """The turn of this thread, for work of many transactions."""
+        return self._turns.turn(root, "a load, an upgrade or a drop", self._timeout, Inconsistent)
 
     def _try_lock(self, root: str) -> None:
         """Raises Inconsistent where the lock cannot be had for a while."""

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ import neo4j
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from grantpath.graph import server_process
+from grantpath.graph.address import need_address, shown
 from grantpath.graph.cache import lock_folder
 from grantpath.graph.errors import InvalidInput, ServerError, Unavailable
 from grantpath.graph.jars import ensure_jars
@@ -31,21 +32,27 @@ SWITCH = "GRANTPATH_EMBEDDED"
 
 START_SECONDS = 180.0  # recovery after a crash included
 ANSWER_SECONDS = 30.0  # of one that runs already
+DATABASE = "neo4j"
 STARTS = 3  # somebody may take a port between our look and Neo4j's
 
 
 @dataclass(frozen=True)
 class Connection:
-    """Where a Neo4j server is, and the login: `auth` where it is given, else the user and the password.
+    """Where a Neo4j server is, which of its databases is meant, and the login: `auth` where it is given, else the user
+    and the password.
 
     `ca` is the file of the certificates to trust, None for those that the system trusts.
     """
 
     uri: str
     user: str
-    password: str = field(repr=False)
-    auth: neo4j.Auth | Provider | None = field(default=None, repr=False)
+    password: str
+    auth: neo4j.Auth | Provider | None = None
     ca: str | None = None
+    database: str = DATABASE
+
+    def __repr__(self) -> str:
+        return f"Connection({shown(self.uri)!r}, user={self.user!r}, ca={self.ca!r}, database={self.database!r})"
 
     @property
     def login(self) -> Auth | Provider:
@@ -127,21 +134,25 @@ def _status(where: ServerHome) -> ServerStatus:
 
 def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: str | None = None) -> Connection:
     """The server at `uri` or NEO4J_URI, with the login `auth`, or NEO4J_USER (or NEO4J_USERNAME, else neo4j) and
-    NEO4J_PASSWORD.
+    NEO4J_PASSWORD, and its database NEO4J_DATABASE (else neo4j).
 
     Without an address: the embedded server, started if need be, unless GRANTPATH_EMBEDDED=never forbids that. The
     embedded server's own address needs no password. `ca` names the file of the certificates to trust; without it
-    NEO4J_CA does, for an address that verifies them. Raises Unavailable if a password is missing, InvalidInput for an
-    `auth` that is not a login, ServerError if the embedded server cannot be had or is forbidden.
+    NEO4J_CA does, for an address that verifies them. Raises Unavailable if a password is missing or the address is not
+    one of a Neo4j server, InvalidInput for an `auth` that is not a login, ServerError if the embedded server cannot be
+    had or is forbidden.
     """
     address = uri or os.environ.get("NEO4J_URI")
+    if address:
+        need_address(address)
     if auth is not None:
         found = _given(address or str(up().uri), auth)
     else:
         found = _from_environment(address) if address else _login(up())
     if ca is None and is_verified(found.uri):
         ca = os.environ.get("NEO4J_CA") or None
-    return replace(found, ca=ca)
+    database = os.environ.get("NEO4J_DATABASE") if address else None
+    return replace(found, ca=ca, database=database or DATABASE)
 
 
 def _given(address: str, auth: Auth | Provider) -> Connection:
@@ -158,7 +169,7 @@ def _from_environment(address: str) -> Connection:
         embedded = _status(server_home(None, None))
         if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
             return _login(embedded)
-        raise Unavailable(f"no password for {address}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
+        raise Unavailable(f"no password for {shown(address)}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
     user = os.environ.get("NEO4J_USER") or os.environ.get("NEO4J_USERNAME") or USER
     return Connection(address, user, password)
 

@@ -3,56 +3,64 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from threading import local
 from typing import Any, TypeVar
 
 import neo4j
 from neo4j import ManagedTransaction, Query
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import DriverError, Neo4jError, ServiceUnavailable, SessionExpired
 
-from grantpath.graph.driver import in_words, open_driver, open_reader
-from grantpath.graph.errors import Inconsistent, Unavailable
+from grantpath.graph.connections import Connections
+from grantpath.graph.driver import in_words
+from grantpath.graph.errors import Inconsistent
 from grantpath.graph.reference import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard, single, untorn
 from grantpath.graph.server import Connection
 from grantpath.graph.writing import Row, Writing
 
-DATABASE = "neo4j"
 QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # of a read that writers disturb; then it keeps them out
+FETCH = 20_000  # rows at a time of a whole root
 PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
 Result = TypeVar("Result")
 
 
 class Store:
-    """One database. May be shared by threads."""
+    """One database. May be shared by threads, and used on both sides of a fork: each process has its own connections.
+
+    `timeout`, in seconds, is how long a call waits for any one thing: for the server's next word, for a free
+    connection, and for its turn at a root. It does not limit a call as a whole:
+
+    - A question is answered within it, or raises. One that writers disturb for two seconds takes its turn among them,
+      and then has the timeout once more for the root's lock and its answer.
+    - A change waits for its turn so long. Then it heeds the server's signs of life.
+    - What reads a whole root takes as long as the server keeps sending.
+    """
 
     def __init__(self, connection: Connection, timeout: float = 10.0) -> None:
-        """`timeout`: the seconds that the server may take for its next word. Raises InvalidInput, Unavailable."""
+        """Raises InvalidInput, Unavailable."""
         need_seconds("timeout", timeout)
-        self.uri = connection.uri
         self._timeout = timeout
-        self._local = local()
-        self._closed = False
-        with self._errors():
-            self._driver = open_driver(connection, timeout)
-            # What waits for a lock hears nothing for long; what reads has its limit. So they share no connections.
-            self._reader = open_reader(connection, timeout)
-        self._guard = RevisionGuard(
-            self.uri, timeout, lambda: self._open(self._driver), lambda: self._open(self._reader)
-        )
+        self._connections = Connections(connection, timeout)
+        self.uri = self._connections.uri
+        self._guard = RevisionGuard(self._connections, timeout)
 
     def close(self) -> None:
         """Closes every connection; what is asked then raises Unavailable."""
-        self._closed = True
-        self._reader.close()
-        self._driver.close()
+        self._connections.close()
 
     # ---- reading ---------------------------------------------------------------------------------------------
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query that needs no guard. Raises Unavailable."""
-        with self._errors():
-            result = self._session().run(self._query(text), dict(parameters))
-            return [record.data() for record in result]
+        return self._ask(text, parameters, lambda result: [record.data() for record in result])
+
+    def read_all(self, text: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
+        """The rows of a query about a whole root, as they come. It needs no guard, and has no limit in all.
+
+        Changes may come between two rows: compare the marks before and after. Raises Unavailable where the server
+        gives no signs of life.
+        """
+        with self._errors(), self._connections.writing(FETCH) as session:
+            for record in session.run(Query(text, timeout=0), dict(parameters)):
+                yield dict(record)
 
     def read_guarded(self, text: str, parameters: Mapping[str, Any], at_least: int | None = None) -> Row:
         """The one row of a query that returns both marks before and after its facts, from one committed state.
@@ -76,8 +84,7 @@ class Store:
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
         deadline = time.monotonic() + QUICK_SECONDS
         for attempt in range(QUICK_TRIES):
-            with self._errors():
-                row = single(self._session().run(self._query(text), dict(parameters)), parameters["root"])
+            row = self._ask(text, parameters, lambda result: single(result, parameters["root"]))
             if untorn(row):
                 return row
             if time.monotonic() > deadline:
@@ -87,6 +94,21 @@ class Store:
                     self._guard.marks(parameters["root"])
             time.sleep(min(0.0005 * 2**attempt, 0.05))
         return self._guard.read_locked(text, parameters)
+
+    def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
+        """What `take` makes of the answer; asked once more where the connection was lost, unless that took long."""
+        soon = time.monotonic() + self._timeout / 2
+        with self._errors():
+            try:
+                return self._ask_once(text, parameters, take)
+            except (ServiceUnavailable, SessionExpired):
+                if time.monotonic() > soon:
+                    raise
+            return self._ask_once(text, parameters, take)
+
+    def _ask_once(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
+        with self._connections.reading() as session:
+            return take(session.run(Query(text, timeout=self._timeout), dict(parameters)))
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
@@ -122,25 +144,8 @@ class Store:
 
     def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
         """Runs `work` in one transaction, without the guard; again where it could not be done. Raises Unavailable."""
-        with self._errors(), self._open(self._driver) as session:
+        with self._errors(), self._connections.writing() as session:
             return session.execute_write(work)
-
-    # ---- the driver ------------------------------------------------------------------------------------------
-    def _session(self) -> neo4j.Session:
-        """A session of this thread's own: sessions may not be shared."""
-        session: neo4j.Session | None = getattr(self._local, "session", None)
-        if session is None or session.closed() or self._closed:
-            session = self._local.session = self._open(self._reader)
-        return session
-
-    def _open(self, driver: neo4j.Driver) -> neo4j.Session:
-        """A new session. The driver itself would let some go on after it was closed."""
-        if self._closed:
-            raise Unavailable(f"the connection to {self.uri} was closed; open another: Authorizer.open(...)")
-        return driver.session(database=DATABASE)
-
-    def _query(self, text: str) -> Query:
-        return Query(text, timeout=self._timeout)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

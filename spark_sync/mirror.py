@@ -103,7 +103,7 @@ def _session(connection: Connection) -> Iterator[neo4j.Session]:
     try:
         with (
             open_driver(connection, CONNECT_SECONDS) as driver,
-            driver.session(database="neo4j", fetch_size=FETCH) as session,
+            driver.session(database=connection.database, fetch_size=FETCH) as session,
         ):
             yield session
     except (Neo4jError, DriverError, OSError) as error:

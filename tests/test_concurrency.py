@@ -12,6 +12,8 @@ import pytest
 
 from grantpath.engine import Authorizer, Change, GrantpathError, Inconsistent, Invalid, Refused, Unknown
 from grantpath.graph import revision_guard
+from grantpath.graph.server import connection
+from grantpath.graph.store import Store
 
 from .conftest import Tenants
 from .trust import say, size
@@ -45,17 +47,19 @@ class Try:
 
 
 def at_once(auth: Authorizer, numbers: Sequence[int], pair: Callable[[int], tuple[Said, Said]]) -> list[Try]:
-    """Tries each pair, both of a pair let go at the same moment."""
+    """Tries each pair, both of a pair let go at the same moment, by two stores that meet only in the database."""
     barrier = Barrier(2)
+    other = Authorizer(Store(connection(), timeout=60), auth.tenant, auth.policy, auth.root)
 
     def side(which: int) -> list[tuple[object, float, float]]:
+        mine = (auth, other)[which]
         outcomes: list[tuple[object, float, float]] = []
         for number in numbers:
             statement, by = pair(number)[which]
             barrier.wait(60)
             began = time.monotonic()
             try:
-                what: object = auth.change(statement, by=by)
+                what: object = mine.change(statement, by=by)
             except GrantpathError as error:
                 what = error
             outcomes.append((what, began, time.monotonic()))
@@ -64,6 +68,7 @@ def at_once(auth: Authorizer, numbers: Sequence[int], pair: Callable[[int], tupl
     with ThreadPoolExecutor(2) as pool:
         sides = [pool.submit(side, which) for which in (0, 1)]
         first, second = (run.result() for run in sides)
+    other.close()
     return [
         Try(number, a[0], b[0], a[1] < b[2] and b[1] < a[2])
         for number, a, b in zip(numbers, first, second, strict=True)

@@ -7,6 +7,7 @@ import pytest
 from neo4j.exceptions import IncompleteCommit, ServiceUnavailable
 
 from grantpath.engine import Authorizer, Change, Invalid, InvalidInput, Refused, Unavailable
+from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 
@@ -203,16 +204,16 @@ def test_what_cannot_be_read_back_is_unknown_and_safe_to_repeat(
 
 
 def test_a_change_whose_last_mark_is_lost_is_made_and_read(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = Store._mark
+    mark = RevisionGuard._mark
     lost: list[str] = []
 
-    def losing(self: Store, text: str, root: str, revision: int) -> None:
+    def losing(self: RevisionGuard, text: str, root: str, revision: int) -> None:
         if "mark.revision = $revision" in text and not lost:
             lost.append(text)
             raise ServiceUnavailable("the connection went")
         mark(self, text, root, revision)
 
-    monkeypatch.setattr(Store, "_mark", losing)
+    monkeypatch.setattr(RevisionGuard, "_mark", losing)
     done = auth.change(JOIN, by="user:ann")
     assert lost
     assert auth.check("user:bob", "USE_CATALOG", "catalog:hr").revision == done.revision
