@@ -1,41 +1,23 @@
-"""What the graph means: policies, decisions, changes. Start at `Authorizer`."""
+"""What the graph means: policies, decisions, changes. Start at `Authorizer`.
+
+The names that this package exports are in api.py. It is imported when the first of them is used, because the command
+line must be able to report that an import fails (`engine/start.py`).
+"""
+
+from typing import TYPE_CHECKING, Any
 
 if __name__ != "grantpath.engine":
     raise ImportError("import grantpath.engine, not engine")
 
-from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.decision import Decision, Explanation
-from grantpath.engine.history import Logged
-from grantpath.engine.request import Change
-from grantpath.graph.errors import (
-    GrantpathError,
-    Inconsistent,
-    Invalid,
-    InvalidInput,
-    InvalidPolicy,
-    InvalidReference,
-    Refused,
-    ServerError,
-    Unavailable,
-    Unknown,
-)
-from grantpath.graph.statement import Check
+if TYPE_CHECKING:
+    from grantpath.engine.api import *  # noqa: F403
+else:
 
-__all__ = [
-    "Authorizer",
-    "Change",
-    "Check",
-    "Decision",
-    "Explanation",
-    "GrantpathError",
-    "Inconsistent",
-    "Invalid",
-    "InvalidInput",
-    "InvalidPolicy",
-    "InvalidReference",
-    "Logged",
-    "Refused",
-    "ServerError",
-    "Unavailable",
-    "Unknown",
-]
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        api = import_module("grantpath.engine.api")
+        try:
+            return getattr(api, name)
+        except AttributeError:
+            raise AttributeError(f"module 'grantpath.engine' has no attribute {name!r}") from None

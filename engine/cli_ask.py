@@ -54,7 +54,11 @@ def check(
     """May SUBJECT use NAME on REF?
 
     An UPPER_CASE name is a privilege, a lower_case one an operation of the policy. Exit code 0: allowed, 1: not
-    allowed, 2: it could not be asked.
+    allowed, 2: it could not be asked. Nothing but a yes ends with 0.
+
+    In a script write `--` before words that come from outside, so that none of them is read as an option:
+
+    grantpath check -- "$S" "$NAME" "$REF"
     """
     with session.open() as authorizer:
         decision = authorizer.check(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from grantpath.engine import demo as parts
 from grantpath.engine import estate, roots
-from grantpath.engine.cli_output import counting, emit, styled
+from grantpath.engine.cli_output import counting, emit, page, styled
 from grantpath.engine.cli_server import browser_login
 from grantpath.engine.cli_session import Session, Watched, command
 from grantpath.engine.cli_spark import check_in_batches, expect_small_jobs, table, working
@@ -39,7 +39,7 @@ def demo(
     example of the Gravitino document, and the tables of TPC-DS and TPC-H with invented users.
     """
     started = time.monotonic()
-    console = Console(quiet=session.json, highlight=False, markup=False, emoji=False)
+    console = page(quiet=session.json)
     _clear(target)
     login = connection(session.uri)
     _fresh_roots(session)

@@ -88,7 +88,7 @@ def _told(entry: Logged) -> dict[str, Any]:
 def _table(entries: list[Logged], refused: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("revision", justify="right")
-    table.add_column("at")
+    table.add_column("at (UTC)", no_wrap=True)
     table.add_column("by")
     table.add_column("refused" if refused else "statement", overflow="fold")
     for each in entries:

@@ -16,12 +16,26 @@ Say = Callable[[str], None]
 Count = Callable[[str, int, int], None]
 
 
+class _Trimmed(Console):
+    """A console whose lines have no trailing blanks, which a table would leave behind its last column."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with self.capture() as printed:
+            super().print(*objects, **options)
+        self.file.write("".join(f"{line.rstrip()}\n" for line in printed.get().split("\n")[:-1]))
+
+
 def out() -> Console:
     """For answers. Lines are not wrapped, and tables are in a pipe as wide as they need to be."""
-    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = WIDE
-    return console
+    return page(soft_wrap=True)
+
+
+def page(soft_wrap: bool = False, quiet: bool = False) -> Console:
+    """For text to read: wrapped at the width of the terminal, and in a pipe never, so that grep finds what it says."""
+    console = Console(highlight=False, soft_wrap=soft_wrap, markup=False, emoji=False, quiet=quiet)
+    if console.is_terminal:
+        return console
+    return _Trimmed(highlight=False, soft_wrap=soft_wrap, markup=False, emoji=False, quiet=quiet, width=WIDE)
 
 
 def err() -> Console:

@@ -9,7 +9,7 @@ import typer
 from grantpath.engine import policy as policies
 from grantpath.engine.cli_output import emit, err, out, styled
 from grantpath.engine.cli_policy_show import show_policy
-from grantpath.engine.cli_session import Session, command
+from grantpath.engine.cli_session import Commands, Session, command
 from grantpath.engine.policy_file import BUILT_IN
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
@@ -19,6 +19,7 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     policy = typer.Typer(
+        cls=Commands,
         help="List, show and validate policies: what a system's types, privileges and operations are.",
         rich_markup_mode="rich",
     )
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def _options(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
-        context.get_help()  # prints it
+        print(context.get_help())
 
 
 def list_policies(session: Session) -> None:

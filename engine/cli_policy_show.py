@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from grantpath.engine.cli_output import styled
+from grantpath.engine.cli_output import page, styled
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
 
@@ -17,7 +17,7 @@ LEFT = 34  # the width of names
 
 def show_policy(policy: Policy) -> None:
     """Prints the whole policy."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = page()
     file = policy.file
     console.print(Text(file.policy, "bold"), styled(f" {_flat(file.title)}"), sep="")
     console.print(styled(_flat(file.source), "dim"))

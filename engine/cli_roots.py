@@ -10,7 +10,7 @@ from rich.table import Table
 
 from grantpath.engine import roots as tenants
 from grantpath.engine.cli_output import emit, err, out, printable, saying, styled
-from grantpath.engine.cli_session import Json, Root, Session, Uri, command
+from grantpath.engine.cli_session import Commands, Json, Root, Session, Uri, command
 from grantpath.engine.dump import Format
 from grantpath.graph.errors import InvalidInput, Unknown
 
@@ -25,6 +25,7 @@ As = Annotated[Format, typer.Option("--format", help="the files' format")]
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     roots = typer.Typer(
+        cls=Commands,
         help="List the roots, with policy, revision and sizes; `roots drop` takes one away.",
         epilog="Example: grantpath roots",
         rich_markup_mode="rich",

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ from types import TracebackType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from grantpath.engine import policy as policies
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.cli_output import err, styled
+from grantpath.engine.cli_output import WIDE, err, styled
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_names import nearest
 from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
@@ -168,6 +170,55 @@ def seconds(pairs: list[str]) -> dict[str, str]:
     return parse_with(", ".join(pairs)) if pairs else {}
 
 
+class _Command(TyperCommand):
+    """One command."""
+
+    def get_help(self, ctx: Any) -> str:
+        return super().get_help(_plain_in_a_pipe(self, ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return _unless_help(super().parse_args, ctx, args)
+
+
+class Commands(TyperGroup):
+    """A group of commands."""
+
+    def get_help(self, ctx: Any) -> str:
+        return super().get_help(_plain_in_a_pipe(self, ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return _unless_help(super().parse_args, ctx, args)
+
+
+def _plain_in_a_pipe(command: TyperCommand | TyperGroup, ctx: Any) -> Any:
+    """In a pipe help has no frames, and its lines are not folded, so that grep finds what it says."""
+    if not sys.stdout.isatty():
+        command.rich_markup_mode = None
+        ctx.terminal_width = WIDE
+    return ctx
+
+
+def _unfolded(text: str) -> str:
+    """A docstring with each paragraph on one line: the terminal folds it once, where it is wide enough."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
+
+
+def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
+    """Parses; help ends with exit code 0 only where nothing else was asked. Raises BadParameter.
+
+    `grantpath check "$S" "$NAME" "$REF"` is a gate: 0 means yes there, and a word from outside must not produce it.
+    """
+    given = list(args)
+    try:
+        return parse(ctx, args)
+    except typer.Exit:  # the help is printed
+        if given == ["--help"]:
+            raise
+        raise typer.BadParameter(
+            "--help stands beside other words, so nothing was done; if it is one of them, write -- before them", ctx=ctx
+        ) from None
+
+
 def command(app: typer.Typer, panel: str, example: str, name: str | None = None) -> Callable[[Any], Any]:
     """Makes a command of a function (session, its own arguments) -> exit code or None; adds the shared options."""
 
@@ -195,7 +246,8 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
         given = [parameter.replace(kind=keyword) for parameter in own]
         run.__signature__ = inspect.Signature([context, *given, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {}
-        app.command(name, rich_help_panel=panel, epilog=f"Example: {example}")(run)
+        text = _unfolded(function.__doc__ or "")
+        app.command(name, cls=_Command, rich_help_panel=panel, help=text, epilog=f"Example: {example}")(run)
         return function
 
     return register

@@ -105,8 +105,9 @@ def show_access(report: "AccessReport", tops: bool) -> None:
 def ask(session: Session, snapshot: Snapshot, question: Question) -> int:
     """Ask a snapshot one question; the database is not needed.
 
-    The question is who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF; for the last the exit
-    code is 1 where the answer is no.
+    The question is who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF. For the last the exit
+    code is 0 only where the answer is yes, and 1 where it is no; for a list it is 0. So a script that takes its words
+    from outside asks `grantpath check`, not a sentence put together of them.
     """
     from grantpath.spark_sync.questions import ask as ask_snapshot
 

@@ -265,7 +265,7 @@ def test_the_log_tells_when_who_and_what(run: Run, store: Store) -> None:
     assert log["answer"][-1]["id"] == done["id"]
     assert log["revision"] == done["revision"] == log["answer"][-1]["revision"]
     table = run("log", "--root", root).out.splitlines()
-    assert table[0].split() == ["revision", "at", "by", "statement"]
+    assert table[0].split() == ["revision", "at", "(UTC)", "by", "statement"]
     assert table[-1].rstrip().endswith("user:ann  add user:bob")
     roots.remove(store, root)
 
@@ -468,7 +468,7 @@ def test_help_teaches_by_example(run: Run, words: list[str]) -> None:
 def test_the_bare_command_lists_the_commands(run: Run) -> None:
     ran = run()
     assert ran.code == 0
-    assert [name for name in [*COMMANDS, "policy"] if f"│ {name} " not in ran.out] == []
+    assert [name for name in [*COMMANDS, "policy"] if f"\n  {name} " not in ran.out] == []
 
 
 # ---- Spark -------------------------------------------------------------------------------------------------------
