@@ -9,8 +9,8 @@
 // $subject   STRING          'role:analyst', who got or lost something, or null for all
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
-// Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject), revision, begun,
-// revision_after, begun_after
+// Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, hash), begins INTEGER (the
+// revision of the first entry that is left, where those before it were pruned; else null), revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', limit: 20, after: 0, before: null, id: null, actor: null, object: null, subject: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
@@ -29,7 +29,12 @@ CALL () {
     AND ($until IS NULL OR change.at < $until)
   WITH change ORDER BY change.revision DESC LIMIT toInteger($limit)
   WITH change ORDER BY change.revision
-  RETURN collect(change {.revision, .id, at: toString(change.at), .actor, .as_role, .statement, .object, .subject}) AS changes
+  RETURN collect(change {.revision, .id, at: toString(change.at), .actor, .as_role, .statement, .object, .subject,
+                         .hash}) AS changes
 }
 MATCH (after:Revision {root: $root})
-RETURN changes, revision, begun, after.revision AS revision_after, after.begun AS begun_after
+WITH *, head(COLLECT {
+    MATCH (first:Change {root: $root}) WHERE first.revision >= 0
+    RETURN first {.revision, .previous} AS entry ORDER BY first.revision LIMIT 1
+  }) AS first
+RETURN changes, CASE WHEN first.previous <> '' THEN first.revision END AS begins, revision, begun, after.revision AS revision_after, after.begun AS begun_after

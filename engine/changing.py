@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
-from grantpath import cypher
 from grantpath.engine.asking import active_role, need_list, one_of
 from grantpath.engine.making import Making
 from grantpath.engine.policy import Policy
-from grantpath.engine.request import Change, Request, ask, first_id, is_made
+from grantpath.engine.recording import record, refuse
+from grantpath.engine.request import Change, Request, first_id, is_made
 from grantpath.engine.roots import check_policy
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.engine.step import Actor, Step
@@ -103,7 +104,7 @@ class Changer:
             made = [step for _, step in steps]
             Making(writing, self._policy, self._root, None).make(made, all_or_nothing=False)
             self._unmention(steps, writing)
-            self._record(writing, made, None, [uuid.uuid4().hex for _ in made])
+            record(writing, made, None, [uuid.uuid4().hex for _ in made])
 
         self._store.write(self._tenant, work)
         for index, step in steps:
@@ -178,7 +179,9 @@ class Changer:
                     raise _Stopped(index, step, writing.revision)
             if and_then:
                 raise and_then
-            changes = self._record(writing, steps, actor, ids)
+            changes = record(writing, steps, actor, ids)
+            if dry_run:
+                changes = [replace(change, hash=None) for change in changes]
             if named:
                 request.remember(writing, changes)
             tries.append(changes)
@@ -190,56 +193,12 @@ class Changer:
             error = stopped.step.error
             assert error is not None
             if isinstance(error, Refused) and actor and not dry_run:
-                self._note_refusal(stopped, actor, error, id_)
+                refuse(self._store, self._tenant, stopped.step, actor, error, stopped.revision, id_)
             raise say(error, stopped.index) from None
         except Unavailable as error:
             if not error.unknown:
                 raise
             return self._read_back(tries[-1], request, named)
-
-    def _record(self, writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Sequence[str]) -> list[Change]:
-        """Writes what changed anything to the history, in order."""
-        changes, rows = [], []
-        for step, id_ in zip(steps, ids, strict=True):
-            if not step.changed:
-                changes.append(Change(None, writing.revision))
-                continue
-            change, subject = Change(id_, writing.next_revision()), step.change.subject
-            changes.append(change)
-            rows.append(
-                {
-                    "revision": change.revision,
-                    "id": id_,
-                    "actor": actor.ref.text if actor else None,
-                    "as_role": actor.as_role if actor else None,
-                    "statement": step.text,
-                    "object": step.change.object.text,
-                    "subject": subject.text if subject else None,
-                }
-            )
-        if rows:
-            ask(writing, "record", rows=rows)
-        return changes
-
-    def _note_refusal(self, stopped: "_Stopped", actor: Actor, error: Refused, id_: str | None) -> None:
-        """Apart from the history; where it cannot be written, the attempt is refused all the same."""
-        change = stopped.step.change
-        loaded = cypher.load("refuse")
-        parameters = {
-            "root": self._tenant,
-            "revision": stopped.revision,
-            "id": uuid.uuid4().hex,
-            "request": id_,
-            "actor": actor.ref.text,
-            "as_role": actor.as_role,
-            "statement": stopped.step.text,
-            "object": change.object.text,
-            "subject": change.subject.text if change.subject else None,
-            "reason": str(error),
-        }
-        loaded.check(parameters)
-        with suppress(Unavailable):
-            self._store.execute(loaded.text, parameters)
 
     # ---- said again, or not known ----------------------------------------------------------------------------------
     def _read_back(self, changes: list[Change], request: Request, remembered: bool) -> list[Change]:

@@ -76,7 +76,7 @@ def change(
                 raise
             what = str(error).removeprefix(f"statement {error.index}: ")
             raise type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done") from None
-    _show(session, made, dry_run, {"changes": [_told(each) for each in made], "revision": made[-1].revision})
+    _show(session, made, dry_run, _told_all(made))
 
 
 def read_statements(file: str) -> list[tuple[int, str]]:
@@ -100,7 +100,14 @@ def _read_input() -> str:
 
 
 def _told(change: Change) -> dict[str, Any]:
-    return {"id": change.id, "revision": change.revision}
+    return {"id": change.id, "revision": change.revision, "hash": change.hash}
+
+
+def _told_all(made: list[Change]) -> dict[str, Any]:
+    """`hash` is that of the last entry, which proves the whole batch."""
+    hashes = [each.hash for each in made if each.hash]
+    told = {"changes": [_told(each) for each in made], "revision": made[-1].revision}
+    return {**told, "hash": hashes[-1] if hashes else None}
 
 
 def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from grantpath.engine.cli_change import PANEL
 from grantpath.engine.cli_output import counting, emit, err, out, styled
-from grantpath.engine.cli_session import Create, Session, Watched, command
+from grantpath.engine.cli_session import Create, Operator, Session, Watched, command
 from grantpath.graph.errors import InvalidInput
 
 if TYPE_CHECKING:  # the modules of a load take long to import
@@ -33,6 +33,7 @@ def load(
     dry_run: DryRun = False,
     yes: Yes = False,
     create: Create = False,
+    by: Operator = None,
 ) -> None:
     """Load a folder of tables into a root: all of it, or nothing.
 
@@ -45,14 +46,16 @@ def load(
     if dry_run and create:
         raise typer.BadParameter("--create writes a new root: leave out --dry-run")
     with session.open(create) as authorizer:
-        report = _loaded(authorizer, directory, replace, dry_run, yes)
+        report = _loaded(authorizer, directory, replace, dry_run, yes, by)
     if session.json:
         emit(_as_json(report))
     else:
         _show(report, replace)
 
 
-def _loaded(authorizer: Watched, directory: Path, replace: bool, dry_run: bool, yes: bool) -> "LoadReport":
+def _loaded(
+    authorizer: Watched, directory: Path, replace: bool, dry_run: bool, yes: bool, by: str | None
+) -> "LoadReport":
     from grantpath.engine.load import load as load_directory
 
     asks = sys.stdin.isatty() and not yes
@@ -67,7 +70,7 @@ def _loaded(authorizer: Watched, directory: Path, replace: bool, dry_run: bool, 
 
     def run(consent: "Consent") -> "LoadReport":
         with counting() as count:
-            return load_directory(authorizer, directory, count, replace, dry_run=dry_run, consent=consent)
+            return load_directory(authorizer, directory, count, replace, dry_run=dry_run, consent=consent, by=by)
 
     try:
         return run(look)
@@ -89,6 +92,7 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
         "revision": report.revision,
         "added": report.added,
         "removed": report.removed,
+        "hash": report.hash,
     }
     if report.plan:
         told |= {"dry_run": True, "would_add": report.plan.added.lists(), "would_remove": report.plan.removed.lists()}

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from grantpath.engine.cli_change import PANEL
+from grantpath.engine.cli_log_keep import prune_log, verify_log
 from grantpath.engine.cli_output import emit, err, out, styled
 from grantpath.engine.cli_session import Session, command
 from grantpath.engine.history import Logged, moment
@@ -23,6 +24,13 @@ Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change
 After = Annotated[int | None, typer.Option(metavar="N", help="only revisions after this one")]
 Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one: the page before")]
 ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change, or the batch, with this id")]
+Verify = Annotated[bool, typer.Option("--verify", help="check that no entry was altered; exit code 1 if one was")]
+Head = Annotated[str | None, typer.Option(metavar="HASH", help="for --verify: a hash that a change returned")]
+PruneBefore = Annotated[
+    str | None,
+    typer.Option("--prune-before", metavar="TIME|REVISION", help="remove the entries before; --by names the operator"),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="with --prune-before: don't ask")]
 OnlyRefused = Annotated[bool, typer.Option("--refused", help="the refused attempts instead, with the reason")]
 
 
@@ -44,12 +52,26 @@ def log(
     before: Before = None,
     id_: ById = None,
     refused: OnlyRefused = False,
-) -> None:
+    verify: Verify = False,
+    head: Head = None,
+    prune_before: PruneBefore = None,
+    yes: Yes = False,
+) -> int:
     """Show the accepted changes of a root, or what was refused, the newest last: when, by whom, what.
 
     The options narrow it down, all of them together. A load is one entry, which says how much it changed; it names
     neither objects nor subjects, so that --object and --subject don't find it.
+
+    With --verify the log's chain of hashes is followed instead. Exit code 0: nothing was altered, 1: an entry was.
+    --prune-before removes old entries for good, and keeps the chain verifiable.
     """
+    if verify and prune_before is not None:
+        raise typer.BadParameter("--verify and --prune-before are two commands; give one of them")
+    if prune_before is not None:
+        prune_log(session, prune_before, by, yes)
+        return 0
+    if verify or head is not None:
+        return verify_log(session, head)
     if revision is not None:
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
     with session.open(history=True) as authorizer:
@@ -68,7 +90,7 @@ def log(
     entries, complete = found[-limit:] if limit else [], len(found) <= limit
     if session.json:
         emit({"answer": [_told(each) for each in entries], "complete": complete, "revision": authorizer.revision})
-        return
+        return 0
     if entries:
         out().print(_table(entries, refused), soft_wrap=False)
     elif complete:
@@ -76,12 +98,17 @@ def log(
     if not complete:
         earlier = f", --before {entries[0].revision} those before" if entries else ""
         err().print(styled(f"there are more: --limit N shows the last N{earlier}", "dim"))
+    elif authorizer.log_begins is not None and not refused:
+        err().print(styled(f"the log begins at revision {authorizer.log_begins}: older entries were pruned", "dim"))
+    return 0
 
 
 def _told(entry: Logged) -> dict[str, Any]:
     told = {**asdict(entry), "at": entry.at.isoformat()}
     if entry.reason is None:
         del told["reason"]
+    else:
+        del told["hash"]
     return told
 
 

@@ -9,7 +9,7 @@ import typer
 from grantpath.engine import policy as policies
 from grantpath.engine.cli_output import emit, err, out, styled
 from grantpath.engine.cli_policy_show import show_policy
-from grantpath.engine.cli_session import Commands, Session, command
+from grantpath.engine.cli_session import Commands, Operator, Session, command
 from grantpath.engine.policy_file import BUILT_IN
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
@@ -81,7 +81,7 @@ def validate(session: Session, file: File) -> None:
         err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
 
 
-def upgrade(session: Session, name: Name) -> None:
+def upgrade(session: Session, name: Name, by: Operator = None) -> None:
     """Put an edited policy on a root, after every fact in it is held to it.
 
     Where facts are against it, they are named and nothing is changed. Programs that have the root open get an error
@@ -91,9 +91,10 @@ def upgrade(session: Session, name: Name) -> None:
 
     policy = policies.load(name)
     with session.with_its_policy().open() as authorizer:
-        done = upgrade_root(authorizer, policy)
+        done = upgrade_root(authorizer, policy, by)
     if session.json:
-        emit({"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision})
+        told = {"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision}
+        emit({**told, "hash": done.hash})
         return
     what = "upgraded" if done.changed else "it has that policy already"
     held = f" {policy.name}, {done.facts:,} facts held to it; revision {done.revision}"

@@ -47,6 +47,10 @@ Create = Annotated[
 With = Annotated[
     list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, as tag=tag:pii; may be repeated")
 ]
+Operator = Annotated[
+    str | None,
+    typer.Option("--by", metavar="SUBJECT", help="the operator, as user:ann: for the log; needs no authority"),
+]
 As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="with this active role, as role:SYSADMIN")]
 
 
@@ -60,6 +64,7 @@ class Watched(Authorizer):
         super().__init__(store, tenant, policy, root)
         self.asked: dict[str, dict[str, Any]] = {}
         self.revision = 0
+        self.log_begins: int | None = None  # where older entries were pruned
         self.made = False
 
     def __enter__(self) -> "Watched":
@@ -80,6 +85,7 @@ class Watched(Authorizer):
         row = super().ask(query, at_least=at_least, **parameters)
         self.asked[query] = {"root": self.tenant, **parameters}
         self.revision = row["revision"]
+        self.log_begins = row.get("begins")
         return row
 
 

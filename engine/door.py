@@ -1,7 +1,7 @@
 """The verbs that change a root and tell what was changed; `Authorizer` adds those that ask."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,11 +9,13 @@ from grantpath import cypher
 from grantpath.engine import history
 from grantpath.engine.changing import Changer
 from grantpath.engine.history import Filter, Logged
+from grantpath.engine.log_verify import LogCheck, verify
 from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change
 from grantpath.engine.roots import check_policy
 from grantpath.graph import telemetry
-from grantpath.graph.reference import Reference, need_number
+from grantpath.graph.errors import Invalid
+from grantpath.graph.reference import Reference, need_number, short
 from grantpath.graph.store import Store
 
 log = logging.getLogger("grantpath.change")
@@ -110,6 +112,15 @@ class Door:
             return history.refusals(self.ask, wanted, limit)
         return history.changes(self.ask, wanted, limit)
 
+    def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
+        """Whether the log is as it was written, as far as that can be seen.
+
+        `head` is a hash that a change returned and that was kept elsewhere: it proves that entry and all before it.
+        Without it the result's `unseen` says what cannot be seen. `progress` is given how many entries were read.
+        Raises InvalidInput for what is not a hash, Unknown, Inconsistent, Unavailable.
+        """
+        return verify(self.ask, head, progress)
+
     # ---- help ------------------------------------------------------------------------------------------------
     @staticmethod
     def _tell(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> None:
@@ -120,6 +131,15 @@ class Door:
     def reference(self, text: str) -> Reference:
         """The reference that `text` spells here. Raises InvalidReference, Unknown."""
         return self.policy.reference(text, self.root)
+
+    def operator(self, by: str | None) -> str | None:
+        """The reference of an operator, as the log names it. Raises InvalidReference, Unknown, Invalid."""
+        if by is None:
+            return None
+        ref = self.reference(by)
+        if ref.type not in self.policy.user_types:
+            raise Invalid(f"{short(by)} does not act; name a {' or '.join(self.policy.user_types)} as the operator")
+        return ref.text
 
     def revision_now(self) -> int:
         """The root's revision. Raises Unknown, Inconsistent, Unavailable."""

@@ -16,6 +16,7 @@ class Logged:
     """An accepted change, or a refused attempt: then `reason` says why, and `revision` is what it was made at.
 
     `at` is a time in UTC, `actor` None for a fact; `object` and `subject` are the references that the statement names.
+    `hash` is that of a change's entry in the chain of the log, None where it is older than the chain.
     """
 
     revision: int
@@ -27,6 +28,7 @@ class Logged:
     object: str | None
     subject: str | None
     reason: str | None = None
+    hash: str | None = None
 
 
 @dataclass(frozen=True)

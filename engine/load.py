@@ -23,6 +23,7 @@ from grantpath.engine.load_plan import Consent, Doomed, News, Plan, need_consent
 from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
 from grantpath.engine.load_table import Ints, Problems, Table
+from grantpath.engine.recording import append, asking, whole
 from grantpath.graph import telemetry
 from grantpath.graph.bulk import Ask, Bulk, bulk_write
 from grantpath.graph.reference import short
@@ -39,7 +40,8 @@ class LoadReport:
 
     `added` and `removed` count entities, memberships, owners and grants; what an entity takes along with it when it is
     removed is not counted. `duplicates` are rows that repeat an earlier one, by table. `plan` is of a dry run: all that
-    would be added and removed; nothing was written, and `changed` says whether anything would be.
+    would be added and removed; nothing was written, and `changed` says whether anything would be. `hash` is that of its
+    entry in the log, None where nothing changed.
     """
 
     rows: dict[str, int]
@@ -49,6 +51,7 @@ class LoadReport:
     removed: int
     duplicates: dict[str, int] = field(default_factory=dict)
     plan: Plan | None = field(default=None, compare=False, repr=False)
+    hash: str | None = None
 
 
 def load(
@@ -59,8 +62,11 @@ def load(
     *,
     dry_run: bool = False,
     consent: Consent = False,
+    by: str | None = None,
 ) -> LoadReport:
     """Loads the tables in `directory` into the authorizer's root; with `replace` it then holds nothing else.
+
+    `by` is the operator that the log names; it needs no authority.
 
     `progress` is given what is being done (reading, checking, undoing, writing, removing), how much of it is done, and
     of how much. `dry_run` writes nothing and reports a `plan`. A replacement that removes more than a tenth of a table,
@@ -70,7 +76,7 @@ def load(
     the root is as it was.
     """
     with telemetry.span("load", authorizer.tenant) as span:
-        done = _Load(authorizer, directory, progress or (lambda *_: None), replace).run(dry_run, consent)
+        done = _Load(authorizer, directory, progress or (lambda *_: None), replace, by).run(dry_run, consent)
         span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
     if not dry_run:
         changed = done.added, done.removed, done.revision
@@ -79,8 +85,11 @@ def load(
 
 
 class _Load:
-    def __init__(self, authorizer: Authorizer, directory: Path, progress: Progress, replace: bool) -> None:
+    def __init__(
+        self, authorizer: Authorizer, directory: Path, progress: Progress, replace: bool, by: str | None
+    ) -> None:
         self._replace = replace
+        self._by = authorizer.operator(by)
         self._store = authorizer.store
         self._tenant = authorizer.tenant
         self._policy = authorizer.policy
@@ -106,8 +115,8 @@ class _Load:
                 return LoadReport(counts, False, bulk.revision, 0, 0, twice)
             if news.removed:
                 need_consent(standing.plan(news), consent, self._what)
-            revision = self._put_all(bulk, news, standing, rows, sum(counts.values()))
-        return LoadReport(counts, True, revision, news.added, news.removed, twice)
+            revision, hash_ = self._put_all(bulk, news, standing, rows, sum(counts.values()))
+        return LoadReport(counts, True, revision, news.added, news.removed, twice, hash=hash_)
 
     def _standing(self, rows: Rows, problems: Problems) -> Standing:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
@@ -120,16 +129,18 @@ class _Load:
         problems.raise_any()
         return standing
 
-    def _put_all(self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int) -> int:
-        """Writes and removes; returns the revision."""
+    def _put_all(self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int) -> tuple[int, str]:
+        """Writes and removes; returns the revision, and the hash of its entry in the log."""
         bulk.begin(self._what)
         self._write(bulk, news, standing, rows)
         self._doom(bulk, news.doomed)
-        told = {"id": bulk.id, "statement": f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"}
-        return bulk.finish(
-            lambda ask, revision: _record(ask, {**told, "revision": revision}),
-            lambda done, of: self._progress("removing", done, of),
-        )
+        told = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"
+        hashes: list[str] = []
+
+        def last(ask: Ask, revision: int) -> None:
+            hashes[:] = append(asking(ask, self._tenant), [whole(revision, bulk.id, told, self._by)])
+
+        return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]
 
     def _changed(self, news: News) -> str:
         return f"{news.added:,} added" + (f", {news.removed:,} removed" if self._replace else "")
@@ -211,10 +222,6 @@ class _Load:
         self._done += count
         self._progress("writing", self._done, news.added)
         return row
-
-
-def _record(ask: Ask, change: Mapping[str, Any]) -> None:
-    ask(cypher.load("load_record").text, change)
 
 
 def _parts(numbers: Ints) -> Iterator[Ints]:

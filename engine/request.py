@@ -20,12 +20,14 @@ MAX_ID = 200
 class Change:
     """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds.
 
-    `already`: it was done before, under this id, and nothing is done now.
+    `already`: it was done before, under this id, and nothing is done now. `hash`: that of its entry in the log, with
+    which `verify_log` proves all entries up to it; None where it changed nothing, in a dry run, or was pruned.
     """
 
     id: str | None
     revision: int
     already: bool = field(default=False, compare=False, repr=False)
+    hash: str | None = field(default=None, compare=False, repr=False)
 
 
 class Request:
@@ -50,10 +52,11 @@ class Request:
         """What was done under this id before. Raises Invalid where that was something else."""
         row = ask(writing, "request", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._said:
-            return [Change(id_ or None, at, True) for id_, at in zip(row["ids"], row["revisions"], strict=True)]
+            done = zip(row["ids"], row["revisions"], row["hashes"], strict=True)
+            return [Change(id_ or None, at, True, hash_) for id_, at, hash_ in done]
         change = row["change"]
         if change and row["said"] is None and self._is(change):
-            return [Change(self.id, change["revision"], True)]
+            return [Change(self.id, change["revision"], True, change["hash"])]
         if change or row["said"] or row["taken"]:
             taken = next(iter(row["taken"]), self.id)
             raise Invalid(f"the id {taken} belongs to another change; repeat that very one, or take a new id")

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
-from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine import roots
 from grantpath.engine.door import Door
 from grantpath.engine.dump import tables_of
 from grantpath.engine.policy import Policy
+from grantpath.engine.recording import append, asking, whole
 from grantpath.engine.rules import Rules
 from grantpath.graph import telemetry
 from grantpath.graph.bulk import Ask, bulk_write
@@ -36,30 +35,36 @@ SAY = {
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What became of it: how many facts were held to the policy, and the root's revision now."""
+    """What became of it: how many facts were held to the policy, the root's revision now, and the hash of its entry in
+    the log, None where nothing changed."""
 
     facts: int
     changed: bool
     revision: int
+    hash: str | None = None
 
 
-def upgrade(authorizer: Door, new: Policy) -> Upgrade:
+def upgrade(authorizer: Door, new: Policy, by: str | None = None) -> Upgrade:
     """Gives a root the policy `new` in the place of its own.
+
+    `by` is the operator that the log names; it needs no authority.
 
     Raises Invalid naming the facts that are against it, Unknown where the root was dropped, Inconsistent, Unavailable;
     then nothing is changed. Who has the root open with the old policy gets Inconsistent from then on, and opens it
     anew.
     """
     with telemetry.span("upgrade", authorizer.tenant) as span:
-        done = _upgrade(authorizer, new)
+        done = _upgrade(authorizer, new, by)
         span.set(policy=new.name, revision=done.revision, changed=done.changed, facts=done.facts)
     verb = "upgraded to" if done.changed else "already has"
     log.info("%s %s the policy %s, revision %d", authorizer.tenant, verb, new.name, done.revision)
     return done
 
 
-def _upgrade(authorizer: Door, new: Policy) -> Upgrade:
+def _upgrade(authorizer: Door, new: Policy, by: str | None) -> Upgrade:
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
+    operator = authorizer.operator(by)
+    hashes: list[str] = []
     if new.root_type != root.type:
         raise Invalid(
             f"{tenant} stays as it is: the root of {new.name} is {indefinite(new.root_type)}, "
@@ -85,25 +90,12 @@ def _upgrade(authorizer: Door, new: Policy) -> Upgrade:
         bulk.begin(what)
 
         def last(ask: Ask, revision: int) -> None:
-            facts.put(_asking(ask, tenant))
-            policy = {"policy": new.name, "digest": new.digest, "source": new.source}
-            _asking(ask, tenant)("upgrade", **policy)
-            statement = f"{what} ({new.digest})"
-            _asking(ask, tenant)("load_record", revision=revision, id=bulk.id, statement=statement)
+            named = asking(ask, tenant)
+            facts.put(named)
+            named("upgrade", policy=new.name, digest=new.digest, source=new.source)
+            hashes[:] = append(named, [whole(revision, bulk.id, f"{what} ({new.digest})", operator)])
 
-        return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None))
-
-
-def _asking(ask: Ask, tenant: str) -> Callable[..., list[Row]]:
-    """Asks a query of cypher/ by its name."""
-
-    def named(query: str, **parameters: Any) -> list[Row]:
-        loaded = cypher.load(query)
-        parameters["root"] = tenant
-        loaded.check(parameters)
-        return ask(loaded.text, parameters)
-
-    return named
+        return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None), hashes[0])
 
 
 class _Facts:
@@ -114,7 +106,7 @@ class _Facts:
         self._new = new
         self._root = root
         self._rules = Rules(new, root)
-        ask = cache(_asking(store.read, tenant))  # the entities are needed twice
+        ask = cache(asking(store.read, tenant))  # the entities are needed twice
         self._tables = tables_of(ask, old, root)
         self._names, self._idle = self._split_names(ask("mirror_entities"))
         self._renamed: set[tuple[str, str]] = set()

@@ -75,19 +75,23 @@ def marked(graph: Authorizer) -> int:
     return int(graph.store.execute(guards._MARKS, {"root": graph.tenant})[0]["revision"])
 
 
-SHOWN = ("revision", "id", "actor", "as_role", "statement", "object", "subject", "reason")
+SHOWN = ("revision", "id", "actor", "as_role", "statement", "object", "subject")
+
+
+def shown(query: str) -> tuple[str, ...]:
+    return (*SHOWN, "hash" if query == "log" else "reason")
 
 
 def _asked_for(graph: Authorizer, query: str, wanted: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     entries = graph.log(refused=query == "refused", **wanted)
-    return [tuple(getattr(entry, name) for name in SHOWN) for entry in entries]
+    return [tuple(getattr(entry, name) for name in shown(query)) for entry in entries]
 
 
 def _filtered(graph: Authorizer, query: str, wanted: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """The same, picked out of all entries."""
     entries = _raw(graph, "Change" if query == "log" else "Refusal")
     fitting = [entry for entry in entries if _fits(entry, wanted)][-wanted.get("limit", 100) :]
-    return [tuple(entry.get(name) for name in SHOWN) for entry in fitting]
+    return [tuple(entry.get(name) for name in shown(query)) for entry in fitting]
 
 
 def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -110,8 +110,5 @@ LOADS = [
     Mutant("another tenant's go", "load_all", "(entity:Entity {root: $root})", "(entity:Entity)"),
     Mutant("names are created", "load_all", "coalesce(entity.exists, true) AS created", "true AS created"),
     Mutant("nothing is created", "load_all", "coalesce(entity.exists, true) AS created", "false AS created"),
-    Mutant("no statement", "load_record", "statement: $statement", "statement: ''"),
-    Mutant("no revision", "load_record", "revision: $revision, id", "revision: 0, id"),
-    Mutant("another tenant's record", "load_record", "root: $root", "root: ''"),
 ]
 MOVING = [*UPGRADES, *LOADS]

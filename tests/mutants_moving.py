@@ -18,7 +18,7 @@ from .mutants import Probe, always
 from .mutants_worlds import ROOT_NAME
 from .test_load import Tables, dump, marks, write
 
-LOADING = "load_above load_created load_edges load_entities load_grants load_known load_members load_record load_some"
+LOADING = "load_above load_created load_edges load_entities load_grants load_known load_members record load_some"
 FIRST: Tables = {
     "subjects": [["user:ka"], ["user:kb"], ["group:kg"], ["group:kh"], ["role:kr"], ["role:kq"]],
     "objects": [["catalog:kc"], ["schema:kc.s"], ["table:kc.s.t"], ["tag:kt"]],

@@ -92,7 +92,8 @@ def test_a_file_that_says_nothing_or_is_not_there(run: Run, root: str, tmp_path:
 
 def test_a_change_is_made_once_under_its_id(run: Run, root: str) -> None:
     first = run("change", "add user:cas", "--id", "once", "--by", "user:ann", "--root", root, "--json")
-    assert first.json == {"done": True, "id": "once", "revision": 7}
+    assert len(first.json["hash"]) == 64
+    assert first.json == {"done": True, "id": "once", "revision": 7, "hash": first.json["hash"]}
     assert (
         run("change", "add user:cas", "--id", "once", "--by", "user:ann", "--root", root, "--json").json == first.json
     )

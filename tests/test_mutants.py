@@ -12,7 +12,7 @@ from grantpath import cypher
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 
-from . import mutants_asking, mutants_history, mutants_moving, mutants_reading, mutants_rehearsals
+from . import mutants_asking, mutants_history, mutants_log, mutants_moving, mutants_reading, mutants_rehearsals
 from .conftest import Closing, Tenants
 from .mutants import Mutant, NoQuery, Probe, broken, mutated
 from .mutants_asking import twin
@@ -21,10 +21,11 @@ from .mutants_decisions import DECISIONS
 from .mutants_keeping import KEEPING
 from .mutants_lists import LISTS
 from .mutants_loads import MOVING
+from .mutants_log import CHAIN
 from .mutants_worlds import WORLDS
 from .trust import size
 
-MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *MOVING]
+MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *MOVING]
 # files without a mutant, and why
 UNBROKEN = {"schema": "its constraints are there as long as the server: what it says twice it does once"}
 
@@ -47,6 +48,7 @@ def probes(
         *mutants_asking.probes(twins),
         *mutants_rehearsals.probes(scratch),
         *mutants_history.probes(kept, scratch),
+        *mutants_log.probes(kept, scratch),
         *mutants_reading.probes(kept, twins, server),
         *mutants_moving.probes(scratch, tmp_path_factory.mktemp("tables")),
     ]

@@ -1,0 +1,20 @@
+// log_entries.cypher: entries of a log with all their properties, oldest first, in pages. For verifying its chain.
+// $root   STRING   'metalake:ml'
+// $after  INTEGER  0, only those of later revisions
+// $node   INTEGER  -1, of this very revision those with greater ids in the database
+// $limit  INTEGER  5000, how many at most
+// Returns one row: entries LIST OF MAP (node INTEGER, the id in the database; entry MAP, its properties), chain STRING (the
+// name of the log's chain: log_tail.cypher), made STRING (the root's creation id), revision, begun, revision_after, begun_after
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', after: 0, node: -1, limit: 20}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun, before.made AS made,
+  coalesce(before.chain, before.root + ' ' + coalesce(before.made, '')) AS chain
+CALL () {
+  MATCH (change:Change {root: $root})
+  WHERE change.revision >= $after AND (change.revision > $after OR id(change) > $node)
+  WITH change ORDER BY change.revision, id(change) LIMIT toInteger($limit)
+  RETURN collect({node: id(change), entry: properties(change)}) AS entries
+}
+MATCH (after:Revision {root: $root})
+RETURN entries, chain, made, revision, begun, after.revision AS revision_after, after.begun AS begun_after

@@ -1,0 +1,21 @@
+// log_prune.cypher: removes the oldest entries of a log, and the refused attempts of their revisions; run it until it removes
+// nothing. Oldest first: what a pruning that is cut off leaves is a chain still.
+// $root   STRING   'metalake:ml'
+// $made   STRING   '9f2c', the root's creation id: one that was made again meanwhile keeps its log
+// $up_to  INTEGER  7, the revision of the newest entry that goes
+// $limit  INTEGER  5000, how many at most
+// Returns one row: removed INTEGER
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', made: '9f2c', up_to: 7, limit: 5000}
+OPTIONAL MATCH (mark:Revision {root: $root}) WHERE coalesce(mark.made, '') = $made
+CALL (mark) {
+  WITH mark WHERE mark IS NOT NULL
+  MATCH (change:Change {root: $root}) WHERE change.revision <= $up_to
+  RETURN change AS entry ORDER BY change.revision LIMIT toInteger($limit)
+UNION ALL
+  WITH mark WHERE mark IS NOT NULL
+  MATCH (refusal:Refusal {root: $root}) WHERE refusal.revision < $up_to
+  RETURN refusal AS entry ORDER BY refusal.revision LIMIT toInteger($limit)
+}
+DETACH DELETE entry
+RETURN count(*) AS removed

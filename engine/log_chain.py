@@ -1,0 +1,169 @@
+"""The chain of the log: each entry holds the hash of the entry before it and a hash of its own content.
+
+A hash is the sha256 of the chain's name and of all properties of the entry but `hash` itself and `root`, sorted by
+name. The chain's name stands for the root: it holds the root's key and its creation id, and a restored root keeps it.
+So an entry that is changed, removed, inserted or moved no longer fits the hashes after it, and the hash of the newest
+entry, kept elsewhere, proves all entries before it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import neo4j.time
+
+from grantpath.graph.reference import short
+
+NOT_HASHED = ("hash", "root")
+FIRST = ""  # `previous` of the first entry of a chain
+SHOWN = 20  # problems
+Entry = Mapping[str, Any]
+
+
+def entry_hash(chain: str, entry: Entry) -> str:
+    """The hash of an entry, given by its properties, in hexadecimal."""
+    told = {name: _plain(value) for name, value in entry.items() if name not in NOT_HASHED and value is not None}
+    return hashlib.sha256(json.dumps([chain, told], sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """A property as JSON, two different ones never alike: what JSON does not know is a map, which no property is."""
+    match value:
+        case neo4j.time.DateTime() if value.tzinfo:
+            return _moment(value.astimezone(UTC).to_native(), value.nanosecond)
+        case datetime() if value.tzinfo:
+            return _moment(value.astimezone(UTC), value.microsecond * 1000)
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_plain(each) for each in value]
+        case _:
+            return {type(value).__name__: str(value)}
+
+
+def _moment(at: datetime, nanosecond: int) -> dict[str, str]:
+    return {"at": f"{at:%Y-%m-%dT%H:%M:%S}.{nanosecond:09}"}
+
+
+@dataclass
+class Tail:
+    """Where the next entry goes: the chain's name, the hash of its newest entry (None: there is none yet), then the
+    number of entries that have no hash, and the time of the write by the server's clock."""
+
+    chain: str
+    head: str | None
+    unchained: int | None
+    at: datetime
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Tail":
+        """From the row of log_tail.cypher."""
+        return cls(row["chain"], row["head"], row["unchained"], row["at"].to_native().astimezone(UTC))
+
+    def link(self, entry: Entry) -> dict[str, Any]:
+        """The entry with its time, the hash before it and its own; the next one follows it."""
+        linked = {**entry, "at": self.at, "previous": self.head or FIRST}
+        if self.head is None:
+            linked["unchained"] = self.unchained
+        self.head = linked["hash"] = entry_hash(self.chain, linked)
+        return linked
+
+
+@dataclass
+class Walk:
+    """Follows a chain entry by entry, oldest first, and notes what is wrong with it.
+
+    `unchained` counts the entries without a hash before the chain's first one, `begins` is that first one; `found`
+    is the revision of the entry that has the hash `head`; `pruned` is the newest entry that says what was pruned.
+    """
+
+    chain: str
+    head: str | None = None
+    problems: list[str] = field(default_factory=list)  # the first SHOWN
+    wrong: int = 0
+    entries: int = 0
+    unchained: int = 0
+    begins: Entry | None = None
+    newest: str | None = None
+    revision: int | None = None  # of the newest entry with a hash
+    found: int | None = None
+    pruned: Entry | None = None
+
+    def step(self, entry: Entry) -> None:
+        """The next entry, by revision."""
+        own = entry.get("hash")
+        if own is None:
+            if self.begins is None:
+                self.unchained += 1
+            else:
+                self._note(entry, "has no hash: it was inserted, or an older version of grantpath wrote it")
+            return
+        if self.begins is None:
+            self.begins = entry
+        elif entry.get("previous") != self.newest:
+            self._note(entry, "does not follow the entry before it: an entry was removed, inserted or moved")
+        if entry_hash(self.chain, entry) != own:
+            self._note(entry, "does not fit its hash: it was changed, or it belongs to another root")
+        self.entries += 1
+        self.newest, self.revision = own, entry.get("revision")
+        if own == self.head:
+            self.found = self.revision
+        if "pruned_hash" in entry:
+            self.pruned = entry
+
+    def end(self) -> None:
+        """After the last entry: does the log begin where it may, and is the head in it?"""
+        if self.begins is not None:
+            self._check_beginning(self.begins)
+        if self.head is not None and self.found is None:
+            self._check_head(self.head)
+
+    def _check_head(self, head: str) -> None:
+        if self.pruned is not None and self.pruned["pruned_hash"] == head:
+            self.found = self.pruned["pruned_revision"]
+            return
+        pruned = f", or it was pruned with those up to {self.pruned['pruned_revision']}" if self.pruned else ""
+        self._say(
+            f"no entry has the hash {short(head)}: the newest entries were removed, or the chain was built anew from"
+            f" some entry on{pruned}"
+        )
+
+    def _check_beginning(self, first: Entry) -> None:
+        if first.get("previous") == FIRST:
+            if first.get("unchained") != self.unchained:
+                self._say(
+                    f"there are {self.unchained} entries before the first one with a hash, not the"
+                    f" {first.get('unchained')} that it counted: entries were removed or inserted there"
+                )
+        elif self.pruned is None:
+            self._note(first, "is the first one, but it follows another: the entries before it were removed")
+        elif self.unchained:
+            self._note(first, "is the first one after a pruning, but entries without a hash stand before it")
+        elif _is_after(first, self.pruned) and first.get("previous") != self.pruned["pruned_hash"]:
+            self._note(first, "does not follow the last pruned entry: entries between them were removed")
+
+    def _note(self, entry: Entry, what: str) -> None:
+        self._say(f"revision {entry.get('revision')} ({short(str(entry.get('id')))}) {what}")
+
+    def _say(self, what: str) -> None:
+        self.wrong += 1
+        if len(self.problems) < SHOWN:
+            self.problems.append(what)
+
+
+def _is_after(first: Entry, pruned: Entry) -> bool:
+    """Does it come after all that were to be pruned? A pruning that was cut off leaves some of them."""
+    revision, up_to = first.get("revision"), pruned.get("pruned_revision")
+    return not (isinstance(revision, int) and isinstance(up_to, int) and revision <= up_to)
+
+
+def walk(chain: str, entries: Iterable[Entry], head: str | None = None) -> Walk:
+    """What is found along these entries, by revision; nothing is wrong if it has no problems."""
+    walked = Walk(chain, head)
+    for entry in entries:
+        walked.step(entry)
+    walked.end()
+    return walked

@@ -1,0 +1,181 @@
+"""The queries of the log's chain, broken; and what must notice it: a chain that is verified, a log that is pruned."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from unittest.mock import patch
+
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, InvalidInput, Refused
+from grantpath.engine.history import Filter
+from grantpath.engine.log_prune import Pruned, prune
+
+from .conftest import Tenants
+from .mutants import Mutant, Probe, always
+from .mutants_asking import heeding
+from .mutants_worlds import ROOT_NAME
+
+CHAIN = [
+    Mutant("another tenant's tail", "log_tail", "(change:Change {root: $root})\n", "(change:Change)\n"),
+    Mutant("another tenant's chain", "log_tail", "(mark:Revision {root: $root})", "(mark:Revision)"),
+    Mutant("no name", "log_tail", "mark.root + ' ' + coalesce(mark.made, '')", "''"),
+    Mutant("each making alike", "log_tail", " + coalesce(mark.made, '')", ""),
+    Mutant("the oldest is the newest", "log_tail", " DESC", ""),
+    Mutant("any is the newest", "log_tail", " AND change.hash IS NOT NULL", ""),
+    Mutant("none before", "log_tail", "CASE WHEN head IS NULL THEN COUNT { (:Change {root: $root}) } END", "0"),
+    Mutant("all before", "log_tail", "COUNT { (:Change {root: $root}) }", "COUNT { (:Change) }"),
+    Mutant("half a change is not noticed", "log_entries", ".begun", ".revision"),
+    Mutant("another tenant's entries", "log_entries", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("pages overlap", "log_entries", "OR id(change) > $node", "OR true"),
+    Mutant("pages lose entries", "log_entries", "OR id(change) > $node", "OR false"),
+    Mutant("no order", "log_entries", "ORDER BY change.revision, id(change)", "ORDER BY change.id"),
+    Mutant("no limit", "log_entries", "LIMIT toInteger($limit)", "LIMIT toInteger($limit) + 1"),
+    Mutant("a property is left out", "log_entries", "properties(change)", "change {.revision, .id, .hash, .previous}"),
+    Mutant("another chain", "log_entries", "coalesce(before.chain, before.root", "coalesce(before.root"),
+    Mutant("each making alike", "log_entries", "before.made AS made", "null AS made"),
+    Mutant(
+        "another tenant's count",
+        "log_bound",
+        "COUNT { MATCH (change:Change {root: $root})",
+        "COUNT { MATCH (change:Change)",
+    ),
+    Mutant("it goes, too", "log_bound", "WHERE change.revision < bound } AS", "WHERE change.revision <= bound } AS"),
+    Mutant(
+        "up to itself",
+        "log_bound",
+        "WHERE change.revision < bound\n    RETURN change {",
+        "WHERE change.revision <= bound\n    RETURN change {",
+    ),
+    Mutant("the oldest for the newest", "log_bound", " DESC LIMIT 1", " LIMIT 1"),
+    Mutant("the time itself goes", "log_bound", "change.at >= $since", "change.at > $since"),
+    Mutant("no time", "log_bound", "change.at >= $since", "false"),
+    Mutant("no revision", "log_bound", "coalesce($before, head", "coalesce(null, head"),
+    Mutant("any has a hash", "log_bound", " AND change.hash IS NOT NULL", ""),
+    Mutant("another making's log goes", "log_prune", "coalesce(mark.made, '') = $made", "true"),
+    Mutant("another tenant's go", "log_prune", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("another tenant's refusals go", "log_prune", "(refusal:Refusal {root: $root})", "(refusal:Refusal)"),
+    Mutant("the newest stays", "log_prune", "change.revision <= $up_to", "change.revision < $up_to"),
+    Mutant("all go", "log_prune", "change.revision <= $up_to", "true"),
+    Mutant("refusals stay", "log_prune", "refusal.revision < $up_to", "false"),
+    Mutant("later refusals go", "log_prune", "refusal.revision < $up_to", "true"),
+    Mutant("the newest go first", "log_prune", "ORDER BY change.revision LIMIT", "ORDER BY change.revision DESC LIMIT"),
+    Mutant("no hash", "request", ".statement, .hash}", ".statement}"),
+    Mutant("no hashes", "request", "RETURN done.hash AS hash", "RETURN null AS hash"),
+    Mutant("another tenant's hashes", "request", "(done:Change {root: $root, id: id})", "(done:Change {id: id})"),
+    Mutant("no hash", "log", ",\n                         .hash}", "}"),
+    Mutant("it never begins later", "log", "CASE WHEN first.previous <> '' THEN first.revision END", "null"),
+    Mutant("another's beginning", "log", "(first:Change {root: $root})", "(first:Change)"),
+]
+
+
+def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
+    yield heeding(kept, "log_entries", kept.verify_log)
+    yield Probe("a chain", "log_tail log_entries record request", partial(_chain, scratch), always(CHAINED))
+    yield Probe("a pruned log", "log_bound log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
+
+
+CHAINED = [(True, 1, 0), (True, 6, 0), 3, True, True, True, (True, 2, 6), False, True, (True, 9, 0)]
+
+
+def _chain(scratch: Tenants) -> list[object]:
+    """A chain from its first entry; hashes that are told again; a chain that begins late, and one with another name."""
+    neighbours = [scratch("lakehouse", root=ROOT_NAME) for _ in range(2)]
+    graph = scratch("lakehouse", root=ROOT_NAME)
+    for each in neighbours:
+        each.change_all(["add user:kn", "add user:km"], id="two")
+    one = graph.change("add user:ka", id="once")
+    found: list[object] = [_verified(graph, one.hash)]
+    batch = [f"add user:k{at}" for at in range(4)]
+    made = graph.change_all(batch, id="two")
+    last = graph.change("add user:kz")
+    with patch("grantpath.engine.log_verify.PAGE", 2):
+        found.append(_verified(graph, last.hash))
+    found.append(len({each.verify_log().chain for each in (graph, *neighbours)}))
+    found.append(graph.change("add user:kz", id=last.id).hash == last.hash)
+    found.append([each.hash for each in graph.change_all(batch, id="two")] == [each.hash for each in made])
+    found.append(graph.change("add user:ka", id="once").hash == one.hash)
+    _edit(graph, "MATCH (c:Change {root: $root}) REMOVE c.hash, c.previous, c.unchained")
+    graph.change("add user:ky")
+    _edit(graph, "CREATE (:Change {root: $root, id: 'old', revision: 7.5})")  # an older version wrote it
+    later = graph.change("add user:kx").hash
+    _edit(graph, "MATCH (c:Change {root: $root, id: 'old'}) DELETE c")
+    found.append(_verified(graph, later))
+    _edit(graph, "MATCH (mark:Revision {root: $root}) SET mark.chain = 'kept'")
+    found.append(graph.verify_log(later).intact)
+    _edit(graph, "MATCH (c:Change {root: $root}) DELETE c")
+    graph.change_all([f"add user:kk{at}" for at in range(9)])
+    found.append(graph.verify_log().chain == "kept")
+    _edit(graph, "MATCH (c:Change {root: $root, revision: 10}) SET c.revision = 9")  # two pages share a revision
+    with patch("grantpath.engine.log_verify.PAGE", 1):
+        found.append((True, *_verified(graph, None)[1:]))
+    return found
+
+
+PRUNED = [
+    *[(2, 2), [3, 4, 5, 6], 3, ["add role:r2", "add role:r3", "add role:r4", "add role:r5"], (True, 4, 0)],
+    *[(2, 4), [5, 6, 7], 5, ["add role:r4", "add role:r5"], (True, 3, 0), (0, None)],
+    *[(3, 7), [8], 8, [], (True, 1, 0), [2, 3, 4, 5], [2, 3, 4, 5]],
+    *["prune before 4 or later", [1, 2, 3, 4, 5], None, ["add role:r"], (True, 5, 0)],
+]
+
+
+def _pruned(scratch: Tenants) -> list[object]:
+    """A log pruned by revision, by time, whole, in part; for another making; and where entries have no hash."""
+    other = scratch("lakehouse", ["add user:kn"], ROOT_NAME)
+    _refused(other, "add role:r", "user:kn")
+    other.change_all([f"add user:kn{at}" for at in range(4)])
+    graph = _logged(scratch)
+    found = _after(graph, prune(graph, 3))
+    found += _after(graph, prune(graph, graph.log()[2].at))
+    found.append(_span(prune(graph, 4)))
+    found += _after(graph, prune(graph, datetime.now(UTC) + timedelta(days=1)))
+    graph = _logged(scratch)
+    for made, limit in ((graph.state_now()[1], 1), ("another", 5)):
+        given = {"root": graph.tenant, "made": made, "up_to": 3, "limit": limit}
+        graph.store.execute(cypher.load("log_prune").text, given)
+        found.append([each.revision for each in graph.log()])
+    _edit(graph, "MATCH (c:Change {root: $root}) WHERE c.revision < 3 REMOVE c.hash")
+    with pytest.raises(InvalidInput) as error:
+        prune(graph, 3)
+    found.append(str(error.value).partition("can be pruned; ")[2])
+    return [*found, *_after(other, None)]
+
+
+def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
+    """What was pruned, and what a log tells then."""
+    row = graph.ask("log", **Filter().parameters(9, 1))
+    told = [
+        [each.revision for each in graph.log()],
+        row["begins"],
+        [each.statement for each in graph.log(refused=True)],
+    ]
+    return [*([_span(done)] if done else []), *told, _verified(graph, done.hash if done else None)]
+
+
+def _span(done: Pruned) -> tuple[int, int | None]:
+    return done.entries, done.up_to
+
+
+def _logged(scratch: Tenants) -> Authorizer:
+    """Five entries, each at a time of its own, and a refused attempt behind each but the first."""
+    graph = scratch("lakehouse", ["add user:kx"], ROOT_NAME)
+    for at in range(2, 6):
+        graph.change(f"add user:k{at}")
+        _refused(graph, f"add role:r{at}", "user:kx")
+    return graph
+
+
+def _refused(graph: Authorizer, statement: str, by: str) -> None:
+    with pytest.raises(Refused):
+        graph.change(statement, by=by)
+
+
+def _edit(graph: Authorizer, text: str) -> None:
+    graph.store.execute(text, {"root": graph.tenant})
+
+
+def _verified(graph: Authorizer, head: str | None) -> tuple[bool, int, int]:
+    found = graph.verify_log(head)
+    return found.intact, found.entries, found.unchained
