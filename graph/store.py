@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import neo4j
 from neo4j import ManagedTransaction, Query
-from neo4j.exceptions import DriverError, Neo4jError, ServiceUnavailable, SessionExpired
+from neo4j.exceptions import DriverError, Neo4jError
 
+from grantpath.graph import telemetry
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import Inconsistent
@@ -87,28 +88,35 @@ class Store:
             row = self._ask(text, parameters, lambda result: single(result, parameters["root"]))
             if untorn(row):
                 return row
+            telemetry.count("reads.torn")
             if time.monotonic() > deadline:
                 break  # what takes longer than writers pause would be disturbed each time
             if attempt == 1:
                 with self._errors():
                     self._guard.marks(parameters["root"])
             time.sleep(min(0.0005 * 2**attempt, 0.05))
+        telemetry.locked_read(parameters["root"], text)
         return self._guard.read_locked(text, parameters)
 
     def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
-        """What `take` makes of the answer; asked once more where the connection was lost, unless that took long."""
+        """What `take` makes of the answer; asked once more where the connection or the login was lost, unless
+        that took long."""
         soon = time.monotonic() + self._timeout / 2
         with self._errors():
             try:
                 return self._ask_once(text, parameters, take)
-            except (ServiceUnavailable, SessionExpired):
-                if time.monotonic() > soon:
+            except (Neo4jError, DriverError) as error:
+                if not error.is_retryable() or time.monotonic() > soon:
                     raise
+                telemetry.retried(text, error)
             return self._ask_once(text, parameters, take)
 
     def _ask_once(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
+        began = time.perf_counter()
         with self._connections.reading() as session:
-            return take(session.run(Query(text, timeout=self._timeout), dict(parameters)))
+            answer = take(session.run(Query(text, timeout=self._timeout), dict(parameters)))
+        telemetry.queried(text, began)
+        return answer
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
@@ -140,7 +148,12 @@ class Store:
 
     def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Runs one statement by itself: the schema, a new root. Raises Unavailable."""
-        return self.transaction(lambda tx: [record.data() for record in tx.run(text, dict(parameters or {}))])
+        began = time.perf_counter()
+        rows: list[Row] = self.transaction(
+            lambda tx: [record.data() for record in tx.run(text, dict(parameters or {}))]
+        )
+        telemetry.queried(text, began)
+        return rows
 
     def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
         """Runs `work` in one transaction, without the guard; again where it could not be done. Raises Unavailable."""

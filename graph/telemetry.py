@@ -69,6 +69,19 @@ def count(what: Count, amount: int = 1, **attributes: Any) -> None:
         current.tallies[what] = current.tallies.get(what, 0) + amount
 
 
+def retried(text: str, error: BaseException) -> None:
+    """Logs and counts that a query, or `a change`, is sent again after an error that passes."""
+    reason = error_code(error)
+    _queries.warning("%s is sent again: %s", _query_name(text), reason)
+    count("retries", reason=reason)
+
+
+def locked_read(root: str, text: str) -> None:
+    """Logs and counts a question that writers disturbed for so long that it is asked with writers kept out."""
+    _queries.warning("%s: writers disturb %s; it is asked again with writers kept out", root, _query_name(text))
+    count("reads.locked")
+
+
 def lock_waited(seconds: float) -> None:
     """Records how long a caller waited for the writer lock of a root."""
     otel = _listening()

@@ -1,9 +1,12 @@
 """A transaction in which a root is changed."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import neo4j
+
+from grantpath.graph import telemetry
 
 Row = Mapping[str, Any]
 
@@ -21,7 +24,10 @@ class Writing:
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query, seeing what this transaction wrote."""
-        return [dict(record) for record in self._tx.run(text, dict(parameters))]
+        began = time.perf_counter()
+        rows: list[Row] = [dict(record) for record in self._tx.run(text, dict(parameters))]
+        telemetry.queried(text, began)
+        return rows
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The same for a query that a store would read, too."""

@@ -1,5 +1,6 @@
 """Mirrors a tenant's graph into a snapshot: read at one revision, numbered, its memberships closed over by Spark."""
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -30,6 +31,7 @@ from grantpath.spark_sync.numbering import Entity, Numbering, number
 from grantpath.spark_sync.session import Engine, engine
 from grantpath.spark_sync.snapshot import SnapshotMeta, building, write_policy, write_table
 
+log = logging.getLogger("grantpath.spark")
 Say = Callable[[str], None]
 TRIES = 5
 FETCH = 20_000
@@ -68,7 +70,9 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
         revision, policy, graph = reading.result()
         progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
         span.set(revision=revision, entities=len(graph.entities))
-        return write(folder, root, policy, revision, graph, spark, progress)
+        meta = write(folder, root, policy, revision, graph, spark, progress)
+    log.info("mirrored %s at revision %d to %s", root, revision, out)
+    return meta
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------
