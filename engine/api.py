@@ -16,8 +16,7 @@ from grantpath.graph.errors import (
     Unavailable,
     Unknown,
 )
-from grantpath.graph.reference import reference
-from grantpath.graph.statement import Check, statement
+from grantpath.graph.statement import Check
 
 __all__ = [
     "Authorizer",
@@ -36,6 +35,4 @@ __all__ = [
     "ServerError",
     "Unavailable",
     "Unknown",
-    "reference",
-    "statement",
 ]

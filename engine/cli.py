@@ -29,6 +29,7 @@ from grantpath.engine.cli_output import emit_error, printable
 from grantpath.engine.cli_session import Commands, Json, PolicyName, Root, Session, Uri
 from grantpath.graph.cache import cache_folder
 from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.graph.private import create_private, make_private
 
 HELP = """Who may do what, and why: a graph of grants in Neo4j, the same in bulk in Spark.
 
@@ -175,8 +176,10 @@ def _unexpected(error: BaseException, arguments: list[str]) -> str:
     what = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no text'}"
     file = cache_folder() / "errors" / f"{now:%Y%m%dT%H%M%S%f}.txt"
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"grantpath {' '.join(arguments)}\n{''.join(traceback.format_exception(error))}")
+        make_private(file.parent)
+        with create_private(file) as out:
+            told = f"grantpath {' '.join(arguments)}\n{''.join(traceback.format_exception(error))}"
+            out.write(told.encode(errors="backslashreplace"))
     except OSError:
         return f"this should not happen: {printable(what)}"
     return f"this should not happen: {printable(what)}; please report it with {file}"

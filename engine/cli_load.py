@@ -1,11 +1,13 @@
 """The command that loads a folder: load."""
 
 import sys
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from grantpath.engine import policy as policies
 from grantpath.engine.cli_change import PANEL
 from grantpath.engine.cli_output import counting, emit, err, out, styled
 from grantpath.engine.cli_session import Create, Operator, Session, Watched, command
@@ -42,10 +44,19 @@ def load(
     A load adds to what is there; with --replace the root holds afterwards what the folder says, and nothing else. What
     it removes is shown. If that is more than a tenth of a table, or if a table file is missing, it asks on a terminal;
     elsewhere --yes must say so. A new root is created with --create.
+
+    A folder made by `grantpath dump` is restored: with --create as a new root of the dumped name, or of the one that
+    --root names, with its policy, revision, history, refused attempts and request ids.
     """
     if dry_run and create:
         raise typer.BadParameter("--create writes a new root: leave out --dry-run")
-    with session.open(create) as authorizer:
+    from grantpath.engine.dump_meta import read_meta
+
+    policy = None
+    if meta := read_meta(directory):
+        policy = policies.from_source(meta.policy.source)
+        session = replace_fields(session, root=session.root or meta.root)
+    with session.open(create, policy=policy) as authorizer:
         report = _loaded(authorizer, directory, replace, dry_run, yes, by)
     if session.json:
         emit(_as_json(report))
@@ -89,6 +100,8 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
         "rows": report.rows,
         "duplicates": report.duplicates,
         "changed": report.changed,
+        "restored": report.restored,
+        "note": report.note,
         "revision": report.revision,
         "added": report.added,
         "removed": report.removed,
@@ -105,10 +118,15 @@ def _show(report: "LoadReport", replace: bool) -> None:
         told += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
     if report.duplicates:
         told += f" {', '.join(f'{count:,} duplicate {table}' for table, count in report.duplicates.items())},"
+    if report.restored:
+        told += " with history, refused attempts and request ids,"
     if report.plan:
-        verdict = "would load" if report.changed else "nothing new"
+        verdict = f"would {'restore' if report.restored else 'load'}" if report.changed else "nothing new"
     else:
-        verdict = "loaded" if report.changed else "nothing new"
+        verdict = ("restored" if report.restored else "loaded") if report.changed else "nothing new"
+    if report.note:
+        why = f"history, refused attempts and request ids are not restored: {report.note}"
+        err().print(styled(why, "yellow"))
     out().print(styled(verdict, "bold green"), styled(f" {told} revision {report.revision}"), sep="")
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):

@@ -122,9 +122,9 @@ class Session:
         """The database. Raises Unavailable, ServerError."""
         return Store(connection(self.uri))
 
-    def open(self, create: bool = False, history: bool = False) -> Watched:
-        """The authorizer of the root that is meant. `create`: create it where it does not exist. One that was dropped
-        is opened only for its `history`.
+    def open(self, create: bool = False, history: bool = False, policy: Policy | None = None) -> Watched:
+        """The authorizer of the root that is meant. `create`: create it where it does not exist, with `policy` if the
+        options name none. One that was dropped is opened only for its `history`.
 
         Raises Unknown with the roots there are, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
@@ -134,7 +134,7 @@ class Session:
             wanted, exists = self._find(known, create)
             if known.get(wanted) and not history:
                 raise roots.dropped(wanted)
-            tenant, model, reference = roots.open_root(store, wanted, self.policy, may_create=create)
+            tenant, model, reference = roots.open_root(store, wanted, self.policy, may_create=create, default=policy)
         except BaseException:
             store.close()
             raise

@@ -1,117 +1,139 @@
-"""A root's facts as the tables of a bulk import, for keeping or moving them; `load` reads what `dump` writes."""
+"""A root as a folder: its facts as the tables of a bulk import, its policy, its history. `load` restores it."""
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from grantpath import cypher
 from grantpath.engine.door import Door
-from grantpath.engine.load_files import UNFINISHED
+from grantpath.engine.dump_files import Format, Notes, Writer, filling, writers
+from grantpath.engine.dump_meta import FORMAT, NOTES, DumpMeta, KeptPolicy, write_meta
 from grantpath.engine.load_table import TABLES
 from grantpath.engine.policy import Policy
 from grantpath.graph import telemetry
-from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.errors import Inconsistent
 from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
 
-Format = Literal["csv", "jsonl", "parquet"]
-Ask = Callable[[str], list[Row]]
+Ask = Callable[[str], Iterable[Row]]
+Progress = Callable[[str, int, int], None]
 TRIES = 5
+STEP = 10_000  # rows between two words of progress
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a root holds beside what came with its policy: rows by table, and the revision."""
+class Dumped:
+    """The rows that were written, by table, the entries of the history, refusals and requests, and the revision."""
 
-    tables: dict[str, list[tuple[str, ...]]]
+    rows: dict[str, int]
+    entries: dict[str, int]
     revision: int
 
 
-def dump(authorizer: Door, directory: Path, format_: Format = "csv") -> Facts:
-    """Writes every table into a new or empty folder, or nothing. Raises InvalidInput, Inconsistent, Unavailable."""
-    with telemetry.span("dump", authorizer.tenant) as span, _filling(directory):
-        facts = read(authorizer)
-        span.set(revision=facts.revision)
-        written: list[Path] = []
-        try:
-            for name, rows in facts.tables.items():
-                written.append(directory / f"{name}.{format_}")
-                _WRITERS[format_](written[-1], TABLES[name], rows)
-        except BaseException:
-            for file in written:
-                file.unlink(missing_ok=True)
-            raise
-    return facts
+class _Moved(Exception):
+    """A change came between."""
 
 
-@contextmanager
-def _filling(directory: Path) -> Iterator[None]:
-    """Keeps others out of the folder, and marks it for the case that this process is killed. What fails leaves it as
-    it was."""
-    mark, new = directory / UNFINISHED, not directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        mark.touch(exist_ok=False)
-        try:
-            if list(directory.iterdir()) != [mark]:
-                raise FileExistsError
-            yield
-        finally:
-            mark.unlink()
-    except BaseException as error:
-        if new:
-            with suppress(OSError):
-                directory.rmdir()
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            raise InvalidInput(f"{directory} is there already; name a folder that is new or empty") from None
-        if isinstance(error, OSError):
-            raise InvalidInput(
-                f"{directory} cannot be written: {error.strerror or error}; name another folder"
-            ) from None
-        raise
+def dump(authorizer: Door, directory: Path, format_: Format = "csv", progress: Progress | None = None) -> Dumped:
+    """Writes a root into a new or empty folder, all from one revision, or nothing.
 
-
-def read(authorizer: Door) -> Facts:
-    """The facts at one revision; read again where a change came between. Raises Inconsistent, Unavailable."""
-
-    def ask(query: str) -> list[Row]:
-        return authorizer.store.read(cypher.load(query).text, {"root": authorizer.tenant})
-
-    for _ in range(TRIES):
-        before = authorizer.state_now()
-        tables = tables_of(ask, authorizer.policy, authorizer.root)
-        if authorizer.state_now() == before:
-            return Facts(tables, before[0])
+    The folder and its files are closed to others. It takes as long as the server keeps sending rows. `progress` is
+    given what is being read, how much of it is read, and of how much. Raises InvalidInput, Inconsistent, Unavailable.
+    """
+    with telemetry.span("dump", authorizer.tenant) as span:
+        for _ in range(TRIES):
+            try:
+                done = _dump(authorizer, directory, format_, progress or (lambda *_: None))
+            except _Moved:
+                continue
+            span.set(revision=done.revision)
+            return done
     raise Inconsistent(f"{authorizer.tenant} changed each of the {TRIES} times it was read; ask again")
 
 
+def _dump(authorizer: Door, directory: Path, format_: Format, progress: Progress) -> Dumped:
+    ask = streaming(authorizer.store, authorizer.tenant)
+    with filling(directory) as opened:
+        before = authorizer.state_now()
+        tables = writers(directory, format_)
+        notes = {name: Notes(directory / f"{name}.jsonl") for name in NOTES}
+        every: list[Writer | Notes] = [*tables.values(), *notes.values()]
+        for each in every:
+            opened(each)
+        _write(ask, authorizer, tables, notes, progress)
+        head = next(iter(ask("dump_head")))
+        files = {each.name: each.finish() for each in every}
+        if authorizer.state_now() != before:
+            raise _Moved
+        rows = {name: each.rows for name, each in tables.items()}
+        entries = {name: each.rows for name, each in notes.items()}
+        meta = DumpMeta(
+            format=FORMAT,
+            root=authorizer.root.text,
+            policy=KeptPolicy(name=head["policy"], digest=head["digest"], source=head["source"]),
+            revision=before[0],
+            made=head["made"],
+            chain=head["chain"],
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            counts=rows | entries,
+            files=files,
+        )
+        write_meta(directory, meta)
+    return Dumped(rows, entries, before[0])
+
+
+def _write(ask: Ask, authorizer: Door, tables: dict[str, Writer], notes: dict[str, Notes], progress: Progress) -> None:
+    sizes = next(iter(ask("root_sizes")))
+    of = sum(size for name, size in sizes.items() if name != "changes")
+    at = -1
+    for at, (table, row) in enumerate(rows_of(ask, authorizer.policy, authorizer.root)):
+        tables[table].add(row)
+        if at % STEP == 0:
+            progress("reading facts", at, max(of, at))
+    progress("reading facts", at + 1, at + 1)
+    for at, entry in enumerate(ask("dump_log")):
+        notes[entry["file"]].add(entry["kept"])
+        if at % STEP == 0:
+            progress("reading history", at, max(sizes["changes"], at))
+
+
+def streaming(store: Store, tenant: str) -> Ask:
+    """Streams the rows of a query about one root, by the query's name."""
+    return lambda query: store.read_all(cypher.load(query).text, {"root": tenant})
+
+
 def tables_of(ask: Ask, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:
-    """The rows of every table, sorted; `ask` runs a query about the root. What came with the policy is left out."""
+    """The rows of every table. What came with the policy is left out."""
     tables: dict[str, list[tuple[str, ...]]] = {name: [] for name in TABLES}
-    for row in ask("mirror_entities"):
-        if row["there"] and row["ref"] != root.text and row["ref"] not in policy.builtins:
-            kind = policy.file.types[row["type"]].kind
-            tables["objects" if kind == "object" else "subjects"].append((row["ref"],))
-    for row in ask("mirror_members"):
-        containers = [*row["groups"], *row["roles"]]
-        tables["members"] += [(row["ref"], of) for of in containers if not _came_along(policy, row["ref"], of)]
-    for row in ask("mirror_grants"):
-        for fact, object_ in zip(row["facts"], row["objects"], strict=True):
-            effect, _, privilege = fact.partition(" ")
-            if _is_preset(policy, root, row["ref"], privilege, object_):
-                continue
-            if privilege:
-                tables["grants"].append((effect.lower(), privilege, object_, row["ref"]))
-            else:
-                tables["owners"].append((object_, row["ref"]))
-    return {name: sorted(rows, key=lambda row: [part.encode() for part in row]) for name, rows in tables.items()}
+    for table, row in rows_of(ask, policy, root):
+        tables[table].append(row)
+    return tables
+
+
+def rows_of(ask: Ask, policy: Policy, root: Reference) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The rows, each with its table: entities by reference, then edges by subject. What came with the policy is left
+    out."""
+    kinds = {name: "objects" if entry.kind == "object" else "subjects" for name, entry in policy.file.types.items()}
+    own = {root.text, *policy.builtins}
+    for row in ask("dump_entities"):
+        if row["created"] and row["ref"] not in own:
+            yield kinds[row["type"]], (row["ref"],)
+    for row in ask("dump_edges"):
+        yield from _edges(row, partial(_came_along, policy, row["ref"]), partial(_is_preset, policy, root, row["ref"]))
+
+
+def _edges(
+    row: Row, came_along: Callable[[str], bool], is_preset: Callable[[str, str], bool]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    ref = row["ref"]
+    yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not came_along(of))
+    yield from (("owners", (object_, ref)) for object_ in sorted(row["owned"]) if not is_preset("", object_))
+    for effect, privilege, object_ in sorted(row["grants"]):
+        if not is_preset(privilege, object_):
+            yield "grants", (effect.lower(), privilege, object_, ref)
 
 
 def _came_along(policy: Policy, member: str, of: str) -> bool:
@@ -126,30 +148,3 @@ def _is_preset(policy: Policy, root: Reference, subject: str, privilege: str, ob
     if entry is None or object_ != root.text:
         return False
     return privilege in map(policy.names.canonical, entry.allow) if privilege else bool(entry.owns)
-
-
-# ---- files ---------------------------------------------------------------------------------------------------------
-def _write_csv(file: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out, lineterminator="\n").writerows([columns, *rows])
-
-
-def _write_jsonl(file: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    def lines() -> Iterator[str]:
-        for row in rows:
-            yield json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n"
-
-    with file.open("w", encoding="utf-8", newline="") as out:
-        out.writelines(lines())
-
-
-def _write_parquet(file: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    values = {column: pa.array([row[at] for row in rows], pa.string()) for at, column in enumerate(columns)}
-    pq.write_table(pa.table(values), file)
-
-
-_WRITERS: dict[Format, Callable[[Path, Sequence[str], Sequence[Any]], None]] = {
-    "csv": _write_csv,
-    "jsonl": _write_jsonl,
-    "parquet": _write_parquet,
-}

@@ -17,6 +17,7 @@ import numpy as np
 from grantpath import cypher
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.dump_meta import NOTES, read_meta
 from grantpath.engine.load_files import read
 from grantpath.engine.load_graph import Standing
 from grantpath.engine.load_plan import Consent, Doomed, News, Plan, need_consent
@@ -24,6 +25,7 @@ from grantpath.engine.load_replace import Replaced
 from grantpath.engine.load_rows import NOBODY, Rows
 from grantpath.engine.load_table import Ints, Problems, Table
 from grantpath.engine.recording import append, asking, whole
+from grantpath.engine.restore import Anew, Restore, renamed
 from grantpath.graph import telemetry
 from grantpath.graph.bulk import Ask, Bulk, bulk_write
 from grantpath.graph.reference import short
@@ -39,9 +41,10 @@ class LoadReport:
     """The rows that were read, by table; whether they changed anything; the root's revision now.
 
     `added` and `removed` count entities, memberships, owners and grants; what an entity takes along with it when it is
-    removed is not counted. `duplicates` are rows that repeat an earlier one, by table. `plan` is of a dry run: all that
-    would be added and removed; nothing was written, and `changed` says whether anything would be. `hash` is that of its
-    entry in the log, None where nothing changed.
+    removed is not counted. `restored`: of a dump, its revision, history, refusals and request ids, too; `note` says why
+    not. `duplicates` are rows that repeat an earlier one, by table. `plan` is of a dry run: all that would be added and
+    removed; nothing was written, and `changed` says whether anything would be. `hash` is that of its entry in the log,
+    None where nothing changed, or a dump was restored.
     """
 
     rows: dict[str, int]
@@ -50,6 +53,8 @@ class LoadReport:
     added: int
     removed: int
     duplicates: dict[str, int] = field(default_factory=dict)
+    restored: bool = False
+    note: str | None = None
     plan: Plan | None = field(default=None, compare=False, repr=False)
     hash: str | None = None
 
@@ -74,14 +79,27 @@ def load(
     replacement that removes anything and returns True. Raises InvalidInput for a folder, file or row that is wrong,
     naming file and line, and where consent is missing; Inconsistent where another load is under way; Unavailable. Then
     the root is as it was.
+
+    A dump (engine/dump.py) is held to its sha256 sums. Into a root that is new and has the dump's policy it is
+    restored: the root has the dump's revision, history, refusals and request ids then, and no entry for the load
+    itself. Another root gets its facts, as of any folder.
     """
     with telemetry.span("load", authorizer.tenant) as span:
-        done = _Load(authorizer, directory, progress or (lambda *_: None), replace, by).run(dry_run, consent)
+        done = _load(_Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent)
         span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
     if not dry_run:
         changed = done.added, done.removed, done.revision
         log.info("loaded %s: %d added, %d removed, revision %d", authorizer.tenant, *changed)
     return done
+
+
+def _load(work: "_Load", dry_run: bool, consent: Consent) -> LoadReport:
+    try:
+        return work.run(dry_run, consent)
+    except Anew:
+        assert work.restore is not None
+        work.restore.create_anew()
+    return work.run(dry_run, consent)
 
 
 class _Load:
@@ -97,26 +115,37 @@ class _Load:
         self._directory = directory
         self._progress = progress
         self._what = f"load {'--replace ' if replace else ''}{short(directory.resolve().name)}"
+        self._meta = read_meta(directory)
+        self.restore = Restore(authorizer, directory, self._meta) if self._meta else None
         self._done = 0
 
     def run(self, dry_run: bool, consent: Consent) -> LoadReport:
         problems = Problems()
-        tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of))
+        tables = self._tables(problems)
         rows = self._resolve(tables, problems)
         counts, twice = {name: len(table) for name, table in tables.items()}, rows.duplicates()
         with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
             standing = self._standing(rows, problems)
             news = standing.news()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
+            note = self.restore.why_not() if self.restore else None
+            restores = self.restore is not None and note is None
+            told: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             if dry_run:
-                plan = standing.plan(news)
-                return LoadReport(counts, bool(news.size), bulk.revision, news.added, news.removed, twice, plan)
-            if not news.size:
-                return LoadReport(counts, False, bulk.revision, 0, 0, twice)
+                told["plan"] = standing.plan(news)
+                return LoadReport(counts, bool(news.size or restores), bulk.revision, news.added, news.removed, **told)
+            if not (news.size or restores):
+                return LoadReport(counts, False, bulk.revision, 0, 0, **told)
             if news.removed:
                 need_consent(standing.plan(news), consent, self._what)
-            revision, hash_ = self._put_all(bulk, news, standing, rows, sum(counts.values()))
-        return LoadReport(counts, True, revision, news.added, news.removed, twice, hash=hash_)
+            revision, hash_ = self._put_all(bulk, news, standing, rows, sum(counts.values()), restores)
+        return LoadReport(counts, True, revision, news.added, news.removed, **told, hash=hash_)
+
+    def _tables(self, problems: Problems) -> dict[str, Table]:
+        """The tables of the folder; of a dump, about this root."""
+        beside = [f"{name}.jsonl" for name in NOTES] if self._meta else []
+        tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of), beside)
+        return renamed(tables, self._meta.root, self._root.text) if self._meta else tables
 
     def _standing(self, rows: Rows, problems: Problems) -> Standing:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
@@ -129,11 +158,18 @@ class _Load:
         problems.raise_any()
         return standing
 
-    def _put_all(self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int) -> tuple[int, str]:
+    def _put_all(
+        self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int, restores: bool
+    ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision, and the hash of its entry in the log."""
         bulk.begin(self._what)
         self._write(bulk, news, standing, rows)
         self._doom(bulk, news.doomed)
+        if self.restore and restores:
+            for done, entries in self.restore.write(bulk):
+                self._progress("writing history", done, entries)
+            self.restore.finish(bulk)
+            return self.restore.revision, None
         told = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"
         hashes: list[str] = []
 

@@ -1,6 +1,6 @@
 """Finds the files of a bulk import in a folder, one a table, and reads them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -17,12 +17,15 @@ FORMATS = ("parquet", "csv", "jsonl")
 UNFINISHED = "dump.unfinished"
 
 
-def read(directory: Path, problems: Problems, progress: Callable[[int, int], None]) -> dict[str, Table]:
+def read(
+    directory: Path, problems: Problems, progress: Callable[[int, int], None], beside: Collection[str] = ()
+) -> dict[str, Table]:
     """All tables of a folder; a missing file is an empty table. Rows that cannot be read go to `problems`.
 
-    Raises InvalidInput for a folder or file that is wrong as a whole.
+    `beside` are names of files that may be there besides. Raises InvalidInput for a folder or file that is wrong as a
+    whole.
     """
-    files = _files(directory)
+    files = _files(directory, beside)
     tables = {}
     for at, (name, columns) in enumerate(TABLES.items()):
         file = files.get(name)
@@ -38,7 +41,7 @@ def _none() -> Ints:
     return np.empty(0, dtype=np.int64)
 
 
-def _files(directory: Path) -> dict[str, Path]:
+def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
     try:
         listed = sorted(directory.iterdir())
     except (OSError, ValueError):
@@ -51,7 +54,7 @@ def _files(directory: Path) -> dict[str, Path]:
         )
     files: dict[str, Path] = {}
     for file in listed:
-        if file.suffix.removeprefix(".").lower() not in FORMATS:
+        if file.suffix.removeprefix(".").lower() not in FORMATS or file.name in beside:
             continue
         if file.stem not in TABLES or file.suffix.lower() != file.suffix:
             raise _unknown(file)

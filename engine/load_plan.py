@@ -131,14 +131,21 @@ class Plan:
     @property
     def needs_consent(self) -> bool:
         """Does it remove more than a tenth of a table, or anything at all where a table file is missing?"""
-        much = any(count > PART * self.held[table] for table, count in self.counts.items() if count)
-        return much or bool(self.missing and sum(self.counts.values()))
+        return bool(self.reason)
+
+    @property
+    def reason(self) -> str:
+        """Why it needs consent; empty if it needs none."""
+        much = [table for table, count in self.counts.items() if count > PART * self.held.get(table, 0)]
+        if much:
+            return f"that is more than a tenth of {', '.join(much)}"
+        if self.missing and sum(self.counts.values()):
+            return f"the folder has no file for {', '.join(self.missing)}"
+        return ""
 
     def lines(self) -> Iterator[str]:
-        """What is removed, a line for each table; and which tables have no file."""
+        """What is removed, a line for each table."""
         yield from self.removed.lines(self.held)
-        if self.missing:
-            yield f"no file for {', '.join(self.missing)}"
 
 
 Consent = bool | Callable[[Plan], bool]
@@ -149,7 +156,7 @@ def need_consent(plan: Plan, consent: Consent, what: str) -> None:
     given = consent(plan) if callable(consent) else consent
     if plan.needs_consent and not given:
         raise InvalidInput(
-            f"{what} would remove more than a tenth of a table, or a table file is missing; nothing is changed. Look at"
-            " it with --dry-run, and repeat it with --yes (in Python: consent=True) if it is meant:",
+            f"{what} would remove what follows, and {plan.reason}; nothing is changed. Look at it with --dry-run, and"
+            " repeat it with --yes (in Python: consent=True) if that is meant:",
             *plan.lines(),
         )

@@ -3,13 +3,12 @@
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 from grantpath.engine import policy as policies
 from grantpath.engine import roots
 from grantpath.engine.door import Door
-from grantpath.engine.dump import tables_of
+from grantpath.engine.dump import streaming, tables_of
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import append, asking, whole
 from grantpath.engine.rules import Rules
@@ -106,9 +105,11 @@ class _Facts:
         self._new = new
         self._root = root
         self._rules = Rules(new, root)
-        ask = cache(asking(store.read, tenant))  # the entities are needed twice
+        ask = streaming(store, tenant)
         self._tables = tables_of(ask, old, root)
-        self._names, self._idle = self._split_names(ask("mirror_entities"))
+        self._names, self._idle = self._split_names(
+            sorted(row["ref"] for row in ask("dump_entities") if not row["created"])
+        )
         self._renamed: set[tuple[str, str]] = set()
         self.count = sum(map(len, self._tables.values()))
 
@@ -131,13 +132,12 @@ class _Facts:
         yield from self._builtin_problems()
         yield from self._circles()
 
-    def _split_names(self, entities: list[Row]) -> tuple[list[str], list[str]]:
-        """The names that were never created: those that hold grants or stand above such, and the others."""
+    def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """Of the names that were never created: those that hold grants or stand above such, and the others."""
         needed: set[str] = set()
         for _, _, object_, _ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)
             needed.update(ref.text for _, ref in chain)
-        names = sorted(each["ref"] for each in entities if not each["there"])
         return [name for name in names if name in needed], [name for name in names if name not in needed]
 
     def _check(self, fact: Statement, there: set[str]) -> None:

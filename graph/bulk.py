@@ -185,8 +185,8 @@ CALL (batch) {
 }
 CALL (batch) {
   UNWIND batch.nodes AS each
-  MATCH (entity:Entity {root: $root}) WHERE id(entity) = each
-  DETACH DELETE entity
+  MATCH (node {root: $root}) WHERE id(node) = each // entities, and entries of a restored history
+  DETACH DELETE node
 }
 DELETE batch"""
 _UNDONE = """MATCH (mark:Revision {root: $root, loading: $load})

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import Authorizer, InvalidInput, load, roots
-from grantpath.engine.dump import dump, read
+from grantpath.engine.dump import dump
 from grantpath.engine.load_plan import SAY, Plan
 from grantpath.engine.load_table import TABLES as TABLE_COLUMNS
 from grantpath.graph.store import Store
 
 from .conftest import Tenants
+from .keeping import facts_of
 from .random_world import ROOT_NAME, random_world
 from .test_cli import Run, run
 from .test_load import ESTATE, GIVEN, history, write
@@ -22,7 +23,7 @@ __all__ = ["run"]
 
 def statements(auth: Authorizer) -> dict[str, set[str]]:
     """The rows of a dump as statements."""
-    return {table: {SAY[table].format(*row) for row in rows} for table, rows in read(auth).tables.items()}
+    return {table: {SAY[table].format(*row) for row in rows} for table, rows in facts_of(auth).items()}
 
 
 @pytest.mark.parametrize("policy_name", ["gravitino", "lakehouse", "onehouse", "cdap"])
@@ -94,7 +95,7 @@ def test_a_replacement_without_a_table_file_needs_consent(tenant: Tenants, tmp_p
     auth = tenant()
     folder = folder_of(tmp_path, many(auth, 20)[1:])
     (folder / "grants.csv").unlink()
-    with pytest.raises(InvalidInput, match=r"(?s)1 of 20 subjects: add user:u00\nno file for grants"):
+    with pytest.raises(InvalidInput, match=r"(?s)has no file for grants; .*\n1 of 20 subjects: add user:u00"):
         load.load(auth, folder, replace=True)
     (folder / "grants.csv").write_text("effect,privilege,object,subject\n")
     assert load.load(auth, folder, replace=True).removed == 1

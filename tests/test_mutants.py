@@ -12,12 +12,21 @@ from grantpath import cypher
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 
-from . import mutants_asking, mutants_history, mutants_log, mutants_moving, mutants_reading, mutants_rehearsals
+from . import (
+    mutants_asking,
+    mutants_dumps,
+    mutants_history,
+    mutants_log,
+    mutants_moving,
+    mutants_reading,
+    mutants_rehearsals,
+)
 from .conftest import Closing, Tenants
 from .mutants import Mutant, NoQuery, Probe, broken, mutated
 from .mutants_asking import twin
 from .mutants_changes import CHANGES
 from .mutants_decisions import DECISIONS
+from .mutants_dumps import DUMPS
 from .mutants_keeping import KEEPING
 from .mutants_lists import LISTS
 from .mutants_loads import MOVING
@@ -25,7 +34,7 @@ from .mutants_log import CHAIN
 from .mutants_worlds import WORLDS
 from .trust import size
 
-MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *MOVING]
+MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *MOVING, *DUMPS]
 # files without a mutant, and why
 UNBROKEN = {"schema": "its constraints are there as long as the server: what it says twice it does once"}
 
@@ -51,6 +60,7 @@ def probes(
         *mutants_log.probes(kept, scratch),
         *mutants_reading.probes(kept, twins, server),
         *mutants_moving.probes(scratch, tmp_path_factory.mktemp("tables")),
+        *mutants_dumps.probes(scratch, tmp_path_factory.mktemp("dumps")),
     ]
 
 

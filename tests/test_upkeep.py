@@ -2,16 +2,13 @@
 
 import random
 import threading
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, Unknown, load, policy, roots
-from grantpath.engine import dump as dumping
-from grantpath.engine.dump import Format, dump, read
-from grantpath.engine.load_table import TABLES
+from grantpath.engine.dump import dump
 from grantpath.engine.policy_file import BUILT_IN
 from grantpath.engine.upgrade import upgrade
 from grantpath.graph.server import Connection
@@ -19,125 +16,12 @@ from grantpath.graph.store import Store
 from grantpath.spark_sync import mirror as mirroring
 
 from .conftest import Tenants
+from .keeping import FACTS, ODD, POLICIES, facts_of
 from .random_world import ROOT_NAME, random_world
 from .test_batches import state
 from .test_cli import Run, run
 
 __all__ = ["run"]
-
-POLICIES = ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"]
-ODD = 'table:hr.s.`tick``s, "and\nmore"\r`'
-FACTS = [
-    "add catalog:hr",
-    "add schema:hr.s",
-    "add table:hr.s.t",
-    f"add {ODD}",
-    "add user:ann",
-    "add user:bob",
-    "add user:`a, b`",
-    "add group:readers",
-    "add role:analyst",
-    "member user:bob of group:readers",
-    "member group:readers of role:analyst",
-    "owner user:ann of catalog:hr",
-    "allow SELECT_TABLE on catalog:hr to role:analyst",
-    f"deny SELECT_TABLE on {ODD} to role:analyst",
-]
-
-
-def files(directory: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in directory.iterdir()}
-
-
-Write = Callable[[Path, Sequence[str], Sequence[Sequence[str]]], None]
-
-
-def with_writer(monkeypatch: pytest.MonkeyPatch, writer: Write) -> Write:
-    """Puts another writer of CSV in the place of the one that it returns."""
-    before: Write = dumping._WRITERS["csv"]
-    monkeypatch.setitem(dumping._WRITERS, "csv", writer)
-    return before
-
-
-def facts_of(auth: Authorizer) -> dict[str, list[tuple[str, ...]]]:
-    return read(auth).tables
-
-
-# ---- dump ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("policy_name", POLICIES)
-def test_a_dump_loaded_into_a_fresh_root_is_the_same_root(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
-    auth = tenant(policy_name, random_world(policy_name, random.Random(policy_name), 90), ROOT_NAME)
-    dump(auth, tmp_path / "first")
-    fresh = tenant(policy_name, root=ROOT_NAME)
-    load.load(fresh, tmp_path / "first")
-    dump(fresh, tmp_path / "second")
-    assert state(fresh)[1] == state(auth)[1]
-    assert state(fresh)[0][1:] == state(auth)[0][1:]  # without the revision
-    assert files(tmp_path / "first") == files(tmp_path / "second")
-
-
-@pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet"])
-def test_every_format_holds_every_name(tenant: Tenants, tmp_path: Path, format_: Format) -> None:
-    auth, fresh = tenant(given=FACTS), tenant()
-    assert dump(auth, tmp_path / "kept", format_).revision == len(FACTS)
-    assert load.load(fresh, tmp_path / "kept").changed
-    assert facts_of(fresh) == facts_of(auth)
-    assert sum(map(len, facts_of(auth).values())) == len(FACTS)
-
-
-def test_a_dump_writes_over_nothing(tenant: Tenants, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match="new or empty"):
-        dump(tenant(), tmp_path)
-    assert files(tmp_path) == {"mine.txt": b"mine"}
-
-
-def test_a_dump_that_fails_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    auth, empty = tenant(given=FACTS), tmp_path / "empty"
-    empty.mkdir()
-
-    def fails(file: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        write(file, columns, rows)
-        if file.stem == "members":
-            raise OSError(28, "No space left on device")
-
-    write = with_writer(monkeypatch, fails)
-    for folder in (empty, tmp_path / "new"):
-        with pytest.raises(InvalidInput, match="cannot be written: No space left on device"):
-            dump(auth, folder)
-    assert [file.name for file in tmp_path.rglob("*")] == ["empty"]
-
-
-def test_nobody_loads_a_part_of_a_dump(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does another dump write among its files."""
-    auth, seen = tenant(given=FACTS), []
-
-    def looking(file: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        write(file, columns, rows)
-        with pytest.raises(InvalidInput, match="part of a dump"):
-            load.load(auth, file.parent, replace=True)
-        with pytest.raises(InvalidInput, match="new or empty"):
-            dump(auth, file.parent)
-        seen.append(file.name)
-
-    write = with_writer(monkeypatch, looking)
-    dump(auth, tmp_path / "kept")
-    assert seen == [f"{name}.csv" for name in TABLES]
-    assert sorted(files(tmp_path / "kept")) == sorted(seen)
-    assert not load.load(auth, tmp_path / "kept", replace=True).changed
-
-
-def test_a_dump_is_of_one_revision(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
-    auth = tenant(given=FACTS)
-    at_work = Store.read
-
-    def changing(self: Store, *asked: object) -> object:
-        auth.change(f"add user:u{uuid.uuid4().hex}")
-        return at_work(self, *asked)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Store, "read", changing)
-    with pytest.raises(Inconsistent, match="changed each of the 5 times"):
-        read(auth)
 
 
 # ---- load --replace --------------------------------------------------------------------------------------------------
@@ -510,7 +394,7 @@ def test_roots_are_listed_and_dropped(run: Run, root: str) -> None:
 def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Run, root: str, tmp_path: Path) -> None:
     assert run("roots", "list", "--json").json == run("roots", "--json").json
     run("change", f"owner user:ann of {root}", "--root", root)
-    assert run("change", f"drop {root}", "--by", "user:ann", "--root", root, "--yes").code == 0
+    assert run("change", f"drop {root}", "--by", "user:ann", "--root", root).code == 0
     listed = {each["root"]: each for each in run("roots", "--json").json["answer"]}[root]
     assert (listed["dropped"], listed["revision"]) == (True, 14)
     assert listed["sizes"] == {**dict.fromkeys(listed["sizes"], 0), "changes": 14}

@@ -1,0 +1,32 @@
+// restore_log.cypher: entries of a dumped history, refused attempts and ids of requests. For restoring a dump.
+// $root      STRING       'metalake:ml'
+// $load      STRING       '5f0c', the load that is under way; nothing is written where it is not
+// $history   LIST OF MAP  the properties of :Change nodes, without root
+// $refusals  LIST OF MAP  the same of :Refusal nodes
+// $requests  LIST OF MAP  the same of :Request nodes
+// Returns one row, or none where the load is not under way: written INTEGER
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', load: '5f0c', history: [{revision: 1, id: '5f0c', statement: 'add user:ann'}], refusals: [], requests: []}
+MATCH (mark:Revision {root: $root})
+SET mark.batches = coalesce(mark.batches, 0) + 1
+WITH mark WHERE mark.loading = $load
+CALL () {
+  UNWIND $history AS row
+  CREATE (change:Change {root: $root})
+  SET change += row
+  RETURN collect(id(change)) AS changes
+}
+CALL () {
+  UNWIND $refusals AS row
+  CREATE (refusal:Refusal {root: $root})
+  SET refusal += row
+  RETURN collect(id(refusal)) AS refused
+}
+CALL () {
+  UNWIND $requests AS row
+  CREATE (request:Request {root: $root})
+  SET request += row
+  RETURN collect(id(request)) AS requested
+}
+CREATE (:LoadedBatch {root: $root, number: mark.batches, nodes: changes + refused + requested})
+RETURN size(changes) + size(refused) + size(requested) AS written
