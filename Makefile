@@ -42,7 +42,7 @@ lint: $(INSTALLED)
 # Made again when what is to be installed changes; code is used where it stands.
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "grantpath needs Python 3.11 or newer with venv (on Debian: python3-venv); name one: make PYTHON=/path/to/python3"; exit 2; }
-	@echo "installing into .venv with $(PYTHON): once, about 600 MB"
+	@echo "installing into .venv with $(PYTHON): once, about 1.1 GB"
 	@$(PYTHON) -m venv .venv
 	@if [ -t 1 ]; then quiet=; else quiet=--quiet; fi; \
 		$(RUN) -m pip install $$quiet --disable-pip-version-check --editable '.[dev]'

@@ -16,7 +16,8 @@ from grantpath.graph.errors import (
     Unavailable,
     Unknown,
 )
-from grantpath.graph.statement import Check
+from grantpath.graph.reference import reference
+from grantpath.graph.statement import Check, statement
 
 __all__ = [
     "Authorizer",
@@ -35,4 +36,6 @@ __all__ = [
     "ServerError",
     "Unavailable",
     "Unknown",
+    "reference",
+    "statement",
 ]

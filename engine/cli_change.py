@@ -6,14 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from grantpath import cypher
+from grantpath.engine.cli_consent import Yes, confirm_drop
 from grantpath.engine.cli_output import emit, out, styled
-from grantpath.engine.cli_session import As, Create, Session, command
+from grantpath.engine.cli_session import As, Create, Session, Watched, command
 from grantpath.engine.documents import MAX_BYTES, read_text
 from grantpath.engine.request import Change
-from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.statement import parse_statement
 
 PANEL = "Change"
+BLANK = " \t\r"
 Statement = Annotated[
     str | None, typer.Argument(metavar="[STATEMENT]", help="what to change, in quotes; the forms stand above")
 ]
@@ -46,6 +49,7 @@ def change(
     id_: Id = None,
     dry_run: DryRun = False,
     create: Create = False,
+    yes: Yes = False,
 ) -> None:
     """Make one change, or those of a file: all of them, or none.
 
@@ -54,7 +58,8 @@ def change(
     stands on a line of its own, sees those before it, and a line that starts with # is left out.
 
     With --by the policy decides whether that user may; without it a fact is written. With --create the facts may be
-    the first ones of a new root. Exit code 0: done, 1: refused, 2: invalid.
+    the first ones of a new root. A statement that drops the root itself asks at a terminal for its name; elsewhere
+    --yes must confirm it. Exit code 0: done, 1: refused, 2: invalid.
     """
     if (statement is None) == (file is None):
         raise typer.BadParameter("name a STATEMENT, or a --file of them")
@@ -64,11 +69,13 @@ def change(
     if statement is not None:
         parse_statement(statement)
         with session.open(create, history) as authorizer:
+            _consent(authorizer, [statement], dry_run or yes)
             done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
         _show(session, [done], dry_run, _told(done))
         return
     lines = read_statements(str(file))
     with session.open(create, history) as authorizer:
+        _consent(authorizer, [text for _, text in lines], dry_run or yes)
         try:
             made = authorizer.change_all([text for _, text in lines], by=by, as_role=as_, id=id_, dry_run=dry_run)
         except GrantpathError as error:
@@ -79,13 +86,41 @@ def change(
     _show(session, made, dry_run, _told_all(made))
 
 
+def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
+    """A statement that drops the root takes all that it holds, as `roots drop` does. Raises InvalidInput."""
+    if not given and any(_drops_root(authorizer, text) for text in statements):
+        row = authorizer.store.read(cypher.load("root_sizes").text, {"root": authorizer.tenant})[0]
+        holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
+        confirm_drop(authorizer.root.text, holds)
+
+
+def _drops_root(authorizer: Watched, text: str) -> bool:
+    try:
+        said = parse_statement(text)
+        return said.kind == "drop" and authorizer.reference(said.object) == authorizer.root
+    except Invalid:
+        return False  # the change itself will say what is wrong
+
+
 def read_statements(file: str) -> list[tuple[int, str]]:
-    """The statements of a file (-: standard input), each with its line. Raises InvalidInput."""
+    """The statements of a file (-: standard input), each with its line. Raises InvalidInput.
+
+    Only spaces, tabs and carriage returns around a statement are dropped. Other white space may be a part of a name,
+    and cannot be seen: a line that begins or ends with it is refused.
+    """
     text = _read_input() if file == "-" else read_text(Path(file))
     numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
-    found = [(at, line.strip()) for at, line in numbered if line.strip() and not line.lstrip().startswith("#")]
+    found = [(at, line.strip(BLANK)) for at, line in numbered]
+    found = [(at, line) for at, line in found if line and not line.startswith("#")]
+    for at, line in found:
+        for char, where in ((line[0], "begins"), (line[-1], "ends")):
+            if char.isspace() or not char.isprintable():
+                raise InvalidInput(
+                    f"{file}:{at}: the line {where} with U+{ord(char):04X}, which cannot be seen; remove it, or quote "
+                    "the name that it belongs to with backticks; nothing is done"
+                )
     if not found:
-        raise InvalidInput(f"{file} holds no statement; write one a line, as add user:bob")
+        raise InvalidInput(f"{file} holds no statement; write one a line, such as add user:bob")
     return found
 
 

@@ -147,7 +147,7 @@ def _next(login: Connection, console: Console, target: Path) -> None:
         "grantpath policy show gravitino",
     ):
         console.print(styled(f"  {text}"), soft_wrap=True)
-    parquet = f"spark.read.parquet('{target}/access/exposure')"
+    parquet = f"spark.read.parquet('{target}/access/exposure.parquet')"
     console.print()
     console.print(styled(f"Parquet in {target}; in Spark: {parquet}"), soft_wrap=True)
     console.print("Neo4j Browser:")

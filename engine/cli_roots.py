@@ -1,6 +1,5 @@
 """The commands that keep roots: roots, roots drop, dump."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +8,15 @@ import typer
 from rich.table import Table
 
 from grantpath.engine import roots as tenants
-from grantpath.engine.cli_output import counting, emit, err, out, printable, saying, styled
+from grantpath.engine.cli_consent import Yes, confirm_drop
+from grantpath.engine.cli_output import WIDE, counting, emit, out, printable, saying, styled
 from grantpath.engine.cli_session import Commands, Json, Root, Session, Uri, command
 from grantpath.engine.dump_files import Format
-from grantpath.graph.errors import InvalidInput, Unknown
+from grantpath.graph.errors import Unknown
 
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, as metalake:ml")]
-Yes = Annotated[bool, typer.Option("--yes", help="don't ask")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a folder, new or empty")]
 As = Annotated[Format, typer.Option("--format", help="the files' format")]
 
@@ -26,7 +25,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     roots = typer.Typer(
         cls=Commands,
-        help="List the roots, with policy, revision and sizes; `roots drop` takes one away.",
+        help="List the roots, with policy, revision and sizes; `roots drop` removes one.",
         epilog="Example: grantpath roots",
         rich_markup_mode="rich",
     )
@@ -45,7 +44,11 @@ def _list(context: typer.Context, root: Root = None, uri: Uri = None, json: Json
 
 
 def list_roots(session: Session) -> None:
-    """List the roots, as `grantpath roots` alone does. Of one that a change has dropped only the history is left."""
+    """List the roots, as `grantpath roots` alone does.
+
+    Of one that a change has dropped only the history is left. `grantpath test` makes a root for each scenario and
+    removes it; one that is listed while no test runs was left by a test that was killed, and `roots drop` removes it.
+    """
     store = session.store()
     try:
         found = tenants.listed(store)
@@ -54,39 +57,57 @@ def list_roots(session: Session) -> None:
     if session.json:
         emit({"answer": [asdict(each) for each in found], "complete": True})
         return
+    console, table = out(), _table(found)
+    if console.measure(table, options=console.options.update(max_width=WIDE)).maximum <= console.width:
+        console.print(table, soft_wrap=False)
+        return
+    for each in found:  # a table would cut the names
+        console.print(styled(_shown(each), "bold"), styled(f"  {each.policy}, revision {each.revision:,}"), sep="")
+        console.print(styled(f"  {_holds(each)}", "dim"))
+
+
+def _table(found: list[tenants.Root]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("root", "policy"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=True)
     for name in ("revision", *SIZES):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for each in found:
         sizes = [f"{each.sizes[name]:,}" for name in SIZES]
-        shown = f"{each.root} (dropped)" if each.dropped else each.root
-        table.add_row(styled(shown), styled(each.policy), f"{each.revision:,}", *sizes)
-    out().print(table, soft_wrap=False)
+        table.add_row(styled(_shown(each)), styled(each.policy), f"{each.revision:,}", *sizes)
+    return table
+
+
+def _shown(root: tenants.Root) -> str:
+    return f"{root.root}{' (dropped)' * root.dropped}{' (of a test)' * root.of_test}"
+
+
+def _holds(root: tenants.Root) -> str:
+    return ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
 
 
 def drop(session: Session, name: Name, yes: Yes = False) -> None:
-    """Take a root away, with all that it holds and its history. It cannot be had back: dump it first.
+    """Remove a root, with all that it holds and its history. This cannot be undone: dump it first.
 
-    It asks for the root's name on a terminal; elsewhere --yes must say so.
+    At a terminal it asks for the root's name; elsewhere --yes must confirm it.
     """
     store = session.store()
     try:
-        known = {each.root: each for each in tenants.listed(store)}
-        if name not in known and tenants.sweep(store, name):
-            _say(session, name, dict.fromkeys(SIZES, 0), ": the rest, which a drop that was cut off had left")
+        root = tenants.listed_one(store, name)
+        if root is None and tenants.sweep(store, name):
+            _say(session, name, dict.fromkeys(SIZES, 0), ": removed what an interrupted drop had left")
             return
-        if name not in known:
-            there = f"there are {', '.join(known)}" if known else "there is none"
-            raise Unknown(f"the root {name} is not there: {there}; write it whole, as metalake:ml")
+        if root is None:
+            known = tenants.names(store)
+            there = f"the roots are {', '.join(known)}" if known else "there are no roots"
+            raise Unknown(f"the root {name} does not exist: {there}; write its whole name, such as metalake:ml")
         if not yes:
-            _confirm(known[name])
+            confirm_drop(name, _holds(root))
         with saying(f"dropping {printable(name)}"):
             tenants.remove(store, name)
     finally:
         store.close()
-    _say(session, name, known[name].sizes, "")
+    _say(session, name, root.sizes, "")
 
 
 def _say(session: Session, name: str, sizes: dict[str, int], what: str) -> None:
@@ -94,15 +115,6 @@ def _say(session: Session, name: str, sizes: dict[str, int], what: str) -> None:
         emit({"dropped": name, "sizes": sizes})
     else:
         out().print(styled("dropped", "bold green"), styled(f" {name}{what}"), sep="")
-
-
-def _confirm(root: tenants.Root) -> None:
-    if not sys.stdin.isatty():
-        raise InvalidInput(f"dropping {root.root} cannot be undone; say so with --yes")
-    sizes = ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
-    err().print(styled(f"{root.root} holds {sizes}; this cannot be undone", "yellow"))
-    if typer.prompt(f"Type {printable(root.root)} to drop it", err=True) != root.root:
-        raise InvalidInput(f"that is not {root.root}; nothing is dropped")
 
 
 def dump(session: Session, directory: Directory, format_: As = "csv") -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +23,12 @@ from grantpath.graph.server import connection
 if TYPE_CHECKING:
     from grantpath.spark_sync.access import AccessReport
     from grantpath.spark_sync.difference import Difference
+    from grantpath.spark_sync.snapshot import SnapshotMeta
 
 PANEL = "In bulk, with Spark"
 BATCH = 500
 SHOWN = 20
+AGES = ((24 * 60, "days"), (60, "hours"))  # in minutes
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder to make")]
 Snapshot = Annotated[Path, typer.Argument(metavar="SNAPSHOT", help="a folder that `grantpath mirror` made")]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")]
@@ -110,17 +113,26 @@ def ask(session: Session, snapshot: Snapshot, question: Question) -> int:
     from outside asks `grantpath check`, not a sentence put together of them.
     """
     from grantpath.spark_sync.questions import ask as ask_snapshot
+    from grantpath.spark_sync.snapshot import Snapshot as Mirrored
 
     found = ask_snapshot(snapshot, question)
     if session.json:
         emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
     elif isinstance(found.answer, bool):
         out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
+        err().print(styled(f"at {_state(Mirrored(snapshot).meta)}", "dim"))
     else:
         for ref in found.answer:
             print(printable(ref))
-        err().print(styled(f"{len(found.answer):,} at revision {found.revision}", "dim"))
+        err().print(styled(f"{len(found.answer):,} at {_state(Mirrored(snapshot).meta)}", "dim"))
     return 1 if found.answer is False else 0
+
+
+def _state(meta: "SnapshotMeta") -> str:
+    """Which state a snapshot has, and how old it is: the graph may have changed since."""
+    minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
+    age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
+    return f"revision {meta.revision} of {meta.root}, mirrored {age} ago"
 
 
 def diff(

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from grantpath.engine import scenario
-from grantpath.engine.cli_output import counting, emit, lines, out, styled
+from grantpath.engine.cli_output import counting, emit, err, lines, out, styled
 from grantpath.engine.cli_session import Session, command
 from grantpath.engine.cli_spark import expect_small_jobs, working
 from grantpath.engine.scenario import Answer, Moment, Question, Report, Result
+from grantpath.engine.scenario_subjects import unmentioned
 from grantpath.graph.errors import InvalidInput
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="scenario files, or folders of them")]
@@ -35,15 +36,23 @@ def test(
     session: Session,
     files: Files,
     engine: Annotated[Engine, typer.Option(help="who answers")] = Engine.cypher,
+    strict: Annotated[bool, typer.Option("--strict", help="a warning is an error")] = False,
 ) -> int:
     """Run scenario files: does the authorizer answer as they say?
 
-    Each scenario runs in a tenant of its own that is taken away afterwards. Exit code 1 if any line fails, 2 for a
-    file that cannot be read.
+    Each scenario runs in a tenant of its own that is removed afterwards. A subject that is asked about, and that no
+    `given` or `do` line mentions, is allowed nothing, so a mistyped name can make a line pass: there is a warning, with
+    --strict an error. A scenario lists under `absent:` the subjects that are meant not to exist. Exit code 1 if any
+    line fails, 2 for an error.
     """
     scenarios = scenario.read_files(files)
     if not scenarios:
         raise InvalidInput(f"{', '.join(map(str, files))}: no scenario in it; name a .yaml file with one")
+    warnings = unmentioned(scenarios)
+    if warnings and strict:
+        raise InvalidInput(*warnings)
+    for text in warnings:
+        err().print(styled(f"warning: {text}", "yellow"))
     store = session.store()
     try:
         with counting() as count:

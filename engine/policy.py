@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from grantpath.engine import policy_warnings
-from grantpath.engine.clauses import Clauses
+from grantpath.engine.clauses import Clauses, TooManyClauses
 from grantpath.engine.expand import Expander
 from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.engine.policy_names import ROLE, Names, PolicyProblem, label_of
@@ -189,7 +189,11 @@ class Policy:
     def _ask_operation(self, name: str, type_: str, with_: frozenset[str]) -> Question:
         entry = self.names.operation(name, type_)
         self._check_with(name, entry, with_)
-        clauses = self._expander.operation(name, type_, with_)
+        try:
+            clauses = self._expander.operation(name, type_, with_)
+        except TooManyClauses:  # `validate` tries the second objects that are needed, and all of them
+            asked = f"{name} on {self._a(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
+            raise Invalid(f"{asked}: the condition is too large when written out; simplify it in the policy") from None
         one_role = self.active_roles and not entry.all_roles
         return Question(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
 
@@ -200,7 +204,10 @@ class Policy:
             raise Invalid(f"{name} takes no second object {short(str(key))!r} (it takes {known}); leave it away")
         for key, second in entry.with_.items():
             if key not in with_ and not second.optional:
-                raise Invalid(f"{name} needs a second object: add `with {key}={second.type}:NAME`")
+                raise Invalid(
+                    f"{name} needs a second object: add `with {key}={second.type}:NAME` "
+                    f"(on the command line `--with {key}=...`)"
+                )
 
     def names_on(self, type_: str) -> list[str]:
         """Every privilege and operation that may be asked on a type, in the policy's order."""

@@ -219,7 +219,7 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
     if not isinstance(base, str):
         return document
     base_path = find(base, path.parent)
-    if base_path in (*above, path):
+    if base_path.resolve() in [each.resolve() for each in (*above, path)]:
         raise InvalidPolicy(
             f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the circle"
         )

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import pairwise
 
-from grantpath.engine.policy_file import ConditionEntry, PolicyFile, PrivilegeEntry
+from grantpath.engine.policy_file import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.engine.policy_merge import split
 from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import short
@@ -120,13 +120,20 @@ class Names:
                 f"there are {', '.join(self.types)}"
             )
 
+    @property
+    def _listing(self) -> str:
+        """The command that lists the policy's names; one that does not ship is known by its file alone."""
+        if (BUILT_IN / f"{self.file.policy}.yaml").is_file():
+            return f"`grantpath policy show {self.file.policy}`"
+        return "`grantpath policy show` with the policy's file"
+
     # ---- privileges ------------------------------------------------------------------------------------------
     def canonical(self, privilege: str) -> str:
         """The privilege's own name, if it is another name of one. Raises Unknown."""
         if privilege not in self.privileges:
             raise Unknown(
                 f"the privilege {short(privilege)} is unknown in the policy {self.file.policy}"
-                f"{nearest(privilege, self.privileges)}; `grantpath policy show {self.file.policy}` lists them"
+                f"{nearest(privilege, self.privileges)}; {self._listing} lists them"
             )
         return self.privileges[privilege].alias_of or privilege
 
@@ -221,7 +228,7 @@ class Names:
             known = [*self.operation_types, *self.file.aliases]
             raise Unknown(
                 f"the operation {short(name)} is unknown in the policy {self.file.policy}{nearest(name, known)}; "
-                f"`grantpath policy show {self.file.policy}` lists them"
+                f"{self._listing} lists them"
             )
         if type_ not in types:
             raise Invalid(f"{name} is asked on {', '.join(types)}, not on {type_}; name one of those")

@@ -99,7 +99,8 @@ def find(store: Store, tenant: str) -> dict[str, str] | None:
 class Root:
     """A tenant as a list shows it: its policy, its revision, and how much it holds.
 
-    `dropped`: a change has dropped it, and its history alone is left.
+    `dropped`: a change has dropped it, and its history alone is left. `of_test`: `grantpath test` made it for one
+    scenario; where no test is running, one was killed and has left it.
     """
 
     root: str
@@ -107,24 +108,32 @@ class Root:
     revision: int
     dropped: bool
     sizes: dict[str, int]
+    of_test: bool = False
 
 
 def listed(store: Store) -> list[Root]:
-    """The tenants that have a name of their own, by name. Raises Unavailable."""
-    found = []
-    for row in _named(store):
-        sizes = store.read(cypher.load("root_sizes").text, {"root": row["root"]})
-        found.append(Root(row["root"], row["policy"], row["revision"], row["dropped"], dict(sizes[0])))
-    return found
+    """All tenants, by name. Raises Unavailable."""
+    return [_sized(store, row) for row in _all(store)]
+
+
+def listed_one(store: Store, tenant: str) -> Root | None:
+    """The same for one tenant; None where it does not exist."""
+    return next((_sized(store, row) for row in _all(store) if row["root"] == tenant), None)
 
 
 def names(store: Store) -> dict[str, bool]:
-    """The same by name alone: is only the history left? Raises Unavailable."""
-    return {row["root"]: row["dropped"] for row in _named(store)}
+    """The tenants that are no test's, by name: is only the history left? Raises Unavailable."""
+    return {row["root"]: row["dropped"] for row in _all(store) if _is_name(row["root"])}
 
 
-def _named(store: Store) -> list[Row]:
-    return [row for row in store.read(cypher.load("roots").text, {}) if not row["dropped"] or _is_name(row["root"])]
+def _sized(store: Store, row: Row) -> Root:
+    root = row["root"]
+    sizes = store.read(cypher.load("root_sizes").text, {"root": root})
+    return Root(root, row["policy"], row["revision"], row["dropped"], dict(sizes[0]), of_test=not _is_name(root))
+
+
+def _all(store: Store) -> list[Row]:
+    return store.read(cypher.load("roots").text, {})
 
 
 def _is_name(tenant: str) -> bool:

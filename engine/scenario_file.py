@@ -40,6 +40,7 @@ class _File(BaseModel):
     policy: str
     root: str
     source: str = ""
+    absent: list[str] = []
     given: list[str] | None = None
     then: list[Any] = Field(min_length=1)
 
@@ -58,7 +59,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One situation and what must be answered in it."""
+    """One situation and what must be answered in it; `absent` are subjects that are meant not to exist."""
 
     file: Path
     name: str
@@ -66,6 +67,7 @@ class Scenario:
     root: str
     given: list[Line]
     then: list[Line]
+    absent: tuple[str, ...] = ()
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
@@ -83,7 +85,7 @@ def _scenario(document: Document, path: Path) -> Scenario:
         raise InvalidInput(_explain(error, document, ())) from None
     given = [Line(document.line(("given", at)), text, "done") for at, text in enumerate(read.given or [])]
     then = [_line(entry, document, ("then", at)) for at, entry in enumerate(read.then)]
-    return Scenario(path, read.scenario, read.policy, read.root, given, then)
+    return Scenario(path, read.scenario, read.policy, read.root, given, then, tuple(read.absent))
 
 
 def _line(entry: Any, document: Document, key: Key) -> Line:

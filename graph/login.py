@@ -55,6 +55,7 @@ class Renewed(AuthManager):
         self._lock = Lock()
         self._current: ExpiringAuth | None = None
         self._called = 0.0
+        self._refused: Any = None
         self.accepted = False  # has the server accepted any login of this provider?
 
     def get_auth(self) -> Auth:
@@ -66,16 +67,29 @@ class Renewed(AuthManager):
             return current.auth  # type: ignore[return-value]  # _call has checked it
 
     def handle_security_exception(self, auth: Any, error: Neo4jError) -> bool:
-        """Is it worth another try with `get_auth`, since there is another login than `auth`, which the server refused,
-        or since this refusal passes? Raises as `get_auth`."""
-        if error.code == LOCKED:
-            return self.accepted
-        if error.code not in (REFUSED, EXPIRED):
+        """Is another try worth it, now that the server has refused `auth`? Raises as `get_auth`.
+
+        It is with another login, and with the same one where the server only locks the user out for a while.
+        """
+        if error.code not in (REFUSED, EXPIRED, LOCKED):
             return False
         with self._lock:
-            if (self._current is None or self._current.auth == auth) and time.monotonic() - self._called > PAUSE:
-                self._call()
-            return self._current is not None and self._current.auth != auth
+            if error.code != LOCKED:
+                self._refused = auth
+            wrong = self._refused == auth
+            current = self._current
+            if wrong and (current is None or current.auth == auth) and time.monotonic() - self._called > PAUSE:
+                current = self._call()
+            other = current is not None and current.auth != auth
+            return other or (self.accepted and not wrong)
+
+    def await_another(self, auth: Any, error: Neo4jError, until: float) -> bool:
+        """The same; where a login of this provider was accepted before, the next one may come until then."""
+        while not self.handle_security_exception(auth, error):
+            if not self.accepted or time.monotonic() > until:
+                return False
+            time.sleep(PAUSE)
+        return True
 
     def _call(self) -> ExpiringAuth:
         self._called = time.monotonic()
@@ -119,13 +133,27 @@ def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> N
                 if error.code not in (REFUSED, EXPIRED, LOCKED) or time.monotonic() > until:
                     raise
                 log.warning("%s refused the login (%s); trying the next one of auth=", login.uri, error.code)
-                renewed = login.handle_security_exception(used, error)
-                if not (renewed or login.accepted):
-                    raise  # it was wrong from the start
-                if error.code == LOCKED or not renewed:
+                if not login.await_another(used, error, until):
+                    raise
+                if error.code == LOCKED:
                     time.sleep(PAUSE)
             else:
                 login.accepted = True
+                _keep_password(connection)
                 return connection
 
     pool.opener = opener
+
+
+def _keep_password(connection: Any) -> None:
+    """A connection that was opened with a password keeps it, as the server does; the driver would log it in again with
+    each new one, and fail where the server locks the user out for a while."""
+    if connection.auth_dict.get("scheme") != "basic":
+        return
+    log_in_again = connection.re_auth
+
+    def re_auth(*given: Any, force: bool = False, **options: Any) -> bool:
+        still = bool(connection.auth_dict) and not force  # empty: the server has taken it back
+        return False if still else bool(log_in_again(*given, force=force, **options))
+
+    connection.re_auth = re_auth

@@ -51,6 +51,24 @@ class Reference:
         return segment if bare else "`" + segment.replace("`", "``") + "`"
 
 
+def reference(type: str, *names: str) -> str:
+    """The reference of a type and its raw names, each quoted where it must be: `reference("user", login)`,
+    `reference("table", "hr", "public", "staff")`.
+
+    For names that come from outside. `parse` gives back exactly these names, whatever characters they have, and
+    different names never give the same reference; f"user:{login}" has neither property, since a backtick, a dot or a
+    space in `login` has a meaning of its own. A user, a group or a role has one name. Raises InvalidReference for a
+    name that no reference can have: empty, with a NUL character or half of a surrogate pair, or longer than 255 bytes.
+    """
+    if not isinstance(type, str) or not _TYPE.match(type):
+        raise InvalidReference(f"{short(str(type))} is not a type; write it in lower_snake_case, such as table")
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidReference(f"{type}: names must be strings, at least one; got {short(repr(names))}")
+    text = Reference(type, names).text
+    parse(text)
+    return text
+
+
 def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     """The reference that `text` spells; `subject_types` are the types that have one segment.
 

@@ -88,6 +88,19 @@ def parse_statement(text: str) -> Statement:
     )
 
 
+def statement(*words: str) -> str:
+    """The statement of these words: `statement("member", reference("user", login), "of", reference("group", team))`.
+
+    Each word stays one word, so that none that comes from outside can add to the statement. Raises InvalidInput for a
+    word that is more than one, and for what is not a statement.
+    """
+    text = " ".join(words)
+    if _tokens(text) != [*words]:
+        raise InvalidInput(f"{text[:120]!r}: each word of a statement must be one word; make names by reference(...)")
+    parse_statement(text)
+    return text
+
+
 def _grant(
     kind: Literal["grant", "revoke"],
     effect: str,

@@ -96,14 +96,12 @@ HISTORY = [
     Mutant("another tenant's change", "request", "(change:Change {root: $root, id: $id})", "(change:Change {id: $id})"),
 ]
 ROOTS = [
-    Mutant("dropped ones are not listed", "roots", "dropped OR EXISTS", "EXISTS"),
     Mutant("all look dropped", "roots", "NOT EXISTS { MATCH (entity", "EXISTS { MATCH (entity"),
     Mutant("another's entities will do", "roots", "(entity:Entity {root: mark.root})", "(entity:Entity)"),
     Mutant("no policy", "root", "revision.policy AS policy", "null AS policy"),
     Mutant("no digest", "root", "revision.digest AS digest", "null AS digest"),
     Mutant("the digest for the source", "root", "revision.source AS source", "revision.digest AS source"),
     Mutant("any tenant", "root", "(revision:Revision {root: $root})", "(revision:Revision)"),
-    Mutant("nameless ones, too", "roots", "EXISTS { MATCH (:Entity {root: mark.root, ref: mark.root}) }", "true"),
     Mutant("the revision is begun", "roots", "mark.revision AS revision", "mark.begun + 1 AS revision"),
     Mutant("out of order", "roots", "ORDER BY root", "ORDER BY root DESC"),
     Mutant("subjects for objects", "root_sizes", "THEN null ELSE 1 END) AS objects", "THEN 1 END) AS objects"),

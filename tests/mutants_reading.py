@@ -159,7 +159,7 @@ def _listed(store: Store) -> list[tuple[object, ...]]:
             roots.create(store, name, model, model.root(name))
             Authorizer(store, name, model, model.root(name)).given(SIZED if name != names[-1] else [f"drop {name}"])
         found = [(each.root, each.policy, each.revision, each.dropped, each.sizes) for each in roots.listed(store)]
-        return [each for each in found if each[0] in names or "~" in each[0]]
+        return [each for each in found if each[0] in names]
     finally:
         for name in names:
             roots.remove(store, name)

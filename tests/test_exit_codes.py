@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 import typer.main
@@ -110,9 +110,10 @@ def test_no_word_turns_the_no_of_a_snapshot_into_0(
         answer: bool = False
         complete: bool = True
         revision: int = 1
-        mirrored: Any = None
 
     monkeypatch.setattr("grantpath.spark_sync.questions.ask", lambda *_: No())
+    monkeypatch.setattr("grantpath.engine.cli_spark._state", lambda *_: "revision 1")
+    monkeypatch.setattr("grantpath.spark_sync.snapshot.Snapshot", lambda *_: SimpleNamespace(meta=None))
     pairs = list(itertools.product(WORDS, repeat=2))
     for snapshot, question in random.Random(5).sample(pairs, size(len(pairs), 200)):
         for words in (["ask", snapshot, question], ["ask", "./monday", question], ["ask", "--", snapshot, question]):

@@ -1,6 +1,7 @@
 """Logs: one tree of loggers, nothing printed by default, names at DEBUG alone, secrets never."""
 
 import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from neo4j.exceptions import SessionExpired
 
 from grantpath.engine import Unavailable, policy, upgrade
 from grantpath.engine.load import load
+from grantpath.graph import telemetry
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 
@@ -103,3 +105,21 @@ def test_wrong_login_is_logged_without_the_password(server: Connection, caplog: 
         Store(Connection(server.uri, "", "", lambda: ("no_such_user", "wrong-password"))).read("RETURN 1 AS one", {})
     assert any(text.startswith(f"grantpath.login: {server.uri} refused") for text in texts(caplog, logging.WARNING))
     assert "wrong-password" not in caplog.text
+
+
+# ---- what docs/operating.md says -------------------------------------------------------------------------------------
+def test_operators_page_names_every_variable_logger_and_metric() -> None:
+    house = Path(__file__).parent.parent
+    page = (house / "docs" / "operating.md").read_text(encoding="utf-8")
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for package in ("graph", "engine", "spark_sync")
+        for path in sorted((house / package).glob("*.py"))
+    )
+    variables = set(re.findall(r'"((?:GRANTPATH|NEO4J)_[A-Z0-9_]+)"', code))
+    loggers = set(re.findall(r'getLogger\("(grantpath\.\w+)"\)', code))
+    verbs = set(re.findall(r'telemetry\.span\("(\w+)"', code))
+    assert len(variables) > 15 and len(loggers) >= 5 and {"load", "change"} <= verbs
+    named = set(re.findall(r"`([\w.]+)`", page))
+    assert variables | loggers | {f"grantpath.{what}" for what in telemetry.COUNTS} <= named
+    assert verbs <= named | {each.removeprefix("grantpath.") for each in named}

@@ -1,9 +1,11 @@
 """The login: given, from a provider or from variables; it is renewed under a running service, and shown nowhere."""
 
+import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import neo4j
@@ -42,6 +44,11 @@ def vault(tls: TlsServer) -> Iterator[Vault]:
         admin("CREATE USER service SET PASSWORD $password CHANGE NOT REQUIRED", password=SECRET)
         yield Vault("service", SECRET)
         admin("DROP USER service")
+
+
+def rotate(tls: TlsServer, password: str) -> None:
+    with tls.driver() as driver:
+        driver.execute_query("ALTER USER service SET PASSWORD $password", {"password": password}, database_="system")
 
 
 def opened(tls: TlsServer, auth: Any, timeout: float = 10.0) -> Authorizer:
@@ -94,6 +101,80 @@ def test_no_repr_shows_a_login() -> None:
 
 
 # ---- passwords that change -------------------------------------------------------------------------------------------
+class Service:
+    """Threads that share one authorizer, ask and change without end, and keep what they did and what went wrong."""
+
+    def __init__(self, auth: Authorizer) -> None:
+        self._auth = auth
+        self._stop = Event()
+        self._pool = ThreadPoolExecutor(24)
+        self.checks = 0
+        self.changes = 0
+        self.errors: list[Exception] = []
+
+    def start(self, readers: int, writers: int) -> None:
+        for run in [self._read] * readers + [self._write] * writers:
+            self._pool.submit(self._repeat, run)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+
+    def works(self, checks: int = 50, changes: int = 5) -> bool:
+        """Does it do so much more within a minute?"""
+        before, until = (self.checks, self.changes), time.monotonic() + 60
+        while time.monotonic() < until:
+            if self.checks >= before[0] + checks and self.changes >= before[1] + changes:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def _repeat(self, run: Callable[[], object]) -> None:
+        while not self._stop.is_set():
+            try:
+                run()
+            except Exception as error:
+                self.errors.append(error)
+
+    def _read(self) -> None:
+        self._auth.check(*CHECK)
+        self.checks += 1
+
+    def _write(self) -> None:
+        self._auth.change(f"add user:{uuid.uuid4().hex}")
+        self.changes += 1
+
+
+@pytest.mark.crash
+def test_password_is_rotated_under_running_threads(
+    tls: TlsServer, vault: Vault, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Connections of before go on; new ones are refused until the provider has the new password, and nobody sees it."""
+    caplog.set_level(logging.DEBUG, logger="grantpath")
+    with opened(tls, vault, timeout=60) as auth:
+        service = Service(auth)
+        try:
+            service.start(readers=2, writers=1)
+            assert service.works()
+            for turn in range(2):
+                fresh = f"{SECRET}-{turn}"
+                rotate(tls, fresh)
+                service.start(readers=4, writers=2)  # they need connections of their own
+                time.sleep(0.5)
+                vault.login = ("service", fresh)
+                assert service.works(), service.errors[:3]
+        finally:
+            service.stop()
+    with capsys.disabled():
+        print(
+            f"\npassword changed twice under 15 threads: {service.checks:,} checks, {service.changes:,} changes, "
+            f"{len(service.errors)} errors; the provider was called {vault.calls} times"
+        )
+    assert service.errors == []
+    assert vault.calls >= 3
+    assert SECRET not in caplog.text
+
+
 @pytest.mark.crash
 def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
     """At once where no login of the provider was ever accepted; then after the timeout."""
@@ -137,6 +218,11 @@ class Tokens:
         return token if self.seconds is None else ExpiringAuth(token).expires_in(self.seconds)
 
 
+class FakeConnection:
+    def __init__(self, token: str) -> None:
+        self.auth_dict = {"scheme": "bearer", "credentials": token}
+
+
 class FakeServer:
     """In the place of a driver with its pool: opens a connection where the token is one that it accepts."""
 
@@ -145,15 +231,19 @@ class FakeServer:
         self.code = REFUSED
         self.tries = 0
         self._pool = self
-        self.opener: Callable[[], str] = lambda: self._open(login)
+        self.opener: Callable[[], Any] = lambda: self._open(login)
         renew_refused(self, login, timeout)  # type: ignore[arg-type]
 
-    def _open(self, login: Renewed) -> str:
+    def _open(self, login: Renewed) -> "FakeConnection":
         self.tries += 1
         token = login.get_auth().credentials  # type: ignore[union-attr]
         if token != self.accepts:
             raise refusal(self.code)
-        return str(token)
+        return FakeConnection(str(token))
+
+
+def token_of(server: FakeServer) -> str:
+    return str(server.opener().auth_dict["credentials"])
 
 
 def test_token_is_used_until_its_time_is_up() -> None:
@@ -169,9 +259,9 @@ def test_token_that_the_server_refuses_is_replaced(code: str) -> None:
     tokens = Tokens()
     login = Renewed("bolt://x", tokens)
     server = FakeServer(login, timeout=5)
-    assert server.opener() == "t1"
+    assert token_of(server) == "t1"
     server.accepts, server.code = "t3", code
-    assert server.opener() == "t3"
+    assert token_of(server) == "t3"
     assert tokens.given == 3 and server.tries >= 4
 
 
@@ -181,7 +271,7 @@ def test_server_that_locks_out_is_asked_again_with_the_same_login() -> None:
     server.opener()
     server.accepts, server.code = "none yet", LOCKED
     with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(server.opener)
+        opening = pool.submit(token_of, server)
         time.sleep(0.5)
         server.accepts = "t1"
         assert opening.result() == "t1"

@@ -122,14 +122,14 @@ def test_what_a_killed_drop_left_can_be_dropped(run: Run, store: Store, monkeypa
         roots.remove(store, name)
     assert nodes(store, name) > 0
     dropped = run("roots", "drop", name, "--yes")
-    assert (dropped.code, "cut off had left" in dropped.out) == (0, True)
+    assert (dropped.code, "interrupted drop had left" in dropped.out) == (0, True)
     assert nodes(store, name) == 0
     assert run("roots", "drop", name, "--yes").code == 2
 
 
 def test_a_drop_of_the_root_said_again_was_done(run: Run, store: Store) -> None:
     name = "metalake:dropped-twice"
-    drop = ["change", f"drop {name}", "--root", name, "--id", "d1"]
+    drop = ["change", f"drop {name}", "--root", name, "--id", "d1", "--yes"]
     try:
         assert run("change", "add user:a", "--root", name, "--policy", "gravitino", "--create").code == 0
         assert run(*drop).out == "done revision 2\n"

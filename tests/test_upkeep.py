@@ -394,7 +394,7 @@ def test_roots_are_listed_and_dropped(run: Run, root: str) -> None:
 def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Run, root: str, tmp_path: Path) -> None:
     assert run("roots", "list", "--json").json == run("roots", "--json").json
     run("change", f"owner user:ann of {root}", "--root", root)
-    assert run("change", f"drop {root}", "--by", "user:ann", "--root", root).code == 0
+    assert run("change", f"drop {root}", "--by", "user:ann", "--root", root, "--yes").code == 0
     listed = {each["root"]: each for each in run("roots", "--json").json["answer"]}[root]
     assert (listed["dropped"], listed["revision"]) == (True, 14)
     assert listed["sizes"] == {**dict.fromkeys(listed["sizes"], 0), "changes": 14}
