@@ -1,5 +1,6 @@
 """The command `demo`: the main job end to end, on Neo4j and Spark."""
 
+import re
 import shutil
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from grantpath.engine import demo as parts
 from grantpath.engine import estate, roots
+from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli_output import counting, emit, page, styled
 from grantpath.engine.cli_server import browser_login
 from grantpath.engine.cli_session import Session, Watched, command
@@ -21,6 +23,7 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.server import Connection, connection
 
 SAMPLE = 500
+OF_A_SNAPSHOT = re.compile(r"(^(meta|policy)\.json|\.parquet|\.crc|^_SUCCESS)$")
 ASKED = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
 
 
@@ -32,17 +35,26 @@ def register(app: typer.Typer) -> None:
 def demo(
     session: Session,
     target: Annotated[Path, typer.Option("--out", help="the folder for the Spark snapshot")] = Path("out/demo"),
+    yes: Annotated[
+        bool, typer.Option("--yes", help="use a server that is not the embedded one without asking")
+    ] = False,
 ) -> None:
     """See the main job end to end: changes, checks, explanations, the same in Spark.
 
-    It makes its two roots, metalake:demo and metalake:tpc, and its snapshot anew each time. The data are the worked
-    example of the Gravitino document, and the tables of TPC-DS and TPC-H with invented users.
+    It makes its two roots, metalake:demo and metalake:tpc, and its snapshot anew each time; roots and folders of these
+    names that no demo made are left alone. On a server that is not the embedded one it asks first; elsewhere than at a
+    terminal --yes must confirm it. The data are the worked example of the Gravitino document, and the tables of TPC-DS
+    and TPC-H with invented users.
     """
     started = time.monotonic()
     console = page(quiet=session.json)
-    _clear(target)
+    _check_folder(target)
     login = connection(session.uri)
+    if not yes and server.status().uri != login.uri:
+        _confirm(login.uri)
     _fresh_roots(session)
+    if target.exists():
+        shutil.rmtree(target)
     parts.heading(
         console,
         "1  The worked example of the Gravitino document",
@@ -61,18 +73,43 @@ def demo(
         emit({"roots": [parts.ROOT, estate.ROOT], "snapshot": str(target), **found})
 
 
-def _clear(target: Path) -> None:
-    """Makes room for the snapshot; what isn't one stays. Raises InvalidInput."""
+def _check_folder(target: Path) -> None:
+    """Raises InvalidInput for a folder that is not a demo's snapshot, or that holds anything else."""
+    from grantpath.spark_sync.snapshot import Snapshot
+
     if not target.exists():
         return
-    if not (target / "meta.json").is_file():
-        raise InvalidInput(f"{target} is there already and no snapshot; name another folder with --out")
-    shutil.rmtree(target)
+    try:
+        made_here = not target.is_symlink() and Snapshot(target).meta.root == estate.ROOT
+    except InvalidInput:
+        made_here = False
+    if not made_here:
+        raise InvalidInput(f"{target} exists and is not a snapshot that a demo made; name another folder with --out")
+    for path in target.rglob("*"):
+        if path.is_symlink() or (path.is_file() and not OF_A_SNAPSHOT.search(path.name)):
+            raise InvalidInput(f"{path} is not part of the demo's snapshot; move it, or name another folder with --out")
+
+
+def _confirm(uri: str) -> None:
+    """Raises InvalidInput without consent to the use of a server that is not the embedded one."""
+    what = f"the demo makes the roots {parts.ROOT} and {estate.ROOT} on {uri}, and removes those of the last demo"
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{what}; confirm it with --yes")
+    if not typer.confirm(f"{what}: go on?", err=True):
+        raise InvalidInput("nothing is done")
 
 
 def _fresh_roots(session: Session) -> None:
+    """Removes the roots of the last demo, and makes new ones. Raises InvalidInput for one that no demo made."""
     store = session.store()
     try:
+        there = roots.names(store)
+        for root in (parts.ROOT, estate.ROOT):
+            if root in there and not parts.made_here(Authorizer(store, *roots.open_root(store, root, None))):
+                raise InvalidInput(
+                    f"{root} exists, and no demo made it; dump it and drop it (`grantpath roots drop {root}`), or name "
+                    "another server with --uri"
+                )
         for root in (parts.ROOT, estate.ROOT):
             roots.remove(store, root)
             roots.open_root(store, root, estate.POLICY, may_create=True)
@@ -91,6 +128,7 @@ def _estate(authorizer: Watched, console: Console) -> None:
         "Loaded as `grantpath load` does. The commands below work as they stand after\n"
         f"export GRANTPATH_ROOT={estate.ROOT}",
     )
+    parts.mark(authorizer)
     with tempfile.TemporaryDirectory(prefix="grantpath-") as folder, counting() as count:
         estate.write_estate(Path(folder))
         report = load(authorizer, Path(folder), count)

@@ -13,6 +13,7 @@ from grantpath.engine.estate import STORIES
 from grantpath.graph.errors import GrantpathError, Refused
 
 ROOT = "metalake:demo"
+MARK = "made by grantpath demo"  # the id of the first change in each root that a demo makes
 # The service admin made the metalake: the facts that step 1 of the document leaves behind.
 BEFORE = ["member user:admin of role:service_admin", f"owner user:admin of {ROOT}"]
 SHOWN = 6  # of a list
@@ -106,11 +107,22 @@ def heading(console: Console, title: str, note: str) -> None:
     console.print()
 
 
+def mark(authorizer: Authorizer) -> None:
+    """Marks a root as one that a demo made, so that the next demo may remove it."""
+    authorizer.change("add user:admin", id=MARK)
+
+
+def made_here(authorizer: Authorizer) -> bool:
+    """Did a demo make this root? One in which nothing was ever written may be taken for one."""
+    return authorizer.revision_now() == 0 or bool(authorizer.log(id=MARK, limit=1))
+
+
 def worked_example(authorizer: Authorizer, console: Console) -> None:
     """The thirteen steps, each with its decision.
 
     Raises GrantpathError where one is not decided as the document says.
     """
+    mark(authorizer)
     authorizer.given(BEFORE)
     for number, step in enumerate(STEPS, 1):
         console.print(Text.assemble((f"{number:>2}  ", "bold cyan"), step.says))

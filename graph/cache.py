@@ -2,7 +2,10 @@
 
 import contextlib
 import fcntl
+import grp
 import os
+import pwd
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +26,45 @@ def cache_folder() -> Path:
     if named := os.environ.get("GRANTPATH_CACHE"):
         return Path(named).expanduser().resolve()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().resolve() / "grantpath"
+
+
+def code_folder(name: str) -> Path:
+    """A folder of the cache for what will be run: jars, a Java. It is created, closed to other users.
+
+    Raises ServerError where another user may write it, or the cache, and so decide what is run.
+    """
+    cache = cache_folder()
+    try:
+        for folder in (cache, cache / name):
+            folder.mkdir(mode=0o700, parents=folder == cache, exist_ok=True)
+            _check_private(folder)
+    except OSError as error:
+        raise ServerError(f"{cache / name} cannot be written ({error.strerror}); free it or name another") from error
+    return cache / name
+
+
+def _check_private(folder: Path) -> None:
+    found = folder.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        why = "belongs to another user"
+    elif found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and _has_others(found.st_gid)):
+        why = "may be written by other users"
+    else:
+        return
+    raise ServerError(
+        f"{folder} {why}, and what is in it is run: close it (chmod go-w), after you have emptied it, or name another "
+        "folder in GRANTPATH_CACHE"
+    )
+
+
+def _has_others(group: int) -> bool:
+    """Has a group members beside this user? Many systems give each user a group of his own."""
+    me = os.geteuid()
+    try:
+        members = {pwd.getpwnam(name).pw_uid for name in grp.getgrgid(group).gr_mem}
+    except KeyError:
+        return True
+    return bool((members | {each.pw_uid for each in pwd.getpwall() if each.pw_gid == group}) - {me})
 
 
 @contextlib.contextmanager

