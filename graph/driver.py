@@ -11,7 +11,6 @@ from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
     DriverError,
-    Forbidden,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
@@ -148,7 +147,7 @@ def in_words(uri: str, error: Exception) -> Unavailable:
             f"{uri} refuses every login of this user for a while, after several wrong ones: check auth=, or NEO4J_USER "
             "and NEO4J_PASSWORD, here and in other programs; then ask again"
         )
-    if isinstance(error, Forbidden):
+    if isinstance(error, Neo4jError) and error.code == "Neo.ClientError.Security.Forbidden":
         said = (error.message or "").splitlines()[0]
         return Unavailable(f"{uri}: the database user lacks a privilege: {said}; grant it, see docs/operating.md")
     if problem := tls.unavailable(uri, error):

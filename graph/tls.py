@@ -47,13 +47,13 @@ def unavailable(uri: str, error: BaseException) -> Unavailable | None:
             return Unavailable(f"{uri}: the server's certificate is not trusted: {reason}; {_remedy(cause)}")
         if isinstance(cause, ssl.SSLError):
             return Unavailable(
-                f"{uri}: the server does not answer with TLS; write bolt:// or neo4j:// if it has none, or switch it"
-                " on there (server.bolt.tls_level)"
+                f"{uri}: the server does not answer with TLS; it is starting or stopping, or has none: then write"
+                " bolt:// or neo4j://, or switch TLS on there (server.bolt.tls_level)"
             )
         if "handshake response" in str(cause):
             return Unavailable(
-                f"{uri}: the server closed the connection before a word of Bolt; write bolt+s:// or neo4j+s:// if it"
-                " requires TLS, and check that the port is the one for Bolt"
+                f"{uri}: the server closed the connection at once; it is starting or stopping, or requires TLS: then"
+                " write bolt+s:// or neo4j+s://, or this is not its Bolt port"
             )
     return None
 

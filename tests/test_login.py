@@ -120,7 +120,7 @@ class Service:
         self._stop.set()
         self._pool.shutdown()
 
-    def works(self, checks: int = 50, changes: int = 5) -> bool:
+    def works(self, checks: int = 30, changes: int = 3) -> bool:
         """Does it do so much more within a minute?"""
         before, until = (self.checks, self.changes), time.monotonic() + 60
         while time.monotonic() < until:
