@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 from grantpath.engine.policy import Policy, Question
@@ -9,6 +10,7 @@ from grantpath.engine.sight import Sight
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.reference import Reference, indefinite, need_number, need_text, short
 
+MOST = 10_000  # things of one call: its parameters take memory of the server, and its time is that of all callers
 One = TypeVar("One")
 Other = TypeVar("Other")
 
@@ -145,10 +147,15 @@ def check_page(limit: int | None, after: str) -> None:
     need_text("after", after)
 
 
-def need_list(what: str, given: Iterable[Any]) -> None:
-    """Raises InvalidInput for what is no list, or something like it: a text is one thing, not a list of letters."""
+def need_list(what: str, given: Iterable[One]) -> list[One]:
+    """The things of a batch. Raises InvalidInput for what is not a list or something like it (a text is one thing, not
+    a list of letters), and for more than MOST of them."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise InvalidInput(f"{short(repr(given))} is no list of {what}; put one into a list, too")
+        raise InvalidInput(f"{short(repr(given))} is not a list of {what}; wrap a single one in a list")
+    things = list(islice(given, MOST + 1))
+    if len(things) > MOST:
+        raise InvalidInput(f"more than {MOST:,} {what} in one call; split them into calls of at most {MOST:,}")
+    return things
 
 
 def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> list[Other]:

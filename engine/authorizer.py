@@ -111,13 +111,13 @@ class Authorizer(Door):
         return self._answer(asked, row["answers"][0], row)
 
     def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
-        """The decisions for a batch, in order, all from one state of the graph, in one round trip.
+        """The decisions for a batch of at most 10,000, in order, all from one state of the graph, in one round trip.
 
         Each is (subject, name, object) or a Check. A bad one raises its error as `check` does, with its index from 0
         in the text and as `.index`.
         """
-        asking.need_list("checks", checks)
-        asked = asking.each_of("check", checks, lambda check: self._resolve(_as_check(check)))
+        listed = asking.need_list("checks", checks)
+        asked = asking.each_of("check", listed, lambda check: self._resolve(_as_check(check)))
         if not asked:
             return []
         row = self._ask_all(asked, at_least)

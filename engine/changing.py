@@ -47,9 +47,8 @@ class Changer:
         self, statements: Iterable[str], by: str | None, as_role: str | None, id_: str | None, dry_run: bool
     ) -> list[Change]:
         """Makes all changes or none. Raises as `change`, naming the statement by its index."""
-        need_list("statements", statements)
+        texts = need_list("statements", statements)
         actor = self._actor(by, as_role)
-        texts = list(statements)
         steps: list[Step] = []
         for index, statement in enumerate(texts):
             try:
@@ -83,11 +82,11 @@ class Changer:
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, nobody asked, users and groups added by their mention: by statement, what is wrong
         with it, or None. What is wrong is left out, the others are written."""
-        need_list("statements", statements)
+        texts = need_list("statements", statements)
         problems: list[str | None] = []
         steps: list[tuple[int, Step]] = []  # each with the index of its statement
         sure: set[str] = set()  # named before, so there
-        for index, line in enumerate(statements):
+        for index, line in enumerate(texts):
             problems.append(None)
             try:
                 fact = self._fact(line)

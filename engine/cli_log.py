@@ -11,10 +11,10 @@ from grantpath.engine.cli_change import PANEL
 from grantpath.engine.cli_log_keep import prune_log, verify_log
 from grantpath.engine.cli_output import emit, err, out, styled
 from grantpath.engine.cli_session import Session, command
-from grantpath.engine.history import Logged, moment
+from grantpath.engine.history import MOST, Logged, moment
 
 TIME = "a day or a time, as 2026-01-31 or 2026-01-31T12:00, in UTC"
-Limit = Annotated[int, typer.Option(min=0, metavar="N", help="how many, the last ones")]
+Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="how many, the last ones")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only what this one did, as user:ann")]
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only what names this object")]
 Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only what gave this one something or took it")]

@@ -65,10 +65,10 @@ class Door:
         id: str | None = None,
         dry_run: bool = False,
     ) -> list[Change]:
-        """Makes all changes in one transaction, or none; each sees those before it. The rest is as for `change`.
+        """Makes all changes in one transaction, or none; each sees those before it. At most 10,000.
 
-        Returns a Change for each. An error names the first statement that is wrong by its index from 0, in its text
-        and as `.index`.
+        Returns a Change for each; the rest is as for `change`. An error names the first statement that is wrong by its
+        index from 0, in its text and as `.index`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._changer.change_all(statements, by, as_role, id, dry_run)
@@ -80,7 +80,7 @@ class Door:
         """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
 
         Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises InvalidInput for
-        what is no list, Unavailable.
+        what is not a list or more than 10,000, Unavailable.
         """
         return self._changer.given(statements)
 
@@ -99,6 +99,8 @@ class Door:
         limit: int = 100,
     ) -> list[Logged]:
         """The last `limit` accepted changes that fit, oldest first; with `refused` the refused attempts.
+
+        `limit` is at most 10,000.
 
         `id` is that of a change, or of a batch: then all of its changes fit; of refused attempts also the id that the
         change or the batch was given. `since` is the first moment and `until`

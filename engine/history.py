@@ -8,6 +8,7 @@ from typing import Any
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.reference import need_number, need_text
 
+MOST = 10_000  # entries of one answer
 Ask = Callable[..., Mapping[str, Any]]
 
 
@@ -50,6 +51,8 @@ class Filter:
         need_number("limit", limit)
         if limit < 0:
             raise InvalidInput(f"limit={limit}: a limit is 0 or more")
+        if limit > MOST:
+            raise InvalidInput(f"limit={limit}: at most {MOST:,} entries in one call; ask for the others with `before`")
         if self.id is not None:
             need_text("id", self.id)
         for name, number in (("after", self.after), ("before", self.before)):

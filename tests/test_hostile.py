@@ -183,7 +183,7 @@ def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
         with pytest.raises(Invalid, match=r"limit=|after=|with_=|is no check|no list|root=|policy=|uri="):
             work()
     for call in (auth.check_many, auth.change_all, auth.given):
-        with pytest.raises(InvalidInput, match=r"^'add user:x' is no list of \w+; put one into a list, too$"):
+        with pytest.raises(InvalidInput, match=r"^'add user:x' is not a list of \w+; wrap a single one in a list$"):
             call("add user:x")
     said = auth.given([5, b"add user:x", None, "add user:x"])
     assert [str(problem).partition(";")[0] for problem in said] == [
