@@ -26,7 +26,7 @@ from grantpath.engine import (
     cli_test,
 )
 from grantpath.engine.cli_output import emit_error, printable
-from grantpath.engine.cli_session import Commands, Json, PolicyName, Root, Session, Uri
+from grantpath.engine.cli_session import Commands, Json, PolicyName, Root, Session, Timeout, Uri
 from grantpath.graph.cache import cache_folder
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.private import create_private, make_private
@@ -55,9 +55,14 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def options(
-    context: typer.Context, root: Root = None, policy: PolicyName = None, uri: Uri = None, json: Json = False
+    context: typer.Context,
+    root: Root = None,
+    policy: PolicyName = None,
+    uri: Uri = None,
+    json: Json = False,
+    timeout: Timeout = None,
 ) -> None:
-    context.obj = Session.from_environment().but(root, policy, uri, json)
+    context.obj = Session.from_environment().but(root, policy, uri, json, timeout)
     if context.invoked_subcommand is None:
         print(context.get_help())
 

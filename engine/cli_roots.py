@@ -10,7 +10,7 @@ from rich.table import Table
 from grantpath.engine import roots as tenants
 from grantpath.engine.cli_consent import Yes, confirm_drop
 from grantpath.engine.cli_output import WIDE, counting, emit, out, printable, saying, styled
-from grantpath.engine.cli_session import Commands, Json, Root, Session, Uri, command
+from grantpath.engine.cli_session import Commands, Json, Root, Session, Timeout, Uri, command
 from grantpath.engine.dump_files import Format
 from grantpath.graph.errors import Unknown
 
@@ -36,9 +36,11 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath dump ./kept --root metalake:ml")(dump)
 
 
-def _list(context: typer.Context, root: Root = None, uri: Uri = None, json: Json = False) -> None:
+def _list(
+    context: typer.Context, root: Root = None, uri: Uri = None, json: Json = False, timeout: Timeout = None
+) -> None:
     before: Session = context.find_root().obj or Session.from_environment()
-    context.find_root().obj = session = before.but(root, None, uri, json)
+    context.find_root().obj = session = before.but(root, None, uri, json, timeout)
     if context.invoked_subcommand is None:
         list_roots(session)
 

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from types import TracebackType
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from grantpath.engine.cli_output import WIDE, err, styled
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_names import nearest
 from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, need_seconds
 from grantpath.graph.server import connection
 from grantpath.graph.statement import parse_with
 from grantpath.graph.store import Store
@@ -37,6 +37,14 @@ Uri = Annotated[
     str | None,
     typer.Option(
         help="a Neo4j server, as bolt://HOST:7687; else NEO4J_URI, else the embedded one", rich_help_panel=PANEL
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="how long to wait for the server's next word, or for a turn among writers: 10 if not given",
+        rich_help_panel=PANEL,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object", rich_help_panel=PANEL)]
@@ -97,30 +105,35 @@ class Session:
     policy: str | None = None
     uri: str | None = None
     json: bool = False
+    timeout: float = 10.0
 
     @classmethod
     def from_environment(cls) -> "Session":
         """What GRANTPATH_ROOT and GRANTPATH_POLICY say; NEO4J_URI is read where the login is."""
         return cls(os.environ.get("GRANTPATH_ROOT") or None, os.environ.get("GRANTPATH_POLICY") or None)
 
-    def but(self, root: str | None, policy: str | None, uri: str | None, json: bool) -> "Session":
+    def but(
+        self, root: str | None, policy: str | None, uri: str | None, json: bool, timeout: float | None
+    ) -> "Session":
         """With the options that are given. Raises InvalidInput for an empty one."""
         for option, value in (("--root", root), ("--policy", policy), ("--uri", uri)):
             if value == "":
                 raise InvalidInput(f"{option} is empty; name one, or leave it away")
-        return Session(root or self.root, policy or self.policy, uri or self.uri, json or self.json)
+        seconds = self.timeout if timeout is None else timeout
+        need_seconds("--timeout", seconds)
+        return Session(root or self.root, policy or self.policy, uri or self.uri, json or self.json, seconds)
 
     def at(self, root: str) -> "Session":
         """The same for a root that is known to be there."""
-        return Session(root, None, self.uri, self.json)
+        return replace(self, root=root, policy=None)
 
     def with_its_policy(self) -> "Session":
         """The same, whatever policy is named: the root's own is meant."""
-        return Session(self.root, None, self.uri, self.json)
+        return replace(self, policy=None)
 
     def store(self) -> Store:
         """The database. Raises Unavailable, ServerError."""
-        return Store(connection(self.uri))
+        return Store(connection(self.uri), self.timeout)
 
     def open(self, create: bool = False, history: bool = False, policy: Policy | None = None) -> Watched:
         """The authorizer of the root that is meant. `create`: create it where it does not exist, with `policy` if the
@@ -233,10 +246,16 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
 
         @wraps(function)
         def run(
-            context: typer.Context, root: str | None, policy: str | None, uri: str | None, json: bool, **given: Any
+            context: typer.Context,
+            root: str | None,
+            policy: str | None,
+            uri: str | None,
+            json: bool,
+            timeout: float | None,
+            **given: Any,
         ) -> None:
             before: Session = context.find_root().obj or Session.from_environment()
-            raise typer.Exit(function(before.but(root, policy, uri, json), **given) or 0)
+            raise typer.Exit(function(before.but(root, policy, uri, json, timeout), **given) or 0)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         shared = [
@@ -246,6 +265,7 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
                 ("policy", PolicyName, None),
                 ("uri", Uri, None),
                 ("json", Json, False),
+                ("timeout", Timeout, None),
             )
         ]
         context = inspect.Parameter("context", keyword, annotation=typer.Context)

@@ -18,7 +18,7 @@ class _Pools:
 
     pid: int
     reading: Pool  # an answer: it comes within the timeout
-    locking: Pool  # an answer behind a lock: the lock within the timeout, and then the answer
+    locking: Pool  # an answer behind a lock
     writing: Pool  # a change or a whole root: as long as the server gives signs of life
 
     def all(self) -> tuple[Pool, ...]:
@@ -71,7 +71,7 @@ class Connections:
         return _Pools(
             os.getpid(),
             reading=Pool(connection, timeout, silence=timeout),
-            locking=Pool(connection, timeout, silence=2 * timeout),
+            locking=Pool(connection, timeout, silence=1.5 * timeout),  # the server ends it after one timeout
             writing=Pool(connection, timeout, silence=None),
         )
 

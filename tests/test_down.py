@@ -11,6 +11,7 @@ import neo4j
 import pytest
 
 from grantpath.engine import Authorizer, Decision, Unavailable
+from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.store import Store
 
 from .own_server import OwnServer, own_server
@@ -148,6 +149,35 @@ def test_hung(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture
         server.resume()
     back(auth, capsys, "hung")
     assert auth.log(id="eve") == []
+
+
+def test_hung_behind_the_lock(
+    server: OwnServer, auth: Authorizer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A question that writers disturb is read under the lock: there, too, it raises in time."""
+    revision, began = RevisionGuard.revision, 0.0
+
+    def suspended(self: RevisionGuard, root: str) -> int:
+        nonlocal began
+        found = revision(self, root)
+        server.suspend()
+        began = time.monotonic()
+        return found
+
+    patient = server.tenant("ml", "gravitino", timeout=60.0)
+    with monkeypatch.context() as patch:
+        patch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
+        answers(patient)
+        patch.setattr(RevisionGuard, "revision", suspended)
+        try:
+            assert isinstance(tried(partial(auth.check, *YES)).what, Unavailable)
+            took = time.monotonic() - began
+        finally:
+            server.resume()
+    say(capsys, f"hung behind the lock: a check raised after {took:.1f} s of {1.5 * TIMEOUT:.0f} s")
+    assert took <= 1.5 * TIMEOUT + MARGIN
+    back(auth, capsys, "hung behind the lock")
+    patient.close()
 
 
 def test_hung_in_the_middle_of_checks(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
