@@ -1,13 +1,15 @@
 // check.cypher: may each subject do what is asked? A batch of checks on one state of the graph; DENY wins over ALLOW.
 // $root        STRING          'metalake:ml'
-// $checks      LIST OF MAP     subject, needed (what must be there), places (the object, what is above it, second
-//                              objects: at, ref, edges and marks that count there), condition (its index in
-//                              $conditions), one_role, as_role, named (roles to hold), below, every (descendants)
+// $checks      LIST OF MAP     index (its place in this list), subject, needed (what must exist), places (the object, what
+//                              is above it, second objects: at, ref, edges and marks that count there), condition (its
+//                              index in $conditions), one_role, as_role, named (roles to hold), below, every
+//                              (descendants)
 // $conditions  LIST            conditions of clauses of terms of atoms: any clause, all its terms, any atom of a term
-// Returns one row: answers LIST OF MAP (known, hats: role, allowed, found), revision, begun, revision_after, begun_after,
-// policy STRING (the digest of the policy that the tenant remembers)
+// Returns one row: answers LIST OF MAP (index, known, hats: role, allowed, found), revision, begun, revision_after,
+// begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another where it is made
+// again)
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
-// :params {root: 'metalake:ml', checks: [{subject: 'user:bob', needed: ['table:hr.public.staff'], places: [{at: 'table', ref: 'table:hr.public.staff', edges: ['SELECT_TABLE'], marks: []}, {at: 'metalake', ref: 'metalake:ml', edges: ['SELECT_TABLE'], marks: []}], condition: 0, one_role: false, as_role: null, named: [], below: [], every: []}], conditions: [[[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]]]}
+// :params {root: 'metalake:ml', checks: [{index: 0, subject: 'user:bob', needed: ['table:hr.public.staff'], places: [{at: 'table', ref: 'table:hr.public.staff', edges: ['SELECT_TABLE'], marks: []}, {at: 'metalake', ref: 'metalake:ml', edges: ['SELECT_TABLE'], marks: []}], condition: 0, one_role: false, as_role: null, named: [], below: [], every: []}], conditions: [[[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]]]}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -18,7 +20,7 @@ CALL () {
     RETURN collect(ref) AS known
   }
   CALL (check) {
-    MATCH (subject:Entity {root: $root, ref: check.subject})
+    MATCH (subject:Entity {root: $root, ref: check.subject}) WHERE coalesce(subject.exists, true)
     CALL (subject) {
       MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
       RETURN collect(DISTINCT holder) AS held
@@ -86,8 +88,8 @@ CALL () {
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))}) AS hats
   }
-  RETURN collect({known: known, hats: hats}) AS answers
+  RETURN collect({index: check.index, known: known, hats: hats}) AS answers
 }
 MATCH (after:Revision {root: $root})
 RETURN answers, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
-  after.digest AS policy
+  after.digest AS policy, after.made AS made

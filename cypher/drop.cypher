@@ -1,11 +1,12 @@
 // drop.cypher: entities go with everything inside them, and every edge on these; a name that was never created goes with
-// its last grant.
+// its last grant. What a list of the operator names stays as a name, with its place on that list alone.
 // $root  STRING          'metalake:ml'
 // $refs  LIST OF STRING  ['table:hr.public.staff']
 // $all   BOOLEAN         false; true where the root goes, with every user and group
+// $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members no change may touch
 // Returns one row: dropped INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false}
+// :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin']}
 CALL () {
   UNWIND $refs AS ref
   MATCH (inner:Entity)-[:CHILD_OF*0..]->(:Entity {root: $root, ref: ref})
@@ -22,12 +23,26 @@ CALL (gone) {
   WHERE name.exists = false AND NOT name IN gone
   RETURN collect(DISTINCT name) AS names
 }
-FOREACH (each IN gone | DETACH DELETE each)
+CALL (gone) {
+  UNWIND CASE WHEN $all THEN [] ELSE gone END AS each
+  MATCH (each)-[:MEMBER_OF|HAS_ROLE]->(list) WHERE list.ref IN $kept AND NOT list IN gone
+  RETURN collect(DISTINCT each) AS listed
+}
+CALL (listed) {
+  UNWIND listed AS each
+  SET each.exists = false
+  WITH each
+  MATCH (each)-[edge]-(other)
+  WHERE NOT (startNode(edge) = each AND (edge:CHILD_OF OR (edge:MEMBER_OF OR edge:HAS_ROLE) AND other.ref IN $kept))
+  DELETE edge
+}
+FOREACH (each IN [one IN gone WHERE NOT one IN listed] | DETACH DELETE each)
 WITH gone, names
 CALL (names) {
   UNWIND names AS name
   WITH name WHERE NOT EXISTS {
-    MATCH (name)<-[:CHILD_OF*0..]-(inner) WHERE coalesce(inner.exists, true) OR EXISTS { (inner)<-[:ALLOW|DENY]-() } }
+    MATCH (name)<-[:CHILD_OF*0..]-(inner) WHERE coalesce(inner.exists, true) OR EXISTS { (inner)<-[:ALLOW|DENY]-() }
+      OR EXISTS { MATCH (inner)-[:MEMBER_OF|HAS_ROLE]->(list) WHERE list.ref IN $kept } }
   WITH collect(name) AS idle
   FOREACH (each IN idle | DETACH DELETE each)
 }

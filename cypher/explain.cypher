@@ -1,4 +1,5 @@
-// explain.cypher: the edges that speak for or against, each with the way from the subject to it and from it to the object.
+// explain.cypher: the edges that speak for or against, each with the way from the subject to it and from it to the object;
+// of each fact those of 50 holders at most.
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
 // $role     STRING          null, or the role that acts where roles act one at a time
@@ -6,13 +7,14 @@
 // $facts    LIST OF STRING  the facts that are asked for
 // $below    LIST OF MAP     of these, those about descendants: at, ref, types, privileges
 // Returns one row: ways LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers)
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
 // :params {root: 'metalake:ml', subject: 'user:bob', role: null, places: [{at: 'table', ref: 'table:hr.public.staff', of: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml', of: 'table:hr.public.staff'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], below: []}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (subject:Entity {root: $root, ref: $subject})
+  MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
   MATCH (actor:Entity {root: $root, ref: coalesce($role, $subject)})
   MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
   MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
@@ -46,6 +48,12 @@ CALL () {
     MATCH (holder:Entity {root: $root, ref: ref}) WHERE holder IN holders OR holder = subject
     RETURN fact, holder, null AS grant, null AS granted, null AS tree, false AS below
   }
+  // of each fact no more holders than a person reads: in a wide group each of them costs a search of its own
+  WITH subject, actor, acting, fact, holder, grant, granted, tree, below ORDER BY holder.ref
+  WITH subject, actor, acting, fact, collect({holder: holder, grant: grant, granted: granted, tree: tree, below: below}) AS edges
+  UNWIND edges[..50] AS edge
+  WITH subject, actor, acting, fact, edge.holder AS holder, edge.grant AS grant, edge.granted AS granted, edge.tree AS tree,
+    edge.below AS below
   // from who acts to the holder; what the subject has of its own it has whoever acts
   WITH *, CASE WHEN holder = subject THEN subject ELSE actor END AS start
   MATCH held = SHORTEST 1 (start)-[:MEMBER_OF|HAS_ROLE]->*(holder)
@@ -61,4 +69,4 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN ways, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
-  after.digest AS policy
+  after.digest AS policy, after.made AS made

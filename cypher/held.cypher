@@ -4,5 +4,5 @@
 // Returns one row: held LIST OF STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob'}
-OPTIONAL MATCH (:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE*0..]->(holder:Subject)
+OPTIONAL MATCH (:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
 RETURN collect(DISTINCT holder.ref) AS held

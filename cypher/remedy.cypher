@@ -11,13 +11,13 @@
 // Returns one row: held LIST OF STRING (what holds grants and the subject is in or holds), there LIST OF STRING,
 // circles LIST OF MAP (member, container), found LIST OF MAP (fact, by), reached LIST OF STRING, inside LIST OF MAP
 // (fact, refs: those below that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of
-// the policy that the tenant remembers)
+// the policy that the tenant remembers), made STRING (another where it is made again)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob', types: ['role'], names: ['table:hr.public.staff', 'user:bob', 'role:for-bob'], joining: [{member: 'user:bob', container: 'role:analyst'}], roles: [], places: [{at: 'table', ref: 'table:hr.public.staff'}], below: [], together: true}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (subject:Entity {root: $root, ref: $subject})
+  MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
   MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
   RETURN collect(DISTINCT holder) AS holders
 }
@@ -62,4 +62,4 @@ CALL (holders) {
 }
 MATCH (after:Revision {root: $root})
 RETURN held, there, circles, found, reached, inside, revision, begun, after.revision AS revision_after,
-  after.begun AS begun_after, after.digest AS policy
+  after.begun AS begun_after, after.digest AS policy, after.made AS made

@@ -1,9 +1,10 @@
 // revoke.cypher: grants are taken away; a name that was never created goes with its last grant.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  effect ('ALLOW' or 'DENY'), privilege, object, subject
+// $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members no change may touch
 // Returns one row: revoked INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', rows: [{effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}]}
+// :params {root: 'metalake:ml', rows: [{effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}], kept: ['role:service_admin']}
 CALL () {
   UNWIND $rows AS row
   MATCH (:Entity {root: $root, ref: row.subject})-[grant:ALLOW|DENY {privilege: row.privilege}]->(object:Entity {root: $root, ref: row.object})
@@ -16,7 +17,8 @@ CALL (objects) {
   WITH DISTINCT object
   MATCH (object)-[:CHILD_OF*0..]->(name:Securable)
   WHERE name.exists = false AND NOT EXISTS {
-    MATCH (name)<-[:CHILD_OF*0..]-(inner) WHERE coalesce(inner.exists, true) OR EXISTS { (inner)<-[:ALLOW|DENY]-() } }
+    MATCH (name)<-[:CHILD_OF*0..]-(inner) WHERE coalesce(inner.exists, true) OR EXISTS { (inner)<-[:ALLOW|DENY]-() }
+      OR EXISTS { MATCH (inner)-[:MEMBER_OF|HAS_ROLE]->(list) WHERE list.ref IN $kept } }
   WITH collect(DISTINCT name) AS gone
   FOREACH (each IN gone | DETACH DELETE each)
 }

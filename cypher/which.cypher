@@ -1,5 +1,6 @@
 // which.cypher: on which objects of a type may one subject do what is asked? Complete, in byte order; DENY wins.
 // $root      STRING          'metalake:ml'
+// $needed    LIST OF STRING  [], what must exist: second objects, the active role
 // $top       STRING          'metalake:ml', the reference of the root object
 // $subject   STRING          'user:bob'
 // $type      STRING          'table'
@@ -14,14 +15,20 @@
 // $every     LIST OF MAP     fact, at, types, privileges: each existing descendant must be granted
 // $after     STRING          '', or the last reference of the page before
 // $limit     INTEGER         10000
-// Returns one row: answer LIST OF STRING, revision, begun, revision_after, begun_after,
-// policy STRING (the digest of the policy that the tenant remembers), made STRING (another where it is made again)
+// Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', top: 'metalake:ml', subject: 'user:bob', type: 'table', clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], above: ['table', 'schema', 'catalog', 'metalake'], seconds: [], one_role: false, as_role: null, named: [], below: false, every: [], after: '', limit: 10000}
+// :params {root: 'metalake:ml', needed: [], top: 'metalake:ml', subject: 'user:bob', type: 'table', clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], above: ['table', 'schema', 'catalog', 'metalake'], seconds: [], one_role: false, as_role: null, named: [], below: false, every: [], after: '', limit: 10000}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (subject:Entity {root: $root, ref: $subject})
+  UNWIND $needed AS ref
+  MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
+  RETURN collect(ref) AS known
+}
+CALL () {
+  MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
   MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
   WITH subject, collect(DISTINCT holder) AS held
   CALL (subject, held) {
@@ -121,5 +128,5 @@ CALL () {
   RETURN collect(ref) AS answer
 }
 MATCH (after:Revision {root: $root})
-RETURN answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
   after.digest AS policy, after.made AS made

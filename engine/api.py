@@ -3,6 +3,7 @@
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.decision import Decision, Explanation
 from grantpath.engine.history import Logged
+from grantpath.engine.listing import Listing
 from grantpath.engine.request import Change
 from grantpath.graph.errors import (
     GrantpathError,
@@ -31,6 +32,7 @@ __all__ = [
     "InvalidInput",
     "InvalidPolicy",
     "InvalidReference",
+    "Listing",
     "Logged",
     "Refused",
     "ServerError",

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from grantpath.engine.policy import Policy, Question
 from grantpath.engine.sight import Sight
-from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput
 from grantpath.graph.reference import Reference, indefinite, need_number, need_text, short
 
 MOST = 10_000  # things of one call: its parameters take memory of the server, and its time is that of all callers
@@ -74,7 +74,7 @@ def _besides(where: Places, sight: Sight) -> dict[str, Any]:
 
 
 def who_parameters(policy: Policy, where: Places, question: Question) -> dict[str, Any]:
-    """The parameters of who.cypher, but root, after and limit."""
+    """The parameters of who.cypher, but root, needed, after and limit."""
     sight = question.sight
     return {
         "places": where.parameters(),
@@ -91,7 +91,7 @@ def who_parameters(policy: Policy, where: Places, question: Question) -> dict[st
 def which_parameters(
     policy: Policy, root: Reference, subject: str, question: Question, seconds: Places, as_role: str | None
 ) -> dict[str, Any]:
-    """The parameters of which.cypher, but root, after and limit. `seconds` are the places of the second objects."""
+    """The parameters of which.cypher, but root, needed, after and limit. `seconds`: the second objects' places."""
     sight = question.sight
     above = policy.names.chain(question.type)
     return {
@@ -138,13 +138,28 @@ def active_role(policy: Policy, root: Reference, text: str) -> str:
     return ref.text
 
 
-def check_page(limit: int | None, after: str) -> None:
-    """Raises InvalidInput for what bounds no page."""
+def numbered(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of a batch, each with its place: the database promises no order of its answers."""
+    return [{"index": index, **entry} for index, entry in enumerate(entries)]
+
+
+def in_order(answers: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """The answers of a batch of `count`, each at the place of its question. Raises Inconsistent if one is missing."""
+    by_index = {answer["index"]: answer for answer in answers}
+    if sorted(by_index) != list(range(count)):
+        raise Inconsistent(f"the database answered {len(by_index):,} of {count:,} questions of a batch; ask again")
+    return [by_index[index] for index in range(count)]
+
+
+def check_page(limit: int | None, after: str, at: int | None) -> None:
+    """Raises InvalidInput for what is not a page: a limit, the reference before it, its revision."""
     if limit is not None:
         need_number("limit", limit)
         if limit < 0:
             raise InvalidInput(f"limit={limit}: a limit is 0 or more, or None for all")
     need_text("after", after)
+    if at is not None:
+        need_number("at", at)
 
 
 def need_list(what: str, given: Iterable[One]) -> list[One]:

@@ -1,6 +1,6 @@
 """The public verbs on one root of one database: check, explain, who and which; those that change are in door.py."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -10,6 +10,7 @@ from grantpath.engine.case import Case
 from grantpath.engine.decision import Decision, Explanation, decide
 from grantpath.engine.door import Door
 from grantpath.engine.explaining import Moved, explained
+from grantpath.engine.listing import Listing
 from grantpath.engine.policy import Question
 from grantpath.graph.errors import Inconsistent, Invalid
 from grantpath.graph.login import Auth, Provider
@@ -18,7 +19,6 @@ from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import Store
 
-PAGE = 50_000
 TRIES = 5
 AnyCheck = Check | tuple[str, str, str]
 
@@ -107,8 +107,8 @@ class Authorizer(Door):
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
         asked = self._resolve(_check(subject, name, object, with_, as_role))
-        row = self._ask_all([asked], at_least)
-        return self._answer(asked, row["answers"][0], row)
+        [answer], row = self._ask_all([asked], at_least)
+        return self._answer(asked, answer, row)
 
     def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
         """The decisions for a batch of at most 10,000, in order, all from one state of the graph, in one round trip.
@@ -120,8 +120,8 @@ class Authorizer(Door):
         asked = asking.each_of("check", listed, lambda check: self._resolve(_as_check(check)))
         if not asked:
             return []
-        row = self._ask_all(asked, at_least)
-        answers = list(zip(asked, row["answers"], strict=True))
+        found, row = self._ask_all(asked, at_least)
+        answers = list(zip(asked, found, strict=True))
         return asking.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
 
     def _resolve(self, check: Check) -> _Asked:
@@ -139,14 +139,18 @@ class Authorizer(Door):
     def _role(self, text: str | None) -> str | None:
         return None if text is None else asking.active_role(self.policy, self.root, text)
 
-    def _ask_all(self, asked: Sequence[_Asked], at_least: int | None) -> Mapping[str, Any]:
+    def _ask_all(
+        self, asked: Sequence[_Asked], at_least: int | None
+    ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
+        """The answers in the order of the checks, and the row that they came in."""
         conditions: dict[Question, int] = {}
         checks = []
         for each in asked:
             condition = conditions.setdefault(each.question, len(conditions))
             checks.append(self._check_entry(each, condition))
         questions = [question.sight.parameters for question in conditions]
-        return self.ask("check", at_least=at_least, checks=checks, conditions=questions)
+        row = self.ask("check", at_least=at_least, checks=asking.numbered(checks), conditions=questions)
+        return asking.in_order(row["answers"], len(asked)), row
 
     def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
         one_role = self._one_role(asked.question, asked.subject)
@@ -155,7 +159,7 @@ class Authorizer(Door):
         )
 
     def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
-        self._all_there(asked, answer["known"])
+        self._all_there(asked.needed, answer["known"])
         return decide(self._case(asked), answer["hats"], row["revision"])
 
     def _one_role(self, question: Question, subject: Reference) -> bool:
@@ -167,9 +171,9 @@ class Authorizer(Door):
         clauses, by_at = asked.question.clauses, asked.where.by_at
         return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role)
 
-    def _all_there(self, asked: _Asked, known: Sequence[str]) -> None:
+    def _all_there(self, needed: Sequence[str], known: Sequence[str]) -> None:
         """Raises Unknown for an object, a second object or an active role that is not there."""
-        for ref in asked.needed:
+        for ref in needed:
             if ref not in known or ref in self.policy.hidden:
                 raise roots.absent(self.store, self.tenant, self.policy, self.root, ref)
 
@@ -189,13 +193,11 @@ class Authorizer(Door):
         Raises as `check`.
         """
         asked = self._resolve(_check(subject, name, object, with_, as_role))
-        checks, conditions = [self._check_entry(asked, 0)], [asked.question.sight.parameters]
         for _ in range(TRIES):
-            row = self.ask("check", at_least=at_least, checks=checks, conditions=conditions)
-            answer = row["answers"][0]
-            self._all_there(asked, answer["known"])
+            [answer], row = self._ask_all([asked], at_least)
+            self._all_there(asked.needed, answer["known"])
             try:
-                return explained(self.ask, self._case(asked), answer["hats"], row["revision"])
+                return explained(self.ask, self._case(asked), answer["hats"], row)
             except Moved:
                 continue
         raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
@@ -209,22 +211,23 @@ class Authorizer(Door):
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
         after: str = "",
+        at: int | None = None,
         at_least: int | None = None,
-    ) -> Iterator[str]:
+    ) -> Listing:
         """The users and service principals that may use `name` on `object`, in byte order, each once.
 
-        `after` is the last reference of the page before. All come from one state of the graph: where it changes
-        while a long list is read, Inconsistent is raised. Raises as `check`.
+        `after` is the last reference of the page before, and `at` the revision that this page must be of: that of the
+        page before. All come from one state of the graph, `Listing.revision`; Inconsistent is raised where the root is
+        at another revision than `at`, or changes while a long list is read. Raises as `check`.
         """
         object_ = self.reference(object)
         seconds = asking.named_seconds(with_, self.reference)
         question = self.policy.question(name, object_.type, frozenset(seconds))
         asking.check_seconds(question, seconds)
         where = asking.places(self.policy, self.root, object_, seconds)
-        needed = [*seconds.values(), *([] if question.may_be_missing else [object_])]
-        self._exist(needed)
-        parameters = asking.who_parameters(self.policy, where, question)
-        return self._pages("who", parameters, limit, after, at_least)
+        needed = [ref.text for ref in [*seconds.values(), *([] if question.may_be_missing else [object_])]]
+        parameters = {**asking.who_parameters(self.policy, where, question), "needed": needed}
+        return self._listing("who", parameters, limit, after, at, at_least)
 
     def which(
         self,
@@ -236,8 +239,9 @@ class Authorizer(Door):
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
         after: str = "",
+        at: int | None = None,
         at_least: int | None = None,
-    ) -> Iterator[str]:
+    ) -> Listing:
         """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
         self.policy.names.check_type(type)
         seconds = asking.named_seconds(with_, self.reference)
@@ -245,44 +249,31 @@ class Authorizer(Door):
         asking.check_seconds(question, seconds)
         where = asking.places(self.policy, self.root, self.root, seconds)
         asker, role = self._subject(subject), self._role(as_role)
-        self._exist([*seconds.values(), *([self.reference(role)] if role else [])])
-        parameters = asking.which_parameters(self.policy, self.root, asker.text, question, where, role)
-        one_role = self._one_role(question, asker)
-        return self._pages("which", {**parameters, "one_role": one_role}, limit, after, at_least)
+        parameters = {
+            **asking.which_parameters(self.policy, self.root, asker.text, question, where, role),
+            "one_role": self._one_role(question, asker),
+            "needed": [*(ref.text for ref in seconds.values()), *([role] if role else [])],
+        }
+        return self._listing("which", parameters, limit, after, at, at_least)
 
-    def _pages(
-        self, query: str, parameters: dict[str, Any], limit: int | None, after: str, at_least: int | None
-    ) -> Iterator[str]:
-        """All pages, from one revision. The first is read at once, so that errors come with the call."""
-        asking.check_page(limit, after)
-        size = self._page_size(limit)
-        first = self.ask(query, at_least=at_least, **parameters, after=after, limit=size)
-        return self._more_pages(query, parameters, limit, first, size)
+    def _listing(
+        self, query: str, asked: Mapping[str, Any], limit: int | None, after: str, at: int | None, at_least: int | None
+    ) -> Listing:
+        """The list, its first page read, so that errors come with the call."""
+        asking.check_page(limit, after, at)
+        floor = max((each for each in (at, at_least) if each is not None), default=None)
 
-    def _more_pages(
-        self, query: str, parameters: dict[str, Any], limit: int | None, page: Mapping[str, Any], size: int
-    ) -> Iterator[str]:
-        state = page["revision"], page["made"]
-        while True:
-            shown = [ref for ref in page["answer"] if ref not in self.policy.hidden][:limit]
-            yield from shown
-            limit = None if limit is None else limit - len(shown)
-            if len(page["answer"]) < size or limit == 0:
-                return
-            size = self._page_size(limit)
-            page = self.ask(query, **parameters, after=page["answer"][-1], limit=size)
-            if (page["revision"], page["made"]) != state:
-                raise Inconsistent(f"{self.tenant} changed while the list was read; ask again")
+        def page(after: str, size: int) -> Mapping[str, Any]:
+            return self.ask(query, at_least=floor, **asked, after=after, limit=size)
 
-    def _page_size(self, limit: int | None) -> int:
-        """How many to ask for to show `limit`: those that are hidden are listed, too."""
-        return PAGE if limit is None else min(limit + len(self.policy.hidden), PAGE)
-
-    # ---- help ------------------------------------------------------------------------------------------------
-    def _exist(self, refs: Sequence[Reference]) -> None:
-        for ref in refs:
-            if ref.text in self.policy.hidden or not roots.exists(self.store, self.tenant, ref.text):
-                raise roots.absent(self.store, self.tenant, self.policy, self.root, ref.text)
+        listing = Listing(self.tenant, page, self.policy.hidden, limit, after)
+        if at is not None and listing.revision != at:
+            raise Inconsistent(
+                f"{self.tenant} is at revision {listing.revision} now, not at revision {at} as the page must be; "
+                "read the list again from its first page"
+            )
+        self._all_there(asked["needed"], listing.first["known"])
+        return listing
 
 
 def _check(subject: str, name: str, object_: str, with_: Mapping[str, str] | None, as_role: str | None) -> Check:

@@ -50,8 +50,8 @@ class _Checks:
 
     def hats(self, ask: Ask) -> list[Any]:
         """By index whom the actor acts as, and what is allowed to each."""
-        row = ask("check", checks=self.checks, conditions=self.conditions)[0]
-        return [answer["hats"] for answer in row["answers"]]
+        row = ask("check", checks=asking.numbered(self.checks), conditions=self.conditions)[0]
+        return [answer["hats"] for answer in asking.in_order(row["answers"], len(self.checks))]
 
 
 class Authorizing:

@@ -1,14 +1,14 @@
 """The commands that ask the graph: check, explain, who, which, params."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from grantpath.engine.cli_output import emit, err, lines, out, printable, styled
-from grantpath.engine.cli_session import As, Session, Watched, With, command, seconds
+from grantpath.engine.cli_session import As, Session, With, command, seconds
 from grantpath.engine.decision import Decision
+from grantpath.engine.listing import Listing
 from grantpath.engine.parameters import browser_line
 
 PANEL = "Ask"
@@ -21,6 +21,9 @@ AtLeast = Annotated[
     int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
 ]
 After = Annotated[str, typer.Option(metavar="REF", help="only those behind this one: the last of the page before")]
+At = Annotated[
+    int | None, typer.Option(metavar="REVISION", help="the revision that the page must be of: that of the page before")
+]
 
 
 class Query(StrEnum):
@@ -100,6 +103,7 @@ def who(
     with_: With = [],  # noqa: B006
     limit: Limit = None,
     after: After = "",
+    at: At = None,
     at_least: AtLeast = None,
 ) -> None:
     """Who may use NAME on REF?
@@ -107,8 +111,10 @@ def who(
     One user or service principal a line, in byte order.
     """
     with session.open() as authorizer:
-        found = authorizer.who(name, ref, with_=seconds(with_), limit=_one_more(limit), after=after, at_least=at_least)
-        _list(session, authorizer, found, limit)
+        found = authorizer.who(
+            name, ref, with_=seconds(with_), limit=_one_more(limit), after=after, at=at, at_least=at_least
+        )
+        _list(session, found, limit)
 
 
 def which(
@@ -120,6 +126,7 @@ def which(
     as_: As = None,
     limit: Limit = None,
     after: After = "",
+    at: At = None,
     at_least: AtLeast = None,
 ) -> None:
     """On which objects of TYPE may SUBJECT use NAME?
@@ -135,9 +142,10 @@ def which(
             with_=seconds(with_),
             limit=_one_more(limit),
             after=after,
+            at=at,
             at_least=at_least,
         )
-        _list(session, authorizer, found, limit)
+        _list(session, found, limit)
 
 
 def params(
@@ -190,14 +198,16 @@ def _one_more(limit: int | None) -> int | None:
     return None if limit is None else limit + 1
 
 
-def _list(session: Session, authorizer: Watched, found: Iterator[str], limit: int | None) -> None:
+def _list(session: Session, found: Listing, limit: int | None) -> None:
     answer = list(found)
     complete = limit is None or len(answer) <= limit
     answer = answer if complete else answer[:limit]
     if session.json:
-        emit({"answer": answer, "complete": complete, "revision": authorizer.revision})
+        emit({"answer": answer, "complete": complete, "revision": found.revision})
         return
     for ref in answer:
         print(printable(ref))
-    more = "" if complete else f"; more with --after {printable(answer[-1])!r}" if answer else "; there are more"
-    err().print(styled(f"{len(answer):,} at revision {authorizer.revision}{more}", "dim"))
+    more = "" if complete else "; there are more"
+    if answer and not complete:
+        more = f"; more with --after {printable(answer[-1])!r} --at {found.revision}"
+    err().print(styled(f"{len(answer):,} at revision {found.revision}{more}", "dim"))

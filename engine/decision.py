@@ -49,8 +49,9 @@ class Explanation:
     """A decision with its paths, each from subject to object, edge by edge: for a yes those that allowed it, for a no
     those of each DENY in the way of the nearest remedy.
 
-    A yes that rests on no edge has the sentence that says why in their place. `remedy` are the statements that, made
-    together, turn a no into yes; empty where no change does.
+    Where very many roles or groups have the same grant, 50 of them are shown. A yes that rests on no edge has the
+    sentence that says why in their place. `remedy` are the statements that, made together, turn a no into yes; empty
+    where no change does.
     """
 
     decision: Decision

@@ -24,17 +24,18 @@ class Moved(Exception):
     """The root changed between two of the questions."""
 
 
-def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], revision: int) -> Explanation:
-    """The answer that a check spelled in `hats` at a revision, explained. Raises Moved."""
+def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Explanation:
+    """The answer that a check spelled in `hats`, explained; `check` is the row that it came in. Raises Moved."""
     won = winner(hats)
-    remedy = None if won else _remedy(ask, case, hats, revision)
+    remedy = None if won else _remedy(ask, case, hats, check)
     found = by_fact(won["found"]) if won else {}
     if won:
         facts, role = winning(case.clauses, found), won["role"] if case.one_role else None
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(case, facts, role))
-    _same(row, revision)
+    _same(row, check)
+    revision = check["revision"]
     if remedy:
         return Explanation(
             Decision(False, revision, lambda: remedy.texts), paths.told(row["ways"]), [*remedy.statements]
@@ -44,14 +45,15 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], revision:
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
-def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], revision: int) -> Remedy:
+def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Remedy:
     row = ask("remedy", **remedy_parameters(case, hats))
-    _same(row, revision)
+    _same(row, check)
     return nearest(case, hats, surroundings(row))
 
 
-def _same(row: Mapping[str, Any], revision: int) -> None:
-    if row["revision"] != revision:
+def _same(row: Mapping[str, Any], check: Mapping[str, Any]) -> None:
+    """Is it of the same state of the same making of the root?"""
+    if (row["revision"], row["made"]) != (check["revision"], check["made"]):
         raise Moved
 
 

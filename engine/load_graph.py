@@ -90,7 +90,7 @@ class Standing:
             self._check_parents(listed, problems)
         members, owners, grants = self._rows.links
         for links in (members, owners, grants):
-            self._check_there(links, links.start, problems)
+            self._check_there(links, links.start, problems, self._on_a_list(links))
             if links is not grants or not self._policy.grants_on_missing:
                 self._check_there(links, links.end, problems)
         self._check_owners(owners, problems)
@@ -102,8 +102,14 @@ class Standing:
         at = dict(zip(listed.rows[missing].tolist(), listed.refs[missing].tolist(), strict=True))
         problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
 
-    def _check_there(self, links: Links, refs: Ints, problems: Problems) -> None:
+    def _on_a_list(self, links: Links) -> Marks:
+        """Rows that put a name on a list of the operator: that holds whether or not there is one of this name."""
+        return np.isin(links.end, [self.names.known(ref) for ref in self._policy.hidden])
+
+    def _check_there(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:
         missing = ~self._there[refs]
+        if apart is not None:
+            missing &= ~apart
         at = dict(zip(links.rows[missing].tolist(), refs[missing].tolist(), strict=True))
         problems.rows(links.table, links.rows[missing], lambda row: self._not_there(at[row]))
 
@@ -224,10 +230,11 @@ class Standing:
         return numbers[np.argsort(order, kind="stable")]
 
     def _wanted_names(self) -> Marks:
-        """Objects of grants that are not created, with the names above them."""
+        """Objects of grants that are not created, with the names above them; and names on a list of the operator."""
         wanted = np.zeros(len(self.names), dtype=np.bool_)
-        grants = self._rows.links[2]
-        for number in np.unique(grants.end[~self._there[grants.end]]).tolist():
+        members, _, grants = self._rows.links
+        named = np.concatenate([grants.end, members.start[self._on_a_list(members)]])
+        for number in np.unique(named[~self._there[named]]).tolist():
             while number != NOBODY and not self._there[number] and not wanted[number]:
                 wanted[number] = True
                 number = self.names.parents[number]
@@ -264,13 +271,17 @@ def _same(text: str) -> Callable[[int], str]:
 
 def _circles(above: dict[str, set[str]], stands: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
     """Circles, each of members that are in the next one; after each, one of its new edges is left away."""
-    for _ in range(SHOWN):
+    shown = 0
+    while shown < SHOWN:
         try:
             TopologicalSorter(above).prepare()
             return
         except CycleError as error:
             circle: Sequence[str] = error.args[1]
         circle = list(circle)[::-1]
-        new = next(edge for edge in pairwise(circle) if edge in stands)
-        above[new[0]].discard(new[1])
-        yield circle
+        new = next((edge for edge in pairwise(circle) if edge in stands), None)
+        left, gone = new or (circle[0], circle[1])  # one that was in the graph before is not of this import
+        above[left].discard(gone)
+        if new:
+            shown += 1
+            yield circle

@@ -157,7 +157,9 @@ class Making:
             "labels": self._policy.labels(ref.type),
             "parent": self._policy.parent(ref, self._root).text if securable else None,
             "exists": exists,
-            "holds": [role for role, entry in builtins if entry.held_by_every == ref.type and role != ref.text],
+            "holds": [
+                role for role, entry in builtins if exists and entry.held_by_every == ref.type and role != ref.text
+            ],
         }
 
     def _reward(self, change: Resolved, actor: Actor, role: str | None, rows: _Rows) -> None:
@@ -175,10 +177,14 @@ class Making:
         for query in WRITES:
             waiting = iter(written.rows[query])
             while rows := list(islice(waiting, AT_ONCE)):
-                if query == "drop":
-                    self._ask("drop", refs=[row["ref"] for row in rows], all=written.drops_root)
-                else:
-                    self._ask(query, rows=rows)
+                match query:
+                    case "drop":
+                        refs = [row["ref"] for row in rows]
+                        self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden)
+                    case "revoke":
+                        self._ask("revoke", rows=rows, kept=self._policy.hidden)
+                    case _:
+                        self._ask(query, rows=rows)
 
     def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
         loaded = cypher.load(query)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath import cypher
+from grantpath.engine.asking import in_order, numbered
 from grantpath.engine.policy import Policy
 from grantpath.engine.roots import dropped
 from grantpath.engine.rules import Resolved
@@ -34,7 +35,7 @@ class Standing:
             "root": writing.root,
             "refs": sorted(refs),
             "joining": sorted({change.joining for change in changes if change.joining}),
-            "changes": [
+            "changes": numbered(
                 {
                     "object": change.object.text,
                     "subject": change.subject.text if change.subject else None,
@@ -42,11 +43,14 @@ class Standing:
                     "privilege": change.privilege,
                 }
                 for change in changes
-            ],
+            ),
         }
         query.check(parameters)
         row = writing.ask(query.text, parameters)[0]
-        about = {id(change): standing for change, standing in zip(changes, row["standing"], strict=True)}
+        about = {
+            id(change): standing
+            for change, standing in zip(changes, in_order(row["standing"], len(changes)), strict=True)
+        }
         return cls(policy, root, set(row["there"]), about)
 
     def check(self, change: Resolved) -> None:

@@ -133,11 +133,13 @@ class _Facts:
         yield from self._circles()
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Of the names that were never created: those that hold grants or stand above such, and the others."""
+        """Of the names that do not exist: those that hold grants, stand above such, or are on a list of the operator;
+        and the others."""
         needed: set[str] = set()
         for _, _, object_, _ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)
             needed.update(ref.text for _, ref in chain)
+        needed.update(member for member, of in self._tables["members"] if of in self._old.hidden)
         return [name for name in names if name in needed], [name for name in names if name not in needed]
 
     def _check(self, fact: Statement, there: set[str]) -> None:
@@ -196,17 +198,17 @@ class _Facts:
         """Puts what comes with the new policy in the place of what came with the old one; renames privileges. Names
         that no grant needs go: nothing says whether the new policy has them."""
         for at in range(0, len(self._idle), AT_ONCE):
-            ask("drop", refs=self._idle[at : at + AT_ONCE], all=False)
+            ask("drop", refs=self._idle[at : at + AT_ONCE], all=False, kept=self._old.hidden)
         new = roots.builtins(self._new)
         by_ref = {each["ref"]: each for each in new}
         for each in roots.builtins(self._old):
             kept = by_ref.get(each["ref"])
             if kept is None:
-                ask("drop", refs=[each["ref"]], all=False)
+                ask("drop", refs=[each["ref"]], all=False, kept=self._old.hidden)
                 continue
             lost = [name for name in each["allow"] if name not in kept["allow"]]
             grant = {"effect": "ALLOW", "object": self._root.text, "subject": each["ref"]}
-            ask("revoke", rows=[{**grant, "privilege": name} for name in lost])
+            ask("revoke", rows=[{**grant, "privilege": name} for name in lost], kept=self._old.hidden)
             left = [held for held in each["holds"] if held not in kept["holds"]]
             ask("leave", rows=[{"subject": each["ref"], "container": held} for held in left])
             if each["owns"] and not kept["owns"]:

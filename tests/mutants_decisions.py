@@ -9,6 +9,13 @@ ALIKE = [
     *each("check who which", "an atom wants all its facts", "any(fact IN atom.any", "all(fact IN atom.any"),
     *each("check who which", "a term wants all its atoms", "any(atom IN term", "all(atom IN term"),
     *each("check who which", "a clause wants any of its terms", "all(term IN clause", "any(term IN clause"),
+    Mutant("answers are not bound to checks", "check", "{index: check.index, ", "{index: 0, "),
+    Mutant(
+        "a name is allowed",
+        "check",
+        "ref: check.subject}) WHERE coalesce(subject.exists, true)",
+        "ref: check.subject})",
+    ),
     *each("check", "all clauses must hold", "any(clause IN clauses", "all(clause IN clauses"),
     *each("who which", "all clauses must hold", "any(clause IN $clauses", "all(clause IN $clauses"),
     *each("check who which explain", "no DENY is read", "-[grant:ALLOW|DENY|OWNS]->", "-[grant:ALLOW|OWNS]->"),

@@ -30,8 +30,8 @@ WHO = [
     Mutant(
         "another tenant's users",
         "who",
-        "(holder:Entity {root: $root}) WHERE $everyone",
-        "(holder:Entity) WHERE $everyone",
+        "ELSE [] END AS type\n    MATCH (holder:Entity {root: $root, type: type})",
+        "ELSE [] END AS type\n    MATCH (holder:Entity {type: type})",
     ),
     Mutant(
         "another tenant's below",
@@ -42,8 +42,8 @@ WHO = [
     Mutant(
         "another tenant's users, of every",
         "who",
-        "(holder:Entity {root: $root}) WHERE holder.type",
-        "(holder:Entity) WHERE holder.type",
+        "UNWIND $acting AS type\n    MATCH (holder:Entity {root: $root, type: type})",
+        "UNWIND $acting AS type\n    MATCH (holder:Entity {type: type})",
     ),
     Mutant("another tenant's every", "who", "{root: $root, ref: every.ref}", "{ref: every.ref}"),
     Mutant("nothing exists", "who", "CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END", "null"),
@@ -58,7 +58,7 @@ WHO = [
     ),
     Mutant("no named roles", "who", "$places + [name IN $named | {at: '=' + name, ref: name}]", "$places"),
     Mutant("nothing below", "who", "UNWIND $below AS place", "UNWIND [] AS place"),
-    Mutant("not everyone", "who", "WHERE $everyone AND", "WHERE size($users) = 0 AND"),
+    Mutant("not everyone", "who", "WHEN $everyone THEN", "WHEN size($users) = 0 THEN"),
     Mutant("no every", "who", "UNWIND $every AS every", "UNWIND [] AS every"),
     Mutant("every, whoever has it", "who", "WHERE source IN sources AND grant.priv", "WHERE grant.priv"),
     Mutant(
@@ -70,7 +70,7 @@ WHO = [
     Mutant(
         "hats turned", "who", "(hat)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)", "(hat)<-[:MEMBER_OF|HAS_ROLE*0..]-(holder)"
     ),
-    Mutant("all who hold are listed", "who", " WHERE hat.type IN $acting\n", "\n"),
+    Mutant("all who hold are listed", "who", "WHERE hat.type IN $acting AND", "WHERE"),
     Mutant("roles are listed, or none", "who", "WITH hat WHERE NOT $one_role", "WITH hat"),
     Mutant(
         "users of one role are forgotten",
@@ -78,8 +78,10 @@ WHO = [
         "WITH hat WHERE $one_role\n",
         "WITH hat WHERE $one_role AND hat.ref = ''\n",
     ),
-    Mutant("roles hold roles, too", "who", "WHERE user.type IN $users\n", "WHERE true\n"),
+    Mutant("roles hold roles, too", "who", "WHERE user.type IN $users AND", "WHERE"),
     Mutant("users of a role turned", "who", "(user)-[:HAS_ROLE]->(hat)", "(user)<-[:HAS_ROLE]-(hat)"),
+    Mutant("names are listed", "who", " AND coalesce(hat.exists, true)", ""),
+    Mutant("no facts, no user", "who", "CASE facts WHEN [] THEN [null] ELSE facts END", "facts"),
     Mutant("what is given is forgotten", "who", "given + facts + [place", "facts + [place"),
     Mutant("nobody is it", "who", "WHERE place.ref = user.ref |", "WHERE place.ref = '' |"),
     Mutant("everybody is it", "who", "WHERE place.ref = user.ref |", "|"),
@@ -91,6 +93,7 @@ WHICH = [
     Mutant("grants on the root are forgotten", "which", "$seconds + [{at: $above[-1], ref: $top}]", "$seconds"),
     Mutant("second objects are forgotten", "which", "UNWIND $seconds + [{", "UNWIND [{"),
     Mutant("another tenant's subject", "which", "{root: $root, ref: $subject}", "{ref: $subject}"),
+    Mutant("a name asks", "which", "ref: $subject}) WHERE coalesce(subject.exists, true)", "ref: $subject})"),
     Mutant(
         "another tenant's objects",
         "which",

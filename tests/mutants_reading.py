@@ -17,7 +17,10 @@ from .mutants_asking import Twin, heeding
 from .mutants_history import marked
 
 # that hold grants before they are created
-NAMES = {"cdap": {"dataset:n.missing", "dataset:half.missing", "kerberos_principal:ghost"}}
+NAMES = {
+    "cdap": {"dataset:n.missing", "dataset:half.missing", "kerberos_principal:ghost"},
+    "lakehouse": {"user:former"},
+}
 
 
 def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[Probe]:

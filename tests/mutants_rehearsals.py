@@ -177,6 +177,7 @@ def probes(scratch: Tenants) -> Iterator[Probe]:
             partial(_expected, scratch, rehearsal),
         )
     yield Probe("the creator's role", "check", partial(_created, scratch), always(["role:kz"]))
+    yield Probe("a list of the operator", "drop", partial(_listed, scratch), always(LISTED))
     yield Probe("a batch that takes its own right away", "held", partial(_refused_at, scratch), always(1))
 
 
@@ -226,6 +227,21 @@ def _created(scratch: Tenants) -> list[str]:
     graph = scratch("deltastream", [*held, f"allow CREATE_DATABASE on organization:{ROOT_NAME} to role:ka"], ROOT_NAME)
     graph.change("add database:kd", by="user:kx")
     return [edge["source"] for edge in graph.ask("state")["edges"] if edge["target"] == "database:kd"]
+
+
+def _listed(scratch: Tenants) -> tuple[object, ...]:
+    """What is left of a user who was dropped, and whom a list of the operator names."""
+    given = ["add role:kr", "member user:ka of role:kr", "member user:ka of role:service_admin", "add user:kb"]
+    graph = scratch("lakehouse", [*given, "allow USE_CATALOG on metalake:main to user:ka"], ROOT_NAME)
+    graph.change_all(["drop user:ka", "drop user:kb"])
+    found = graph.ask("state")
+    return (
+        [(each["ref"], each["exists"]) for each in found["entities"] if each["type"] == "user"],
+        [(each["source"], each["target"]) for each in found["edges"]],
+    )
+
+
+LISTED = ([("user:ka", False)], [("user:ka", "role:service_admin")])
 
 
 def _refused_at(scratch: Tenants) -> int | None:

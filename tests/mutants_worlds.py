@@ -62,6 +62,8 @@ LAKEHOUSE = Small(
         # second objects, roles that are held, a role named by the policy, oneself
         *("allow APPLY_TAG on tag:x to user:direct", "allow APPLY_TAG on tag:x to user:stranger"),
         "member user:admin of role:service_admin",
+        # one whom the operator's list goes on naming
+        *("member user:former of role:service_admin", "drop user:former"),
         "owner user:boss of metalake:main",
     ],
     neighbour=[
@@ -107,6 +109,7 @@ LAKEHOUSE = Small(
         "user:stranger can list_catalog on metalake:main",
         "user:elsewhere cannot list_catalog on metalake:main",
         "user:admin can create_metalake on metalake:main",
+        "user:former cannot create_metalake on metalake:main",
         "user:elsewhere cannot create_metalake on metalake:main",
         "user:stranger cannot create_metalake on metalake:main",
     ],

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Unknown, dump, roots
-from grantpath.engine import authorizer as authorizers
+from grantpath.engine import Authorizer, Inconsistent, Unknown, dump, listing, roots
 from grantpath.engine.changing import Changer
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
@@ -41,8 +40,8 @@ def nodes(store: Store, tenant: str) -> int:
 # ---- read half before, half after --------------------------------------------------------------------------------
 def test_a_list_does_not_go_on_in_another_root(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant("gravitino", facts("a", "b"))
-    monkeypatch.setattr(authorizers, "PAGE", 1)
-    listed = auth.who(*ASKED)
+    monkeypatch.setattr(listing, "PAGE", 1)
+    listed = iter(auth.who(*ASKED))
     assert next(listed) == "user:a"
     make_again(auth, ["c", "d"])
     with pytest.raises(Inconsistent, match="changed while the list was read"):

@@ -47,7 +47,8 @@ def world(policy: str) -> Oracle:
 
 def snapshot(made: Oracle, out: Path, engine: Engine, revision: int = 5) -> Path:
     fresh = oracle(made.policy, ROOT_NAME).existing
-    refs = made.existing | {on for _, _, on, _ in made.grants}
+    listed = {member for member, those in made.containers.items() if those}
+    refs = made.existing | listed | {on for _, _, on, _ in made.grants}
     members = [(str(a), str(b), b.type) for a, holders in made.containers.items() for b in holders]
     facts = [(str(by), f"{effect.upper()} {name}", str(on)) for effect, name, on, by in made.grants]
     facts += [(str(owner), "OWNS", str(owned)) for owned, owner in made.owners.items()]

@@ -75,7 +75,8 @@ def _comparable(answer: bool | list[str] | GrantpathError) -> Expected:
 def _state(name: str, world: Oracle) -> State:
     fresh = oracle(world.policy, world.root.segments[0]).existing
     granted = {on for _, _, on, _ in world.grants}
-    entities = [_entity(ref, ref in world.existing, ref in fresh) for ref in world.existing | granted]
+    listed = {member for member, those in world.containers.items() if those}
+    entities = [_entity(ref, ref in world.existing, ref in fresh) for ref in world.existing | granted | listed]
     edges = [
         Edge("HAS_ROLE" if container.type == "role" else "MEMBER_OF", str(member), str(container))
         for member, containers in world.containers.items()

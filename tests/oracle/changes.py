@@ -170,7 +170,11 @@ class Changes(Facts):
         gone = {top} | self.existing_inside(top)
         self.existing -= gone
         self.only_mentioned -= gone
-        self.containers = {member: those - gone for member, those in self.containers.items() if member not in gone}
+        # a list that the server keeps names its members, and goes on naming them
+        self.containers = {
+            member: {each for each in those - gone if member not in gone or self.hidden(each)}
+            for member, those in self.containers.items()
+        }
         self.owners = {o: w for o, w in self.owners.items() if o not in gone and w not in gone}
         # a grant may also stand on a name below that was never created
         self.grants = {
