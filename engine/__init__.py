@@ -15,7 +15,11 @@ else:
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module
+        from importlib.util import find_spec
 
+        # `from grantpath.engine import roots` asks here first, and may come from a module that api.py is importing.
+        if find_spec(f"grantpath.engine.{name}"):
+            raise AttributeError(f"grantpath.engine.{name} is a module; import it")
         api = import_module("grantpath.engine.api")
         try:
             return getattr(api, name)

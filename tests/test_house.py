@@ -80,3 +80,22 @@ def test_a_file_says_what_it_is_for(path: Path) -> None:
     text = path.read_text()
     assert ast.get_docstring(ast.parse(text))
     assert len(text.splitlines()) <= 400
+
+
+ALONE = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [each for each in sys.modules if each.startswith("grantpath.")]:
+        del sys.modules[loaded]
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(name, error)
+"""
+
+
+def test_modules_that_programs_use_can_be_imported_first() -> None:
+    used = ("engine.policy", "engine.roots", "engine.load", "engine.dump", "spark_sync.mirror", "spark_sync.job")
+    names = [f"grantpath.{name}" for name in used]
+    ran = subprocess.run([sys.executable, "-c", ALONE, *names], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
