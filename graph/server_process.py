@@ -40,8 +40,11 @@ def find(home: ServerHome) -> int | None:
 
 def _is_server(pid: int, home: ServerHome) -> bool:
     try:
-        return psutil.Process(pid).cmdline()[-len(home.arguments) :] == home.arguments and _is_alive(pid)
-    except psutil.Error:
+        process = psutil.Process(pid)
+        # Any user can give a process this command line, so it must be one of ours, of the folder's owner or of root.
+        trusted = process.uids().real in (os.getuid(), home.folder.stat().st_uid, 0)
+        return trusted and process.cmdline()[-len(home.arguments) :] == home.arguments and _is_alive(pid)
+    except (psutil.Error, OSError):
         return False
 
 

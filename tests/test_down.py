@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
+from typing import Any
 
 import neo4j
 import pytest
 
+from grantpath import cypher
 from grantpath.engine import Authorizer, Decision, Unavailable
-from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.store import Store
 
 from .own_server import OwnServer, own_server
@@ -155,20 +156,20 @@ def test_hung_behind_the_lock(
     server: OwnServer, auth: Authorizer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A question that writers disturb is read under the lock: there, too, it raises in time."""
-    revision, began = RevisionGuard.revision, 0.0
+    run, question, began = neo4j.Transaction.run, cypher.load("check").text, 0.0
 
-    def suspended(self: RevisionGuard, root: str) -> int:
+    def suspended(self: neo4j.Transaction, text: Any, *given: Any, **named: Any) -> neo4j.Result:
         nonlocal began
-        found = revision(self, root)
-        server.suspend()
-        began = time.monotonic()
-        return found
+        if text == question:  # the lock is held
+            server.suspend()
+            began = time.monotonic()
+        return run(self, text, *given, **named)
 
     patient = server.tenant("ml", "gravitino", timeout=60.0)
     with monkeypatch.context() as patch:
         patch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
         answers(patient)
-        patch.setattr(RevisionGuard, "revision", suspended)
+        patch.setattr(neo4j.Transaction, "run", suspended)
         try:
             assert isinstance(tried(partial(auth.check, *YES)).what, Unavailable)
             took = time.monotonic() - began

@@ -118,6 +118,32 @@ def test_browser_is_served_and_told_where_bolt_is(running: ServerStatus) -> None
         assert json.load(answer)["bolt_direct"] == running.uri
 
 
+def test_pages_of_other_origins_are_not_answered(running: ServerStatus) -> None:
+    """A page of another web server that the user looks at may not read from this one."""
+    assert running.browser
+    own = running.browser.removesuffix("/browser/")
+    for path in ("/", "/db/neo4j/tx/commit"):
+        for origin in ("http://evil.example", "null", own.replace("127.0.0.1", "localhost")):
+            asked = urllib.request.Request(
+                own + path, headers={"Origin": origin}, method="OPTIONS" if "db" in path else "GET"
+            )
+            with urllib.request.urlopen(asked, timeout=10) as answer:
+                assert answer.headers.get("Access-Control-Allow-Origin") in (None, own), (path, origin)
+
+
+def test_wrong_logins_lock_nobody_out(running: ServerStatus) -> None:
+    """Another user of the machine could give them."""
+    assert running.uri
+    for _ in range(6):
+        with (
+            neo4j.GraphDatabase.driver(running.uri, auth=("neo4j", "a guess")) as driver,
+            pytest.raises(AuthError, match=r"(?i)unauthorized"),
+        ):
+            driver.verify_connectivity()
+    with login(running) as driver:
+        driver.verify_connectivity()
+
+
 def test_connection(running: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert running.uri and running.password_file
     for variable in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):

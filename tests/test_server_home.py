@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -10,7 +12,7 @@ import pytest
 from grantpath.graph import server_process
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.server import down, status, up
-from grantpath.graph.server_home import Record, server_home
+from grantpath.graph.server_home import Record, ServerHome, server_home
 
 
 def silent(line: str) -> None:
@@ -59,3 +61,19 @@ def test_home_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"cannot be used .*file is no folder.*GRANTPATH_HOME"):
         status(home=tmp_path / "file" / "below")
     assert status(home=tmp_path / "to" / "be" / "made").running is False
+
+
+def test_process_of_another_user_is_not_taken_for_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = ServerHome(tmp_path, "5.26")
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen([*sleeping, *where.arguments]) as decoy:
+        try:
+            assert server_process.find(where) == decoy.pid  # the command line is what is looked at
+            uids = psutil.Process.uids
+            other = os.getuid() + 1
+            monkeypatch.setattr(
+                psutil.Process, "uids", lambda self: uids(self)._replace(real=other if self.pid == decoy.pid else 0)
+            )
+            assert server_process.find(where) is None
+        finally:
+            decoy.kill()

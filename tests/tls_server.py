@@ -57,7 +57,8 @@ def tls_server(folder: Path) -> Iterator[TlsServer]:
         patch.setenv("GRANTPATH_HEAP", "384m")
         patch.setenv("GRANTPATH_PAGECACHE", "64m")
         patch.setattr(server_process, "USUAL", Record(free_port(), free_port()))
-        patch.setattr(server_home, "SETTINGS", server_home.SETTINGS + TLS.format(folder=folder))
+        settings = server_home.SETTINGS.replace("auth_max_failed_attempts=0", "auth_max_failed_attempts=3")
+        patch.setattr(server_home, "SETTINGS", settings + TLS.format(folder=folder))
         patch.setattr(embedded, "_uri", lambda record: f"bolt+ssc://127.0.0.1:{record.bolt}")
         running = embedded.up(home=home, progress=lambda line: None)
     assert running.uri and running.password_file
