@@ -1,7 +1,7 @@
 """The public verbs on one root of one database: check, explain, who and which; those that change are in door.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +10,7 @@ from grantpath.engine.case import Case
 from grantpath.engine.decision import Decision, Explanation, decide
 from grantpath.engine.door import Door
 from grantpath.engine.explaining import Moved, explained
+from grantpath.engine.following import following
 from grantpath.engine.listing import Listing
 from grantpath.engine.policy import Question
 from grantpath.graph.errors import Inconsistent, Invalid
@@ -27,6 +28,7 @@ AnyCheck = Check | tuple[str, str, str]
 class _Asked:
     """A check with its names resolved."""
 
+    check: Check
     subject: Reference
     where: asking.Places
     question: Question
@@ -58,6 +60,7 @@ class Authorizer(Door):
         create: bool = False,
         auth: Auth | Provider | None = None,
         ca: str | None = None,
+        follow_policy: bool | None = None,
     ) -> "Authorizer":
         """An authorizer for `root`, such as metalake:ml (with the policy given, the bare name is enough).
 
@@ -69,6 +72,9 @@ class Authorizer(Door):
         again when the server refuses the last one or its time is up. Without it, NEO4J_USER and NEO4J_PASSWORD are
         the login. `ca`, or else NEO4J_CA, names the file of the certificates to trust for bolt+s:// and neo4j+s://.
 
+        With `follow_policy` it goes on by the new policy where the root is given one (`grantpath policy upgrade`);
+        without it, it raises Inconsistent from then on. By default it follows unless `policy` is given.
+
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
         asking.check_opening(root, policy, uri)
@@ -78,7 +84,10 @@ class Authorizer(Door):
         except BaseException:
             store.close()
             raise
-        return cls(store, tenant, model, reference)
+        opened = cls(store, tenant, model, reference)
+        if policy is None if follow_policy is None else follow_policy:
+            opened.follow()
+        return opened
 
     def close(self) -> None:
         """Gives the connections back."""
@@ -91,6 +100,7 @@ class Authorizer(Door):
         self.close()
 
     # ---- checks ----------------------------------------------------------------------------------------------
+    @following
     def check(
         self,
         subject: str,
@@ -110,6 +120,7 @@ class Authorizer(Door):
         [answer], row = self._ask_all([asked], at_least)
         return self._answer(asked, answer, row)
 
+    @following
     def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
         """The decisions for a batch of at most 10,000, in order, all from one state of the graph, in one round trip.
 
@@ -131,7 +142,7 @@ class Authorizer(Door):
         asking.check_seconds(question, seconds)
         where = asking.places(self.policy, self.root, object_, seconds)
         subject = self._subject(check.subject)
-        return _Asked(subject, where, question, self._role(check.as_role))
+        return _Asked(check, subject, where, question, self._role(check.as_role))
 
     def _subject(self, text: str) -> Reference:
         return asking.subject_asked_about(self.policy, self.root, text)
@@ -160,7 +171,8 @@ class Authorizer(Door):
 
     def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
         self._all_there(asked.needed, answer["known"])
-        return decide(self._case(asked), answer["hats"], row["revision"])
+        decision = decide(self._case(asked), answer["hats"], row["revision"])
+        return replace(decision, asked=asked.check)
 
     def _one_role(self, question: Question, subject: Reference) -> bool:
         """Is each held role judged alone? A role that is asked about acts as itself."""
@@ -178,6 +190,7 @@ class Authorizer(Door):
                 raise roots.absent(self.store, self.tenant, self.policy, self.root, ref)
 
     # ---- explanations ----------------------------------------------------------------------------------------
+    @following
     def explain(
         self,
         subject: str,
@@ -197,12 +210,14 @@ class Authorizer(Door):
             [answer], row = self._ask_all([asked], at_least)
             self._all_there(asked.needed, answer["known"])
             try:
-                return explained(self.ask, self._case(asked), answer["hats"], row)
+                found = explained(self.ask, self._case(asked), answer["hats"], row)
+                return replace(found, decision=replace(found.decision, asked=asked.check))
             except Moved:
                 continue
         raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
 
     # ---- lists -----------------------------------------------------------------------------------------------
+    @following
     def who(
         self,
         name: str,
@@ -229,6 +244,7 @@ class Authorizer(Door):
         parameters = {**asking.who_parameters(self.policy, where, question), "needed": needed}
         return self._listing("who", parameters, limit, after, at, at_least)
 
+    @following
     def which(
         self,
         type: str,

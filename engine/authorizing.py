@@ -13,7 +13,7 @@ from grantpath.engine.rules import Resolved
 from grantpath.engine.sight import Sight
 from grantpath.engine.step import Actor, Step
 from grantpath.graph.errors import Refused
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.reference import Reference, indefinite, short
 from grantpath.graph.writing import Writing
 
 AT_ONCE = 500  # checks in one statement
@@ -86,8 +86,10 @@ class Authorizing:
             if actor.ref.type not in self._policy.user_types:
                 for step in some:
                     step.error = Refused(
-                        f"{step.text!r} by {actor.ref} is refused: {indefinite(actor.ref.type)} does not act; "
-                        "name a user"
+                        f"{short(step.text)!r} by {short(actor.ref.text)} is refused: "
+                        f"{indefinite(actor.ref.type)} does not act; "
+                        "name a user",
+                        code="actor_refused",
                     )
                 continue
             by_above = self._allowed_by_above(some, actor)
@@ -138,5 +140,7 @@ class Authorizing:
                 continue
             case = Case(self._policy, self._root, actor.ref, right.clauses, where.by_at, one_role, actor.as_role)
             decision = decide(case, answers[at], self._writing.revision)
-            step.error = Refused(f"{step.text!r} by {actor.ref} is refused: {'; '.join(decision.missing)}")
+            step.error = Refused(
+                f"{short(step.text)!r} by {short(actor.ref.text)} is refused: {'; '.join(decision.missing)}"
+            )
         return roles

@@ -82,7 +82,9 @@ def change(
             if error.index is None:
                 raise
             what = str(error).removeprefix(f"statement {error.index}: ")
-            raise type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done") from None
+            named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
+            named.code = error.code
+            raise named from None
     _show(session, made, dry_run, _told_all(made))
 
 

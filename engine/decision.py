@@ -8,7 +8,8 @@ from typing import Any
 from grantpath.engine.case import Case, Found, by_fact, own_denial, winning
 from grantpath.engine.clauses import Fact
 from grantpath.engine.remedy import nearest
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.graph.statement import Check
 
 
 @dataclass(frozen=True)
@@ -16,12 +17,14 @@ class Decision:
     """The answer to one check; its truth value is `allowed`.
 
     `because` says what allowed it, `missing` what the nearest remedy would mend, in words; `revision` is the state of
-    the graph that it was read from.
+    the graph that it was read from, `asked` the check. These are for operators: they may name roles, groups, DENYs and
+    near names. `public` is for end users.
     """
 
     allowed: bool
     revision: int
     _tell: Callable[[], list[str]] = field(repr=False, compare=False)  # words cost more than the answer: when asked for
+    asked: Check | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.allowed
@@ -33,6 +36,12 @@ class Decision:
     @cached_property
     def missing(self) -> list[str]:
         return [] if self.allowed else self._tell()
+
+    @property
+    def public(self) -> str:
+        """The answer and the question, in the asker's own words: it names nothing else."""
+        verdict = "allowed" if self.allowed else "not allowed"
+        return f"{verdict}: {_words(self.asked)}" if self.asked else verdict
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as JSON has it."""
@@ -58,8 +67,22 @@ class Explanation:
     paths: list[str]
     remedy: list[str]
 
+    @property
+    def public(self) -> str:
+        """What an end user may be shown: that of the decision."""
+        return self.decision.public
+
     def __bool__(self) -> bool:
         return self.decision.allowed
+
+
+def _words(check: Check) -> str:
+    """A check in the words that it was asked in, each cut to 80 characters."""
+    role = f" as {short(check.as_role)}" if check.as_role else ""
+    seconds = ", ".join(f"{short(key)}={short(ref)}" for key, ref in check.with_.items())
+    return f"{short(check.subject)}{role} {short(check.name)} on {short(check.object)}" + (
+        f" with {seconds}" if seconds else ""
+    )
 
 
 def winner(hats: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -7,31 +7,23 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import history
-from grantpath.engine.changing import Changer
+from grantpath.engine.following import Followed, following
 from grantpath.engine.history import Filter, Logged
 from grantpath.engine.log_verify import LogCheck, verify
-from grantpath.engine.policy import Policy
 from grantpath.engine.request import Change
 from grantpath.engine.roots import check_policy
 from grantpath.graph import telemetry
 from grantpath.graph.errors import Invalid
 from grantpath.graph.reference import Reference, need_number, short
-from grantpath.graph.store import Store
 
 log = logging.getLogger("grantpath.change")
 
 
-class Door:
+class Door(Followed):
     """Changes one root. May be shared by threads."""
 
-    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-        self.store = store
-        self.tenant = tenant
-        self.policy = policy
-        self.root = root
-        self._changer = Changer(store, tenant, policy, root)
-
     # ---- changes ---------------------------------------------------------------------------------------------
+    @following
     def change(
         self,
         statement: str,
@@ -56,6 +48,7 @@ class Door:
         log.debug("%s changed %s: %s", by, self.tenant, statement)
         return done
 
+    @following
     def change_all(
         self,
         statements: Iterable[str],
@@ -76,6 +69,7 @@ class Door:
         log.debug("%s changed %s: %d statements", by, self.tenant, len(done))
         return done
 
+    @following
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
 
@@ -84,6 +78,7 @@ class Door:
         """
         return self._changer.given(statements)
 
+    @following
     def log(
         self,
         *,
@@ -147,6 +142,7 @@ class Door:
         """The root's revision. Raises Unknown, Inconsistent, Unavailable."""
         return self.state_now()[0]
 
+    @following
     def state_now(self) -> tuple[int, str | None]:
         """The revision, and which making of the root it is one of: another one counts from 0 again. Raises alike."""
         row = self.ask("revision")

@@ -39,8 +39,10 @@ class Question:
 class Policy:
     """One policy model. Make one by `load`."""
 
-    def __init__(self, file: PolicyFile) -> None:
+    def __init__(self, file: PolicyFile, source: str | None = None) -> None:
+        """`source`: the text by which a root remembers it; else that of `canonical`."""
         self.file = file
+        self._source = source
         self.names = Names(file)
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
@@ -57,14 +59,19 @@ class Policy:
         return self.names.root
 
     @cached_property
-    def source(self) -> str:
-        """The whole policy as JSON, with what it extends; `from_source` reads it."""
+    def canonical(self) -> str:
+        """The whole policy as JSON, with what it extends, as this version of grantpath writes it."""
         return json.dumps(self.file.model_dump(by_alias=True, exclude={"extends"}), sort_keys=True)
+
+    @property
+    def source(self) -> str:
+        """The whole policy as JSON, as the root that it was read from remembers it; `from_source` reads it."""
+        return self.canonical if self._source is None else self._source
 
     @cached_property
     def digest(self) -> str:
-        """Changes when anything that decides changes."""
-        return hashlib.sha256(self.source.encode()).hexdigest()[:16]
+        """The sha256 of the source: it changes when anything that decides changes."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
 
     @property
     def active_roles(self) -> bool:
@@ -116,11 +123,14 @@ class Policy:
         if len(ref.segments) != depth:
             form = ".".join(f"<{type_}>" for type_ in reversed(self.names.chain(ref.type)[:depth]))
             raise InvalidReference(
-                f"{ref}: {self._a(ref.type)} has {depth} segment{'s' * (depth > 1)}, not {len(ref.segments)}: "
-                f"write {ref.type}:{form}"
+                f"{short(ref.text)}: {self._a(ref.type)} has {depth} segment{'s' * (depth > 1)}, "
+                f"not {len(ref.segments)}: write {ref.type}:{form}"
             )
         if ref.type == root.type and ref != root:
-            raise Unknown(f"{ref} is another tenant: here the root is {root}; open that one with root={str(ref)!r}")
+            raise Unknown(
+                f"{short(ref.text)} is another tenant: here the root is {root}; "
+                f"open that one with root={short(ref.text)!r}"
+            )
         return ref
 
     def root(self, text: str) -> Reference:
@@ -128,12 +138,13 @@ class Policy:
         ref = parse(text if ":" in text else f"{self.root_type}:{text}", self.names.one_segment)
         if ref.type != self.root_type:
             raise InvalidReference(
-                f"{text}: the root of the policy {self.name} is {self._a(self.root_type)}: write {self.root_type}:NAME"
+                f"{short(text)}: the root of the policy {self.name} is {self._a(self.root_type)}: "
+                f"write {self.root_type}:NAME"
             )
         if len(ref.segments) != 1:
             one = Reference(ref.type, (".".join(ref.segments),))
             raise InvalidReference(
-                f"{text}: the name of a root is one segment; if the dots are part of it, write {one}"
+                f"{short(text)}: the name of a root is one segment; if the dots are part of it, write {short(one.text)}"
             )
         return ref
 
@@ -260,6 +271,6 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
 def from_source(source: str) -> Policy:
     """The policy that `Policy.source` spelled. Raises InvalidPolicy."""
     try:
-        return Policy(PolicyFile.model_validate_json(source))
+        return Policy(PolicyFile.model_validate_json(source), source)
     except (ValueError, PolicyProblem) as error:
         raise InvalidPolicy(f"the policy that the root remembers cannot be read: {error}") from None

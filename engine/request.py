@@ -40,7 +40,7 @@ class Request:
             need_text("id", id_)
         self.id = id_ or uuid.uuid4().hex
         self.ids = [self.id] if len(texts) == 1 else [f"{self.id}.{index}" for index in range(len(texts))]
-        self.what = repr(texts[0]) if len(texts) == 1 else f"a batch of {len(texts)}"
+        self.what = repr(short(texts[0])) if len(texts) == 1 else f"a batch of {len(texts)}"
         self._actor = (actor.ref.text, actor.as_role) if actor else (None, None)
         self._texts = list(texts)
 
@@ -59,7 +59,10 @@ class Request:
             return [Change(self.id, change["revision"], True, change["hash"])]
         if change or row["said"] or row["taken"]:
             taken = next(iter(row["taken"]), self.id)
-            raise Invalid(f"the id {taken} belongs to another change; repeat that very one, or take a new id")
+            raise Invalid(
+                f"the id {short(taken)} belongs to another change; repeat that very one, or take a new id",
+                code="id_taken",
+            )
         return None
 
     def _is(self, change: Mapping[str, Any]) -> bool:

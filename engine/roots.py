@@ -10,6 +10,7 @@ from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_names import did_you_mean, nearest
+from grantpath.engine.root_policy import is_same, kept_policy
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse, short
 from grantpath.graph.store import Store
@@ -38,16 +39,18 @@ def open_root(
         create(store, reference.text, named, reference)
         kept = find(store, reference.text)  # a concurrent caller may have created it, with another policy
         if kept is None:
-            raise Inconsistent(f"{reference} was dropped while it was opened; open it again")
+            raise Inconsistent(f"{reference} was dropped while it was opened; open it again", code="root_unknown")
         key = reference.text
-    if named is None:
-        named = policies.from_source(kept["source"])
-    elif named.digest != kept["digest"]:
-        raise Invalid(
-            f"{key} uses the policy {kept['policy']}{' in another version' if named.name == kept['policy'] else ''}, "
-            f"not {named.name} as it is now: open it without a policy, give it this one by `grantpath policy upgrade`, "
-            "or use another root"
-        )
+    if named is None or named.digest != kept["digest"]:
+        own = kept_policy(store, key, kept)
+        if named is not None and not is_same(named, own):
+            version = " in another version" if named.name == own.name else ""
+            raise Invalid(
+                f"{key} uses the policy {own.name}{version}, not {named.name} as it is now: open it without a policy, "
+                "give it this one by `grantpath policy upgrade`, or use another root",
+                code="policy_differs",
+            )
+        named = own
     log.info("opened %s with the policy %s at %s", key, named.name, store.uri)
     return key, named, named.root(key)
 
@@ -58,7 +61,7 @@ def _meant(store: Store, root: str) -> str:
         return root
     fitting = named_like(names(store), root)
     if len(fitting) > 1:
-        raise Unknown(f"{root} may be {' or '.join(fitting)}; write the type too")
+        raise Unknown(f"{short(root)} may be {' or '.join(fitting)}; write the type too", code="root_unknown")
     return fitting[0] if fitting else root
 
 
@@ -67,7 +70,8 @@ def missing(root: str, known: Mapping[str, bool]) -> Unknown:
     near = nearest(root, [key for key, dropped in known.items() if not dropped])
     return Unknown(
         f"the root {short(root)} does not exist{near}; check the name, or create it: "
-        "Authorizer.open(..., policy=..., create=True), or `grantpath change --create --policy ...`"
+        "Authorizer.open(..., policy=..., create=True), or `grantpath change --create --policy ...`",
+        code="root_unknown",
     )
 
 
@@ -79,7 +83,10 @@ def named_like(known: Iterable[str], root: str) -> list[str]:
 def check_policy(digest: str, policy: Policy, tenant: str) -> None:
     """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
     if digest != policy.digest:
-        raise Inconsistent(f"{tenant} was given another policy since it was opened: open it anew")
+        raise Inconsistent(
+            f"{tenant} was given another policy since it was opened: open it anew, or with follow_policy=True",
+            code="policy_changed",
+        )
 
 
 class Reads(Protocol):
@@ -254,12 +261,13 @@ def absent(store: Reads, tenant: str, policy: Policy, root: Reference, ref: str)
     rows = store.read(cypher.load("names_like").text, {"root": tenant, "type": type_, "start": start})
     known = [row["ref"] for row in rows if row["ref"] not in policy.hidden]
     hint = did_you_mean(get_close_matches(ref, known, n=3, cutoff=0.7))
-    return Unknown(f"{ref} is not there{hint}; add it, or check the name")
+    return Unknown(f"{short(ref)} is not there{hint}; add it, or check the name")
 
 
 def dropped(tenant: str) -> Unknown:
     """The error for a root of which a change has dropped everything, so that its history alone is left."""
     return Unknown(
         f"{tenant} was dropped, and its history alone is left; `grantpath roots drop` takes that away too, and then the"
-        " name can be used again"
+        " name can be used again",
+        code="root_dropped",
     )

@@ -9,6 +9,7 @@ from grantpath.engine import policy as policies
 from grantpath.engine import roots
 from grantpath.engine.door import Door
 from grantpath.engine.dump import streaming, tables_of
+from grantpath.engine.following import UPGRADING
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import append, asking, whole
 from grantpath.engine.rules import Rules
@@ -85,7 +86,7 @@ def _upgrade(authorizer: Door, new: Policy, by: str | None) -> Upgrade:
             )
         if kept["digest"] == new.digest:
             return Upgrade(facts.count, False, bulk.revision)
-        what = f"policy upgrade {new.name}"
+        what = f"{UPGRADING} {new.name}"
         bulk.begin(what)
 
         def last(ask: Ask, revision: int) -> None:

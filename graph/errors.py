@@ -12,41 +12,92 @@ GrantpathError
 └── ServerError             the embedded server cannot be installed, started or stopped
 """
 
+# One text for what does not exist, exists already, breaks a rule or is refused: none tells the one from the other.
+NOT_POSSIBLE = "this is not allowed or not possible"
+# By code what an end user may be shown: nothing in it names what the asker did not say, nor tells whether it exists.
+PUBLIC = {
+    "error": "this could not be done",
+    "invalid": NOT_POSSIBLE,
+    "invalid_reference": "a reference cannot be read",
+    "invalid_policy": "a policy cannot be used",
+    "invalid_input": "an input cannot be read",
+    "unknown": NOT_POSSIBLE,
+    "root_unknown": "this root is not known here",
+    "root_dropped": "this root was dropped",
+    "id_taken": NOT_POSSIBLE,
+    "policy_differs": "this root uses another policy",
+    "refused": NOT_POSSIBLE,
+    "actor_refused": NOT_POSSIBLE,
+    "unavailable": "the service is not available; try again later",
+    "outcome_unknown": "whether this was done is not known; try again with the same id",
+    "inconsistent": "there was no consistent answer; try again",
+    "write_under_way": "the root is being written; try again later",
+    "policy_changed": "the policy was changed; try again",
+    "revision_ahead": "this revision has not been reached; try again",
+    "server_error": "the embedded server failed",
+}
+
 
 class GrantpathError(Exception):
     """Anything grantpath raises on purpose. `index`: which one of a batch it is about, counted from 0.
 
-    Where it was given several texts, each is a line: one inside a text belongs to a name.
+    `code` says which error it is, in a word that stays the same. The text is for operators: it may name roles, groups,
+    DENYs and near names, and tell whether something exists; `public` is for end users. Where it was given several
+    texts, each is a line: one inside a text belongs to a name.
     """
 
+    code = "error"
     index: int | None = None
+
+    def __init__(self, *texts: str, code: str | None = None) -> None:
+        super().__init__(*texts)
+        if code is not None:
+            self.code = code
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))
+
+    @property
+    def public(self) -> str:
+        """What an end user may be shown: it names nothing that the asker did not say."""
+        text = PUBLIC[self.code]
+        return text if self.index is None else f"number {self.index}: {text}"
 
 
 class Invalid(GrantpathError):
     """Malformed, or against the policy's rules, whoever asks."""
 
+    code = "invalid"
+
 
 class InvalidReference(Invalid):
     """A reference that cannot be parsed."""
+
+    code = "invalid_reference"
 
 
 class InvalidPolicy(Invalid):
     """A policy file that says something impossible."""
 
+    code = "invalid_policy"
+
 
 class InvalidInput(Invalid):
     """A scenario, an import row or an option that cannot be read."""
+
+    code = "invalid_input"
 
 
 class Unknown(Invalid):
     """A name, type, object or root that is not there."""
 
+    code = "unknown"
+
 
 class Refused(GrantpathError):
     """A change that the acting user may not make; `reason` says what is missing."""
+
+    code = "refused"
 
 
 class Unavailable(GrantpathError):
@@ -55,14 +106,20 @@ class Unavailable(GrantpathError):
     `unknown`: it went while a change was being committed, and whether that was done is not known.
     """
 
+    code = "unavailable"
+
     def __init__(self, text: str, unknown: bool = False) -> None:
-        super().__init__(text)
+        super().__init__(text, code="outcome_unknown" if unknown else None)
         self.unknown = unknown
 
 
 class Inconsistent(GrantpathError):
     """No answer from one committed state could be had; ask again."""
 
+    code = "inconsistent"
+
 
 class ServerError(GrantpathError):
     """The embedded server cannot be installed, started or stopped."""
+
+    code = "server_error"

@@ -119,7 +119,8 @@ class RevisionGuard:
         if marks["loading"] is not None:
             raise Inconsistent(
                 f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
-                " was killed, run it again: that undoes or ends it first"
+                " was killed, run it again: that undoes or ends it first",
+                code="write_under_way",
             )
         return marks
 
@@ -182,7 +183,10 @@ class RevisionGuard:
 
 
 def _no_root(root: str) -> Unknown:
-    return Unknown(f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)")
+    return Unknown(
+        f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
+        code="root_unknown",
+    )
 
 
 def single(result: neo4j.Result, root: str) -> Row:

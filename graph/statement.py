@@ -20,6 +20,7 @@ _WITH = re.compile(rf" *([a-z][a-z0-9_]*)=({_TOKEN.pattern}) *\Z")
 _COMMA = re.compile(rf"(?:{_QUOTED}|[^,`])*")
 _HALF = re.compile(r"[\ud800-\udfff]")
 MAX_LINE = 20_000
+MAX_SHOWN = 80  # of a line in a message
 
 
 class _Words(BaseModel):
@@ -83,7 +84,7 @@ def parse_statement(text: str) -> Statement:
         case ["revoke", "allow" | "deny" as effect, privilege, "on", ref, "from", subject]:
             return _grant("revoke", effect, privilege, ref, subject, with_, text)
     raise InvalidInput(
-        f"{text[:120]!r} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
+        f"{_shown(text)} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
         "allow P on REF to S, deny P on REF to S, revoke allow P on REF from S, revoke deny P on REF from S"
     )
 
@@ -125,7 +126,7 @@ def parse_check(text: str) -> tuple[Check, bool]:
             check = Check(subject=subject, name=name, object=ref, with_=with_, as_role=as_role)
             return check, verb == "can"
     raise InvalidInput(
-        f"{text[:120]!r} is not a check: write SUBJECT can NAME on REF, or cannot; "
+        f"{_shown(text)} is not a check: write SUBJECT can NAME on REF, or cannot; "
         "`as role:X` after the subject and `with k=REF` at the end where they are needed"
     )
 
@@ -140,7 +141,7 @@ def parse_question(text: str) -> Who | Which:
             return Which(type=type_, subject=subject, name=name, with_=with_, as_role=role)
         case ["which", type_, "can", subject, name]:
             return Which(type=type_, subject=subject, name=name, with_=with_)
-    raise InvalidInput(f"{text[:120]!r} is not a question: write who can NAME on REF, or which TYPE can SUBJECT NAME")
+    raise InvalidInput(f"{_shown(text)} is not a question: write who can NAME on REF, or which TYPE can SUBJECT NAME")
 
 
 def parse_actor(text: str) -> tuple[str, str | None]:
@@ -148,7 +149,7 @@ def parse_actor(text: str) -> tuple[str, str | None]:
     words, with_ = _split(text)
     subject, role, rest = _actor_words(words)
     if rest or with_:
-        raise InvalidInput(f"{text[:120]!r} is not an actor: write user:bob, or user:bob as role:X")
+        raise InvalidInput(f"{_shown(text)} is not an actor: write user:bob, or user:bob as role:X")
     return subject, role
 
 
@@ -159,7 +160,7 @@ def parse_with(pairs: str) -> dict[str, str]:
     for part in _split_commas(pairs):
         found = _WITH.match(part)
         if not found or found[1] in with_:
-            raise InvalidInput(f"{pairs[:120]!r}: after `with` write key=REF, each key once, with commas between")
+            raise InvalidInput(f"{_shown(pairs)}: after `with` write key=REF, each key once, with commas between")
         with_[found[1]] = found[2]
     return with_
 
@@ -180,7 +181,7 @@ def _split(text: str) -> tuple[list[str], dict[str, str]]:
     at = words.index("with")
     pairs = " ".join(words[at + 1 :])
     if not pairs:
-        raise InvalidInput(f"{text[:120]!r}: after `with` write key=REF, with commas between")
+        raise InvalidInput(f"{_shown(text)}: after `with` write key=REF, with commas between")
     return words[:at], parse_with(pairs)
 
 
@@ -193,13 +194,13 @@ def _check(text: str) -> None:
     """Raises InvalidInput for a line that is no text or too long, holds half a character, or whose backticks don't
     pair."""
     if not isinstance(text, str):
-        raise InvalidInput(f"{ascii(text)[:60]} is no text; write a line, as 'add user:bob'")
+        raise InvalidInput(f"{_shown(repr(text))} is no text; write a line, as 'add user:bob'")
     if len(text) > MAX_LINE:
-        raise InvalidInput(f"{text[:60]!r}... has {len(text)} characters; a line has at most {MAX_LINE}")
+        raise InvalidInput(f"{_shown(text)} has {len(text)} characters; a line has at most {MAX_LINE}")
     if _HALF.search(text):
-        raise InvalidInput(f"{text[:120]!r} holds half of a surrogate pair; write whole characters")
+        raise InvalidInput(f"{_shown(text)} holds half of a surrogate pair; write whole characters")
     if text.count("`") % 2:
-        raise InvalidInput(f"{text[:120]!r}: a backtick is not closed; a backtick inside a name is doubled")
+        raise InvalidInput(f"{_shown(text)}: a backtick is not closed; a backtick inside a name is doubled")
 
 
 def _split_commas(text: str) -> Iterator[str]:
@@ -210,3 +211,8 @@ def _split_commas(text: str) -> Iterator[str]:
         assert part, "it matches the empty text too"
         yield part[0]
         at = part.end() + 1
+
+
+def _shown(text: str) -> str:
+    """A text for a message, quoted, and cut at 80 characters."""
+    return repr(text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}...")

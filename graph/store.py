@@ -44,6 +44,11 @@ class Store:
         self.uri = self._connections.uri
         self._guard = RevisionGuard(self._connections, timeout)
 
+    @property
+    def timeout(self) -> float:
+        """The seconds that the server may take for its next word."""
+        return self._timeout
+
     def close(self) -> None:
         """Closes every connection; what is asked then raises Unavailable."""
         self._connections.close()
@@ -78,7 +83,8 @@ class Store:
             if time.monotonic() > deadline:
                 raise Inconsistent(
                     f"{parameters['root']} is at revision {row['revision']}, older than revision {at_least} that was "
-                    "asked for; ask again, or check that the revision is one of this root"
+                    "asked for; ask again, or check that the revision is one of this root",
+                    code="revision_ahead",
                 )
             time.sleep(0.05)
 

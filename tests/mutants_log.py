@@ -8,9 +8,10 @@ from unittest.mock import patch
 import pytest
 
 from grantpath import cypher
-from grantpath.engine import Authorizer, InvalidInput, Refused
+from grantpath.engine import Authorizer, InvalidInput, Refused, roots
 from grantpath.engine.history import Filter
 from grantpath.engine.log_prune import Pruned, prune
+from grantpath.engine.root_policy import kept_policy
 
 from .conftest import Tenants
 from .mutants import Mutant, Probe, always
@@ -70,9 +71,18 @@ CHAIN = [
 ]
 
 
+DIGESTS = [
+    Mutant("another tenant's digest", "full_digest", "{root: $root}", "{root: ''}"),
+    Mutant("whatever the digest is", "full_digest", "mark.digest = $short\n", "true\n"),
+    Mutant("a digest stays short", "full_digest", "mark.digest = $digest\n", "mark.digest = mark.digest\n"),
+    Mutant("nothing is under way", "root", "revision.loading_what AS writing", "null AS writing"),
+]
+
+
 def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
     yield heeding(kept, "log_entries", kept.verify_log)
     yield Probe("a chain", "log_tail log_entries record request", partial(_chain, scratch), always(CHAINED))
+    yield Probe("a digest", "full_digest root", partial(_digests, scratch), always([64, 64, "other", "a load"]))
     yield Probe("a pruned log", "log_bound log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
 
 
@@ -179,3 +189,19 @@ def _edit(graph: Authorizer, text: str) -> None:
 def _verified(graph: Authorizer, head: str | None) -> tuple[bool, int, int]:
     found = graph.verify_log(head)
     return found.intact, found.entries, found.unchained
+
+
+def _digests(scratch: Tenants) -> list[object]:
+    """A short digest is replaced, but not where another policy was put on the root meanwhile; and a load."""
+    graph = scratch("lakehouse", root=ROOT_NAME)
+    row = roots.find(graph.store, graph.tenant)
+    assert row is not None
+    short = {**row, "digest": row["digest"][:16]}
+    found: list[object] = []
+    _edit(graph, "MATCH (m:Revision {root: $root}) SET m.digest = left(m.digest, 16), m.loading_what = 'a load'")
+    found.append(len(kept_policy(graph.store, graph.tenant, short).digest))
+    found.append(len((roots.find(graph.store, graph.tenant) or row)["digest"]))
+    _edit(graph, "MATCH (m:Revision {root: $root}) SET m.digest = 'other'")
+    kept_policy(graph.store, graph.tenant, short)
+    kept = roots.find(graph.store, graph.tenant) or row
+    return [*found, kept["digest"], kept["writing"]]

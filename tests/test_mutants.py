@@ -30,11 +30,11 @@ from .mutants_dumps import DUMPS
 from .mutants_keeping import KEEPING
 from .mutants_lists import LISTS
 from .mutants_loads import MOVING
-from .mutants_log import CHAIN
+from .mutants_log import CHAIN, DIGESTS
 from .mutants_worlds import WORLDS
 from .trust import size
 
-MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *MOVING, *DUMPS]
+MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *MOVING, *DUMPS]
 # files without a mutant, and why
 UNBROKEN = {"schema": "its constraints are there as long as the server: what it says twice it does once"}
 
