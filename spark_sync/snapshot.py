@@ -1,10 +1,6 @@
 """A snapshot on disk: Parquet tables and what they are of. docs/snapshot.md describes them for people."""
 
-import errno
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +11,9 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
+from grantpath.engine.bounded_parquet import Kind, codes, read_bounded
 from grantpath.engine.policy import Policy, from_source
-from grantpath.graph.errors import GrantpathError, InvalidInput, InvalidPolicy
+from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.reference import Reference, short
 from grantpath.spark_sync.facts import Estate
 from grantpath.spark_sync.hats import Closure, Roles
@@ -25,6 +22,24 @@ from grantpath.spark_sync.numbering import Numbering
 
 POLICY_FILE = "policy.json"
 MAX_BYTES = 10_000_000  # of it, and of meta.json
+TABLES: Mapping[str, Mapping[str, Kind]] = {
+    "objects": {
+        "position": "int",
+        "last": "int",
+        "parent": "int",
+        "ref": "text",
+        "type": "text",
+        "exists": "bool",
+        "builtin": "bool",
+    },
+    "subjects": {"position": "int", "ref": "text", "type": "text"},
+    "members": {"source": "int", "target": "int", "kind": "text"},
+    "closure": {"subject": "int", "holder": "int"},
+    "intervals": {"holder": "int", "key": "text", "start": "int", "last": "int"},
+    "access/names": {"name": "text", "type": "text", "condition": "int"},
+    "access/reach": {"subject": "int", "name": "text", "type": "text", "objects": "int"},
+    "access/exposure": {"position": "int", "name": "text", "type": "text", "users": "int"},
+}
 
 
 class SnapshotMeta(BaseModel):
@@ -68,24 +83,47 @@ class Snapshot:
         """The root object's reference, as the entities have it."""
         return self.policy.root(self.numbering.refs[0])
 
-    def table(self, name: str, **options: Any) -> pa.Table:
-        """A table of the snapshot. Raises InvalidInput for one that cannot be read."""
+    def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
+        """A table of the snapshot, its texts as dictionaries. Raises InvalidInput for one that cannot be read."""
         path = self.folder / name
-        try:
-            return pads.dataset(path if path.is_dir() else path.with_suffix(".parquet")).to_table(**options)
-        except (OSError, pa.ArrowException) as error:
-            raise InvalidInput(f"{path}: cannot be read ({error}); make the snapshot anew") from None
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path.with_suffix(".parquet")]
+        if not files:
+            raise InvalidInput(f"{path}: holds no Parquet file; make the snapshot anew")
+        table = read_bounded(files, TABLES[name], columns, chosen)
+        for column in table.column_names:
+            if table[column].null_count:
+                raise self._broken(name, f"the column {column!r} has empty values")
+        return table
+
+    def _broken(self, table: str, what: str) -> InvalidInput:
+        return InvalidInput(f"{self.folder / table}: {what}; make the snapshot anew")
+
+    def _positions(self, name: str, table: pa.Table, column: str, least: int = 0) -> Ints:
+        """A column of positions. Raises InvalidInput for one that no entity has."""
+        values = ints(table, column)
+        if len(values) and not least <= values.min() <= values.max() < len(self.numbering):
+            raise self._broken(name, f"the column {column!r} names positions that are not in `objects`")
+        return values
 
     @cached_property
     def numbering(self) -> Numbering:
         table = self.table("objects")
+        number, refs = codes(table["ref"])
+        kind, found = codes(table["type"])
         types = tuple(self.policy.names.types)
-        codes = pa.compute.index_in(table["type"], pa.array(types))
+        if len(refs) != len(table):
+            raise self._broken("objects", "a reference is there twice")
+        if unknown := set(found.to_pylist()) - {*types}:
+            raise self._broken("objects", f"the policy has no type {short(min(unknown))!r}")
+        at, parent, last = np.arange(len(table)), ints(table, "parent"), ints(table, "last")
+        tree = (parent >= -1) & (parent < at) & (at <= last) & (last < len(table))
+        if not (tree & (ints(table, "position") == at)).all():
+            raise self._broken("objects", "the positions are not those of a tree")
         return Numbering(
-            table["ref"].to_pylist(),
-            codes.to_numpy().astype(np.int16),
-            ints(table, "parent"),
-            ints(table, "last"),
+            refs.take(number).to_pylist(),
+            pa.compute.index_in(found, pa.array(types)).take(kind).to_numpy().astype(np.int16),
+            parent,
+            last,
             table["exists"].to_numpy(),
             table["builtin"].to_numpy(),
             types,
@@ -94,19 +132,19 @@ class Snapshot:
     @cached_property
     def estate(self) -> Estate:
         table = self.table("intervals")
-        keys = table["key"].combine_chunks().dictionary_encode()
+        key, keys = codes(table["key"])
         return Estate(
             self.numbering,
-            ints(table, "holder"),
-            keys.indices.to_numpy().astype(np.int64),
-            ints(table, "start"),
-            tuple(keys.dictionary.to_pylist()),
+            self._positions("intervals", table, "holder"),
+            key.to_numpy().astype(np.int64),
+            self._positions("intervals", table, "start"),
+            tuple(keys.to_pylist()),
         )
 
     @cached_property
     def roles(self) -> Roles:
-        table = self.table("members", filter=pads.field("kind") == "HAS_ROLE").sort_by("source")
-        return Roles(ints(table, "source"), ints(table, "target"))
+        table = self.table("members", chosen=pads.field("kind") == "HAS_ROLE").sort_by("source")
+        return Roles(self._positions("members", table, "source"), self._positions("members", table, "target"))
 
     @cached_property
     def hidden(self) -> Ints:
@@ -117,8 +155,9 @@ class Snapshot:
     def closure(self, subjects: Ints | None = None) -> Closure:
         """The holders of these subjects, or of all."""
         chosen = None if subjects is None else pads.field("subject").isin(subjects)
-        table = self.table("closure", filter=chosen).sort_by("subject")
-        return Closure.of(ints(table, "subject"), ints(table, "holder"), len(self.numbering))
+        table = self.table("closure", chosen=chosen).sort_by("subject")
+        subject, holder = (self._positions("closure", table, column) for column in ("subject", "holder"))
+        return Closure.of(subject, holder, len(self.numbering))
 
 
 def ints(table: pa.Table, name: str) -> Ints:
@@ -141,35 +180,3 @@ def _read(path: Path) -> str:
     if path.stat().st_size > MAX_BYTES or not path.is_file():
         raise ValueError("no plain file, or too large")
     return path.read_text(encoding="utf-8")
-
-
-@contextmanager
-def building(target: Path, replace: bool = False) -> Iterator[Path]:
-    """A folder to write into that takes the target's name in the end: it is there complete, or not at all.
-
-    Raises InvalidInput where the target is there already (or cannot be made), GrantpathError where the disk is full.
-    """
-    if target.exists() and not replace:
-        raise InvalidInput(f"{target} is there already; name a new folder, or remove it")
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        try:
-            fresh.mkdir(parents=True)
-        except OSError as error:
-            raise InvalidInput(f"{target} cannot be made ({error.strerror}); name another folder") from error
-        yield fresh
-        if replace and target.exists():
-            shutil.rmtree(target)
-        fresh.rename(target)
-    except Exception as error:
-        if _disk_full(error):
-            raise GrantpathError(
-                f"{target}: the disk is full; free space, or write somewhere else. Nothing was kept"
-            ) from error
-        raise
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _disk_full(error: Exception) -> bool:
-    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)

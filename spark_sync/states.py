@@ -19,7 +19,7 @@ from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.mirror import Graph, Positions, interval_columns
 from grantpath.spark_sync.numbering import Entity, Numbering, number
 from grantpath.spark_sync.questions import Resolved, Resolver, evaluate
-from grantpath.spark_sync.session import Engine, engine
+from grantpath.spark_sync.session import Engine, engine, read_parquet
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ def _close_all(spark: Engine, worlds: list[_World]) -> None:
             for name in ("source", "target")
         }
         pq.write_table(pa.table(ends), folder / "members.parquet")
-        subjects = spark.spark.read.parquet(str(folder / "subjects.parquet"))
-        members = spark.spark.read.parquet(str(folder / "members.parquet"))
+        subjects = read_parquet(spark.spark, folder / "subjects.parquet")
+        members = read_parquet(spark.spark, folder / "members.parquet")
         for row in close(composition(spark), subjects, members).collect():
             at = int(np.searchsorted(begins, row.subject, side="right")) - 1
             worlds[at].pairs.append((row.subject - begins[at], row.holder - begins[at]))

@@ -17,13 +17,14 @@ from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, U
 from grantpath.spark_sync import session, tally
 from grantpath.spark_sync.access import EVERYBODY, access
 from grantpath.spark_sync.difference import diff
+from grantpath.spark_sync.folders import building
 from grantpath.spark_sync.job import main
 from grantpath.spark_sync.mirror import Graph, write
 from grantpath.spark_sync.numbering import Entity
 from grantpath.spark_sync.questions import ask
 from grantpath.spark_sync.report import exposed, verify, widest
 from grantpath.spark_sync.session import Engine
-from grantpath.spark_sync.snapshot import Snapshot, building
+from grantpath.spark_sync.snapshot import Snapshot
 
 from .oracle import Oracle, oracle
 from .random_world import ROOT_NAME, random_world
@@ -62,7 +63,7 @@ def snapshot(made: Oracle, out: Path, engine: Engine, revision: int = 5) -> Path
         [on for _, _, on in facts],
     )
     with building(out) as folder:
-        write(folder, str(made.root), load(made.policy), revision, graph, engine, print)
+        write(folder, str(made.root), load(made.policy), revision, graph, lambda: engine, print)
     return out
 
 
@@ -225,7 +226,7 @@ def test_access_by_two_versions_of_a_policy_is_not_compared(gravitino: Path, tmp
 
 
 def test_a_snapshot_is_complete_or_absent(gravitino: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="is there already"), building(gravitino):
+    with pytest.raises(InvalidInput, match="already exists"), building(gravitino):
         pass
     out = tmp_path / "full"
     with pytest.raises(GrantpathError, match="the disk is full"), building(out) as folder:

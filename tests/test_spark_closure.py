@@ -1,16 +1,19 @@
 """Memberships closed over by GraphFrames and by plain joins: the same pairs, cycles and long chains included."""
 
 import random
+import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync import session
+from grantpath.spark_sync import session, small_closure
 from grantpath.spark_sync.closure import Composition, Joins, Messages, close
 from grantpath.spark_sync.session import Engine
+from grantpath.spark_sync.small_closure import close_small
 
 pytestmark = pytest.mark.spark
 
@@ -67,6 +70,30 @@ def test_closures_agree(name: str, spark_engine: Engine, tmp_path: Path) -> None
         rows = close(by, subjects, members).collect()
         assert len(rows) == len(set(rows)), by.name
         assert {(row.subject, row.holder) for row in rows} == brute(size, edges), by.name
+
+
+@pytest.mark.parametrize("name", graphs())
+def test_small_graphs_are_closed_over_alike_without_spark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, edges = graphs()[name]
+    ends = np.array([*edges, *edges], np.int64).reshape(-1, 2)
+    closed = close_small(np.arange(size), ends[:, 0], ends[:, 1])
+    assert closed is not None
+    assert list(zip(*map(np.ndarray.tolist, closed), strict=True)) == sorted(brute(size, edges))
+    for steps in range(size + len(ends)):
+        monkeypatch.setattr(small_closure, "MAX_STEPS", steps)
+        assert close_small(np.arange(size), ends[:, 0], ends[:, 1]) is None
+
+
+def test_many_pairs_of_few_memberships_are_left_to_spark() -> None:
+    """A chain of 5,000 groups has 12.5 million pairs, a circle of 2,000 has 4 million."""
+    began = time.monotonic()
+    for size, edges in (
+        (5_000, [(at, at + 1) for at in range(4_999)]),
+        (2_000, [(at, (at + 1) % 2_000) for at in range(2_000)]),
+    ):
+        ends = np.array(edges)
+        assert close_small(np.arange(size), ends[:, 0], ends[:, 1]) is None
+    assert time.monotonic() - began < 20
 
 
 def test_the_choice_is_said_and_obeyed(spark_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

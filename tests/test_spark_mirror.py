@@ -39,7 +39,7 @@ def test_the_snapshot_answers_as_the_graph(server: Connection, tenant: Tenants, 
             assert ask(out, f"who can {name} on {ref}").answer == list(auth.who(name, ref))
     for user in [ref for ref in snapshot.numbering.refs if ref.startswith("user:")][:5]:
         assert ask(out, f"which {type_} can {user} {name}").answer == list(auth.which(type_, user, name))
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         mirror(server, auth.tenant, out, print)
 
 

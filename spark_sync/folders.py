@@ -1,0 +1,112 @@
+"""Folders that are complete or absent, private, and written by one process at a time."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from grantpath.graph.errors import GrantpathError, InvalidInput
+
+
+@contextlib.contextmanager
+def building(target: Path, replace: bool = False) -> Iterator[Path]:
+    """A folder to write into that takes the target's name in the end: it is there complete, or not at all.
+
+    It is private: folders have the mode 0700, files 0600, whatever the umask. What a dead process left of an earlier
+    attempt is removed. Raises InvalidInput where the target exists already (or cannot be made), or another process
+    writes it, GrantpathError where the disk is full.
+    """
+    if target.exists() and not replace:
+        raise _exists(target)
+    with _alone(target):
+        fresh = target.with_name(f".{target.name}.new")
+        try:
+            if target.exists() and not replace:
+                raise _exists(target)
+            _make(fresh, target)
+            yield fresh
+            _make_private(fresh)
+            if replace and target.exists():
+                shutil.rmtree(target)
+            fresh.rename(target)
+        except Exception as error:
+            if _disk_full(error):
+                raise GrantpathError(
+                    f"{target}: the disk is full; free space, or write somewhere else. Nothing was kept"
+                ) from error
+            raise
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _exists(target: Path) -> InvalidInput:
+    return InvalidInput(f"{target} already exists; name a new folder, or remove it")
+
+
+def _cannot_be_made(target: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(f"{target} cannot be made ({error.strerror}); name another folder")
+
+
+def _make(fresh: Path, target: Path) -> None:
+    try:
+        if fresh.exists():
+            shutil.rmtree(fresh)
+        fresh.mkdir(mode=0o700)
+    except OSError as error:
+        raise _cannot_be_made(target, error) from error
+
+
+@contextlib.contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Holds the lock file beside the target. Raises InvalidInput if another process does; a dead one's is free."""
+    path = target.with_name(f".{target.name}.lock")
+    handle = None
+    while handle is None:
+        handle = _locked(path, target)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(path: Path, target: Path) -> int | None:
+    """The open lock file; None where its holder removed it before this process had the lock."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _cannot_be_made(target, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is(handle, path):
+            return handle
+    except BlockingIOError:
+        os.close(handle)
+        raise InvalidInput(
+            f"{target} is being written by another process; wait until it has ended, then run the command again"
+        ) from None
+    os.close(handle)
+    return None
+
+
+def _is(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _make_private(folder: Path) -> None:
+    """Spark writes with the umask that its Java has."""
+    for path, _, files in os.walk(folder):
+        os.chmod(path, 0o700)
+        for name in files:
+            os.chmod(os.path.join(path, name), 0o600)
+
+
+def _disk_full(error: Exception) -> bool:
+    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)

@@ -1,0 +1,46 @@
+"""Closes few memberships over in this process: for a small graph, starting Spark takes longer than the work."""
+
+import numpy as np
+
+from grantpath.spark_sync.intervals import Ints
+
+MAX_STEPS = 2_000_000  # memberships followed, and pairs made: about two seconds of work
+NAME = "plain Python, as the graph is small"
+
+
+def close_small(subjects: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints] | None:
+    """(subject, holder): every subject with itself and all that it reaches, sorted; None for more than MAX_STEPS."""
+    if len(subjects) + len(source) > MAX_STEPS:
+        return None
+    groups: dict[int, list[int]] = {}
+    for member, container in zip(source.tolist(), target.tolist(), strict=True):
+        groups.setdefault(member, []).append(container)
+    steps = 0
+    reached: dict[int, set[int]] = {}
+    for container in {*target.tolist()}:
+        reached[container], taken = _reach(container, groups, MAX_STEPS - steps)
+        steps += taken
+        if steps >= MAX_STEPS:
+            return None
+    pairs: list[tuple[int, list[int]]] = []
+    for subject in sorted(subjects.tolist()):
+        holders = reached.get(subject) or {subject}.union(*(reached[group] for group in groups.get(subject, ())))
+        steps += len(holders)
+        if steps > MAX_STEPS:
+            return None
+        pairs.append((subject, sorted(holders)))
+    counts = [len(holders) for _, holders in pairs]
+    subject = np.repeat(np.array([each for each, _ in pairs], np.int64), counts)
+    return subject, np.fromiter((holder for _, holders in pairs for holder in holders), np.int64)
+
+
+def _reach(start: int, groups: dict[int, list[int]], most: int) -> tuple[set[int], int]:
+    """All that a subject is in, itself included, and how many memberships that took; broken off after `most`."""
+    found, waiting, steps = {start}, [start], 0
+    while waiting and steps < most:
+        for container in groups.get(waiting.pop(), ()):
+            steps += 1
+            if container not in found:
+                found.add(container)
+                waiting.append(container)
+    return found, steps + len(found)
