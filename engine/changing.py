@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from grantpath.engine.asking import active_role, need_list, one_of
+from grantpath.engine.deltas import Delta
 from grantpath.engine.making import Making
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import record, refuse
@@ -172,7 +173,8 @@ class Changer:
                 return earlier
             for step in steps:
                 step.changed, step.error = False, None
-            Making(writing, self._policy, self._root, actor).make(steps, all_or_nothing=True)
+                step.delta = None
+            Making(writing, self._policy, self._root, actor, watched=dry_run).make(steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
@@ -180,7 +182,7 @@ class Changer:
                 raise and_then
             changes = record(writing, steps, actor, ids)
             if dry_run:
-                changes = [replace(change, hash=None) for change in changes]
+                changes = [_rehearsed(change, step.delta) for change, step in zip(changes, steps, strict=True)]
             if named:
                 request.remember(writing, changes)
             tries.append(changes)
@@ -236,6 +238,12 @@ def _parsed(statement: str) -> Statement:
     if not isinstance(statement, str):
         raise InvalidInput(f"{short(repr(statement))} is no text; write a statement, as 'add user:bob'")
     return parse_statement(statement)
+
+
+def _rehearsed(change: Change, delta: Delta | None) -> Change:
+    """A change of a dry run, with what it would add and remove."""
+    delta = delta or Delta()
+    return replace(change, hash=None, added=delta.added, removed=delta.removed)
 
 
 def _at(error: GrantpathError, index: int) -> GrantpathError:

@@ -10,12 +10,14 @@ from grantpath import cypher
 from grantpath.engine.cli_consent import Yes, confirm_drop
 from grantpath.engine.cli_output import emit, out, styled
 from grantpath.engine.cli_session import As, Create, Session, Watched, command
+from grantpath.engine.deltas import net
 from grantpath.engine.documents import MAX_BYTES, read_text
 from grantpath.engine.request import Change
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.statement import parse_statement
 
 PANEL = "Change"
+SHOWN = 20  # facts that a dry run would add, and that it would remove
 BLANK = " \t\r"
 Statement = Annotated[
     str | None, typer.Argument(metavar="[STATEMENT]", help="what to change, in quotes; the forms stand above")
@@ -27,7 +29,7 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="ID", help="an id of yours: repeated with it, the change is made once"),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="say what would happen, and change nothing")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="list what would be added and removed, and change nothing")]
 By = Annotated[
     str | None,
     typer.Option("--by", metavar="SUBJECT", help="who asks for it, as user:ann; without it, a fact is written"),
@@ -71,7 +73,7 @@ def change(
         with session.open(create, history) as authorizer:
             _consent(authorizer, [statement], dry_run or yes)
             done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
-        _show(session, [done], dry_run, _told(done))
+        _show(session, [done], dry_run, _told(done, dry_run))
         return
     lines = read_statements(str(file))
     with session.open(create, history) as authorizer:
@@ -85,7 +87,7 @@ def change(
             named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
             named.code = error.code
             raise named from None
-    _show(session, made, dry_run, _told_all(made))
+    _show(session, made, dry_run, _told_all(made, dry_run))
 
 
 def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
@@ -136,15 +138,18 @@ def _read_input() -> str:
     return text
 
 
-def _told(change: Change) -> dict[str, Any]:
-    return {"id": change.id, "revision": change.revision, "hash": change.hash}
+def _told(change: Change, dry_run: bool) -> dict[str, Any]:
+    told = {"id": change.id, "revision": change.revision, "hash": change.hash}
+    return {**told, "added": change.added, "removed": change.removed} if dry_run else told
 
 
-def _told_all(made: list[Change]) -> dict[str, Any]:
-    """`hash` is that of the last entry, which proves the whole batch."""
+def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
+    """`hash` is that of the last entry, which proves the whole batch; what is added and removed is by all together."""
     hashes = [each.hash for each in made if each.hash]
-    told = {"changes": [_told(each) for each in made], "revision": made[-1].revision}
-    return {**told, "hash": hashes[-1] if hashes else None}
+    told = {"changes": [_told(each, dry_run) for each in made], "revision": made[-1].revision}
+    together = net(made)
+    lists = {"added": together.added, "removed": together.removed} if dry_run else {}
+    return {**told, "hash": hashes[-1] if hashes else None, **lists}
 
 
 def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
@@ -164,3 +169,10 @@ def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, A
         verdict = "would be done" if dry_run else "done"
         rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
     out().print(styled(verdict, "bold green"), styled(rest), sep="")
+    if dry_run and not already:
+        together = net(made)
+        for sign, statements in (("-", together.removed), ("+", together.added)):
+            for each in statements[:SHOWN]:
+                out().print(styled(f"  {sign} {each.removeprefix('add ')}"))
+            if len(statements) > SHOWN:
+                out().print(styled(f"  {sign} ... and {len(statements) - SHOWN:,} more; --json has all of them", "dim"))

@@ -37,9 +37,10 @@ class Door(Followed):
 
         Returns Change(id, revision); a change that changes nothing has the id None and leaves the revision as it is.
         With an `id` of the caller's it may be repeated: that does nothing, and returns what it did the first time, with
-        `already` true. `dry_run` says what would happen, and changes nothing; of what is done already under its `id`
-        that, too, is what it did the first time. Raises Invalid (or Unknown, InvalidReference) for what
-        breaks a rule whoever asks, Refused for what `by` may not do, Unavailable. A commit that was not answered is
+        `already` true. `dry_run` changes nothing, and returns with `added` and `removed` every fact that the change
+        would add or remove; of what is done already under its `id` it returns what was done the first time. Raises
+        Invalid (or Unknown, InvalidReference) for what breaks a rule whoever asks, Refused for what `by` may not do,
+        Unavailable. A commit that was not answered is
         read back; `Unavailable.unknown` says that this could not be done either.
         """
         with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:

@@ -7,21 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from grantpath.engine.load_rows import Edges, Rows
-from grantpath.engine.load_table import TABLES, Ints
+from grantpath.engine.load_table import SAY, TABLES, Ints
 from grantpath.engine.policy import Policy
 from grantpath.graph.errors import InvalidInput
 
 SHOWN = 5
 # A replacement that removes more than this part of a table is rarely meant.
 PART = 0.1
-# How a row of each table is said as a statement.
-SAY: Mapping[str, str] = {
-    "subjects": "add {0}",
-    "objects": "add {0}",
-    "members": "member {0} of {1}",
-    "owners": "owner {1} of {0}",
-    "grants": "{0} {1} on {2} to {3}",
-}
 
 
 @dataclass(frozen=True)
@@ -94,7 +86,8 @@ class Listing:
             if count:
                 of = f" of {held[table]:,}" if held else ""
                 more = f", ... and {count - SHOWN:,} more" if count > SHOWN else ""
-                yield f"{count:,}{of} {table}: {', '.join(self.statements(table, SHOWN))}{more}"
+                first = ", ".join(each.removeprefix("add ") for each in self.statements(table, SHOWN))
+                yield f"{count:,}{of} {table}: {first}{more}"
 
     def lists(self) -> dict[str, list[str]]:
         """All rows as statements, by table."""

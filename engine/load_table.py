@@ -17,6 +17,14 @@ TABLES: Mapping[str, Sequence[str]] = {
     "owners": ("object", "owner"),
     "grants": ("effect", "privilege", "object", "subject"),
 }
+# How a row of each table is said as a statement.
+SAY: Mapping[str, str] = {
+    "subjects": "add {0}",
+    "objects": "add {0}",
+    "members": "member {0} of {1}",
+    "owners": "owner {1} of {0}",
+    "grants": "{0} {1} on {2} to {3}",
+}
 SHOWN = 20
 MAX_ROWS = 20_000_000  # of one table
 MAX_LINE_BYTES = 1_000_000  # of a text table; in Parquet, of a value

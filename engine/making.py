@@ -9,6 +9,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine import roots
 from grantpath.engine.authorizing import Authorizing
+from grantpath.engine.deltas import Watch
 from grantpath.engine.order import Footprint, Footprints, levels
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
@@ -34,8 +35,12 @@ class _Rows:
 class Making:
     """The changes of one actor (None: facts, nobody asked) in one transaction."""
 
-    def __init__(self, writing: Writing, policy: Policy, root: Reference, actor: Actor | None) -> None:
+    def __init__(
+        self, writing: Writing, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
+    ) -> None:
+        """`watched`: note in each step which facts it adds and removes."""
         self._writing = writing
+        self._watched = watched
         self._policy = policy
         self._root = root
         self._actor = actor
@@ -96,7 +101,11 @@ class Making:
                 self._write(step.change, standing, rows)
                 if step.change.kind == "add" and self._actor:
                     self._reward(step.change, self._actor, roles[step], rows)
+        made = [step for step in valid if step.changed] if self._watched else []
+        watch = Watch(self._ask, self._policy, self._root, [step.change for step in made])
         self._put_all(rows)
+        for step, delta in zip(made, watch.deltas(), strict=True):
+            step.delta = delta
 
     def _is_due(self, step: Step, standing: Standing) -> bool:
         """Is it valid, and left to be done?"""

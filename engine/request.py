@@ -22,12 +22,16 @@ class Change:
 
     `already`: it was done before, under this id, and nothing is done now. `hash`: that of its entry in the log, with
     which `verify_log` proves all entries up to it; None where it changed nothing, in a dry run, or was pruned.
+    `added` and `removed` are of a dry run: every fact that would be added or removed, as canonical statements, with
+    what a drop removes along with its object and what a creator gets.
     """
 
     id: str | None
     revision: int
     already: bool = field(default=False, compare=False, repr=False)
     hash: str | None = field(default=None, compare=False, repr=False)
+    added: list[str] = field(default_factory=list, compare=False, repr=False)
+    removed: list[str] = field(default_factory=list, compare=False, repr=False)
 
 
 class Request:

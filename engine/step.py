@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from grantpath.engine.deltas import Delta
 from grantpath.engine.rules import Resolved
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference
@@ -17,10 +18,12 @@ class Actor:
 
 @dataclass(eq=False)
 class Step:
-    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there."""
+    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there; `delta`:
+    what it adds and removes, where that is watched."""
 
     change: Resolved
     text: str
     mentioned: bool = False
     changed: bool = False
     error: GrantpathError | None = None
+    delta: Delta | None = None

@@ -10,6 +10,7 @@ from grantpath.engine import roots
 from grantpath.engine.door import Door
 from grantpath.engine.dump import streaming, tables_of
 from grantpath.engine.following import UPGRADING
+from grantpath.engine.load_table import SAY
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import append, asking, whole
 from grantpath.engine.rules import Rules
@@ -24,13 +25,6 @@ from grantpath.graph.writing import Row
 log = logging.getLogger("grantpath.change")
 SHOWN = 20
 AT_ONCE = 1_000
-SAY = {
-    "subjects": "add {0}",
-    "objects": "add {0}",
-    "members": "member {0} of {1}",
-    "owners": "owner {1} of {0}",
-    "grants": "{0} {1} on {2} to {3}",
-}
 
 
 @dataclass(frozen=True)

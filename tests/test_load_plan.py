@@ -8,7 +8,8 @@ import pytest
 
 from grantpath.engine import Authorizer, InvalidInput, load, roots
 from grantpath.engine.dump import dump
-from grantpath.engine.load_plan import SAY, Plan
+from grantpath.engine.load_plan import Plan
+from grantpath.engine.load_table import SAY
 from grantpath.engine.load_table import TABLES as TABLE_COLUMNS
 from grantpath.graph.store import Store
 
@@ -81,7 +82,7 @@ def test_a_replacement_that_removes_more_than_a_tenth_needs_consent(tenant: Tena
     auth = tenant()
     folder = folder_of(tmp_path, many(auth, 20)[3:])
     before = statements(auth)
-    with pytest.raises(InvalidInput, match=r"(?s)nothing is changed.*--yes.*\n3 of 20 subjects: add user:u00, ") as no:
+    with pytest.raises(InvalidInput, match=r"(?s)nothing is changed.*--yes.*\n3 of 20 subjects: user:u00, ") as no:
         load.load(auth, folder, replace=True)
     assert len(str(no.value).splitlines()) == 2
     seen: list[Plan] = []
@@ -95,7 +96,7 @@ def test_a_replacement_without_a_table_file_needs_consent(tenant: Tenants, tmp_p
     auth = tenant()
     folder = folder_of(tmp_path, many(auth, 20)[1:])
     (folder / "grants.csv").unlink()
-    with pytest.raises(InvalidInput, match=r"(?s)has no file for grants; .*\n1 of 20 subjects: add user:u00"):
+    with pytest.raises(InvalidInput, match=r"(?s)has no file for grants; .*\n1 of 20 subjects: user:u00"):
         load.load(auth, folder, replace=True)
     (folder / "grants.csv").write_text("effect,privilege,object,subject\n")
     assert load.load(auth, folder, replace=True).removed == 1
@@ -136,8 +137,8 @@ def test_the_command_lists_asks_and_removes(
         few = str(folder_of(tmp_path / "few", [["user:u00"], ["user:new"]]))
         planned = run("load", few, "--replace", "--dry-run", *words)
         assert planned.out.splitlines()[1:] == [
-            "  + 1 subjects: add user:new",
-            "  - 7 subjects: add user:u01, add user:u02, add user:u03, add user:u04, add user:u05, ... and 2 more",
+            "  + 1 subjects: user:new",
+            "  - 7 subjects: user:u01, user:u02, user:u03, user:u04, user:u05, ... and 2 more",
         ]
         told = run("load", few, "--replace", "--dry-run", "--json", *words).json
         assert (told["dry_run"], told["would_add"]["subjects"], told["revision"]) == (True, ["add user:new"], 1)

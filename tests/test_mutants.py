@@ -14,6 +14,7 @@ from grantpath.graph.store import Store
 
 from . import (
     mutants_asking,
+    mutants_deltas,
     mutants_dumps,
     mutants_history,
     mutants_log,
@@ -26,6 +27,7 @@ from .mutants import Mutant, NoQuery, Probe, broken, mutated
 from .mutants_asking import twin
 from .mutants_changes import CHANGES
 from .mutants_decisions import DECISIONS
+from .mutants_deltas import DELTAS
 from .mutants_dumps import DUMPS
 from .mutants_keeping import KEEPING
 from .mutants_lists import LISTS
@@ -34,7 +36,7 @@ from .mutants_log import CHAIN, DIGESTS
 from .mutants_worlds import WORLDS
 from .trust import size
 
-MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *MOVING, *DUMPS]
+MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *MOVING, *DUMPS, *DELTAS]
 # files without a mutant, and why
 UNBROKEN = {"schema": "its constraints are there as long as the server: what it says twice it does once"}
 
@@ -60,6 +62,7 @@ def probes(
         *mutants_log.probes(kept, scratch),
         *mutants_reading.probes(kept, twins, server),
         *mutants_moving.probes(scratch, tmp_path_factory.mktemp("tables")),
+        *mutants_deltas.probes(scratch),
         *mutants_dumps.probes(scratch, tmp_path_factory.mktemp("dumps")),
     ]
 
