@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import pyarrow.dataset as pads
 
+from grantpath.engine.clauses import Clauses
 from grantpath.engine.policy import Question
-from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync.access import EVERYBODY, conditions, prepare, users
+from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.facts import Prepared
 from grantpath.spark_sync.hats import Closure
 from grantpath.spark_sync.intervals import Hats, Ints, union
+from grantpath.spark_sync.moved import Entry, Touched
 from grantpath.spark_sync.snapshot import Snapshot
 
+TRIES = 5
 Triple = tuple[str, str, str]  # subject, name, object
 CheckMany = Callable[[list[Triple]], Sequence[Any]]  # decisions: their truth is the answer, `revision` whose it is
 
@@ -29,6 +33,7 @@ class Verification:
     allowed: int
     different: list[str]
     seed: int
+    left_out: list[str]  # the questions that changes since the snapshot may have touched
 
 
 def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
@@ -61,36 +66,73 @@ def _top(
     return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-def verify(snapshot: Path, check_many: CheckMany, sample: int, seed: int) -> Verification:
+def verify(
+    snapshot: Path, check_many: CheckMany, sample: int, seed: int, log: Callable[[int], Sequence[Entry]] = lambda _: ()
+) -> Verification:
     """Compares a random sample of the snapshot's answers with those of `check_many` (an Authorizer's).
 
-    Half of them are looked for among what Spark allows. Raises Inconsistent where the graph has moved on from the
-    snapshot's revision, and whatever `check_many` raises.
+    Half of them are looked for among what Spark allows. Where the graph has moved on, questions that the changes may
+    have touched are left out; `log` gives the changes after a revision. Raises Inconsistent where these cannot tell
+    (a load, an upgrade, a pruned log), InvalidInput where there is nothing to verify, and what `check_many` raises.
     """
     source = Snapshot(snapshot)
-    triples = list(_sample(source, sample, random.Random(seed)))
-    decisions = check_many([triple for triple, _ in triples])
-    for decision in decisions:
-        if decision.revision != source.meta.revision:
-            raise Inconsistent(
-                f"{source.meta.root} is at revision {decision.revision}, {snapshot} at {source.meta.revision}; "
-                "mirror it again and verify that"
-            )
+    closure = source.closure()
+    drawn = list(_sample(source, closure, sample, random.Random(seed)))
+    entries = log(source.meta.revision)
+    for _ in range(TRIES):
+        head = max([source.meta.revision, *(entry.revision for entry in entries)])
+        kept = _untouched(drawn, Touched(source, entries, head), closure)
+        try:
+            decisions = check_many([each.triple for each in kept])
+            break
+        except Unknown:  # of something that was dropped since the log was read
+            known, entries = len(entries), log(source.meta.revision)
+            if len(entries) == known:
+                raise
+    else:
+        raise Inconsistent(f"{source.meta.root} keeps changing; verify when fewer changes come in")
+    newest = max([head, *(decision.revision for decision in decisions)])
+    oldest = min([newest, *(decision.revision for decision in decisions)])
+    if oldest < source.meta.revision:
+        newest = oldest  # the root was made again, or restored
+    touched = Touched(source, log(source.meta.revision) if newest > head else entries, newest)
+    pairs = [(each, bool(one)) for each, one in zip(kept, decisions, strict=True)]
+    compared = {each.triple for each in _untouched(kept, touched, closure)}
     different = [
-        f"{subject} {name} on {object_}: Spark says {'yes' if spark else 'no'}, Cypher {'no' if spark else 'yes'}"
-        for ((subject, name, object_), spark), decision in zip(triples, decisions, strict=True)
-        if bool(decision) != spark
+        f"{each.text}: Spark says {'yes' if each.allowed else 'no'}, Cypher {'no' if each.allowed else 'yes'}"
+        for each, cypher in pairs
+        if each.triple in compared and each.allowed != cypher
     ]
-    return Verification(len(triples), sum(spark for _, spark in triples), different, seed)
+    left = [each.text for each in drawn if each.triple not in compared]
+    allowed = sum(each.allowed for each in drawn if each.triple in compared)
+    return Verification(len(drawn) - len(left), allowed, different, seed, left)
 
 
-def _sample(source: Snapshot, size: int, rng: random.Random) -> Iterator[tuple[Triple, bool]]:
+@dataclass(frozen=True)
+class _Drawn:
+    """A question of the sample, with Spark's answer."""
+
+    triple: Triple
+    subject: int
+    target: int
+    clauses: Clauses
+    allowed: bool
+
+    @property
+    def text(self) -> str:
+        return "{} {} on {}".format(*self.triple)
+
+
+def _untouched(drawn: Sequence[_Drawn], touched: Touched, closure: Closure) -> list[_Drawn]:
+    return [each for each in drawn if not touched.touches(each.subject, each.target, each.clauses, closure)]
+
+
+def _sample(source: Snapshot, closure: Closure, size: int, rng: random.Random) -> Iterator[_Drawn]:
     listed, questions = conditions(source.policy, None)
     people = np.flatnonzero(users(source))
-    closure = source.closure()
-    askable = [name for name in listed if len(np.flatnonzero(source.numbering.of_type(name.type)))]
+    askable = [name for name in listed if len(listed_objects(source, name.type))]
     if not len(people) or not askable:
-        raise InvalidInput(f"{source.folder} has no users, or no objects; there is nothing to verify")
+        raise InvalidInput(f"nothing to verify: {source.folder} has no users, or no objects that can be asked about")
     left = size
     while left:
         batch = min(left, max(1, size // 40))
@@ -98,8 +140,6 @@ def _sample(source: Snapshot, size: int, rng: random.Random) -> Iterator[tuple[T
         question = questions[chosen.condition]
         prepared = prepare(source, [question])
         targets = prepared.asked[0].targets
-        if not len(targets):
-            continue
         looked_at = np.unique(rng.choices(people.tolist(), k=20 * batch))
         may = allowed(source, prepared, question, looked_at, closure)
         for _ in range(batch):
@@ -109,7 +149,9 @@ def _sample(source: Snapshot, size: int, rng: random.Random) -> Iterator[tuple[T
             else:
                 subject, rank = rng.choice(looked_at.tolist()), rng.randrange(len(targets))
             answer = any(low <= rank < high for low, high in may.get(subject, []))
-            yield (source.numbering.refs[subject], chosen.name, source.numbering.refs[targets[rank]]), answer
+            target = int(targets[rank])
+            triple = source.numbering.refs[subject], chosen.name, source.numbering.refs[target]
+            yield _Drawn(triple, subject, target, question.clauses, answer)
         left -= batch
 
 

@@ -127,6 +127,11 @@ def _start(jar: Path | None) -> SparkSession:
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{logging.name}")
             .config("spark.ui.enabled", "false")
+            # other users of the machine can reach its ports; Spark makes the secret, a new one for each session, and
+            # names it in no setting, on no command line and in no log
+            .config("spark.authenticate", "true")
+            .config("spark.network.crypto.enabled", "true")
+            .config("spark.network.crypto.saslFallback", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
