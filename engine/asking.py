@@ -9,8 +9,10 @@ from grantpath.engine.policy import Policy, Question
 from grantpath.engine.sight import Sight
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput
 from grantpath.graph.reference import Reference, indefinite, need_number, need_text, short
+from grantpath.graph.statement import Check
 
 MOST = 10_000  # things of one call: its parameters take memory of the server, and its time is that of all callers
+AnyCheck = Check | tuple[str, str, str]
 One = TypeVar("One")
 Other = TypeVar("Other")
 
@@ -25,6 +27,24 @@ class Places:
 
     def parameters(self) -> list[dict[str, str]]:
         return [{"at": at, "ref": ref.text} for at, ref in self.by_at.items()]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A check with its names resolved."""
+
+    check: Check
+    subject: Reference
+    where: Places
+    question: Question
+    as_role: str | None
+
+    @property
+    def needed(self) -> list[str]:
+        """What must be there: the object, second objects, the active role."""
+        refs = [ref.text for ref in self.where.seconds.values()]
+        refs += [] if self.question.may_be_missing else [self.where.object.text]
+        return refs + ([self.as_role] if self.as_role else [])
 
 
 def places(policy: Policy, root: Reference, object_: Reference, seconds: Mapping[str, Reference]) -> Places:
@@ -209,3 +229,23 @@ def check_seconds(question: Question, seconds: Mapping[str, Reference]) -> None:
                 f"{question.name}: {key}={ref} is {indefinite(ref.type)}, not {indefinite(wanted)}: "
                 f"write {key}={wanted}:NAME"
             )
+
+
+def check_of(subject: str, name: str, object_: str, with_: Mapping[str, str] | None, as_role: str | None) -> Check:
+    """The words as a check. Raises Invalid for what is no text."""
+    try:
+        return Check(subject=subject, name=name, object=object_, with_=dict(with_ or {}), as_role=as_role)
+    except (TypeError, ValueError):
+        asked = short(repr((subject, name, object_, with_, as_role)))
+        raise Invalid(f"{asked} is no check: subject, name, object, as_role and what is in with_ are texts") from None
+
+
+def as_check(check: AnyCheck) -> Check:
+    """What a caller gave as a check. Raises Invalid for anything else."""
+    if isinstance(check, Check):
+        return check
+    try:
+        subject, name, object_ = check
+        return Check(subject=subject, name=name, object=object_)
+    except (TypeError, ValueError):
+        raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None

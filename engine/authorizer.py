@@ -1,7 +1,8 @@
 """The public verbs on one root of one database: check, explain, who and which; those that change are in door.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -13,33 +14,15 @@ from grantpath.engine.explaining import Moved, explained
 from grantpath.engine.following import following
 from grantpath.engine.listing import Listing
 from grantpath.engine.policy import Question
-from grantpath.graph.errors import Inconsistent, Invalid
+from grantpath.graph import telemetry
+from grantpath.graph.errors import Inconsistent
 from grantpath.graph.login import Auth, Provider
-from grantpath.graph.reference import Reference, short
+from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import Store
 
 TRIES = 5
-AnyCheck = Check | tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A check with its names resolved."""
-
-    check: Check
-    subject: Reference
-    where: asking.Places
-    question: Question
-    as_role: str | None
-
-    @property
-    def needed(self) -> list[str]:
-        """What must be there: the object, second objects, the active role."""
-        refs = [ref.text for ref in self.where.seconds.values()]
-        refs += [] if self.question.may_be_missing else [self.where.object.text]
-        return refs + ([self.as_role] if self.as_role else [])
 
 
 class Authorizer(Door):
@@ -116,33 +99,39 @@ class Authorizer(Door):
         `with_` names second objects, `as_role` the active role. A user that is not there is not allowed. Raises
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
-        asked = self._resolve(_check(subject, name, object, with_, as_role))
-        [answer], row = self._ask_all([asked], at_least)
-        return self._answer(asked, answer, row)
+        with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
+            asked = self._resolve(asking.check_of(subject, name, object, with_, as_role))
+            [answer], row = self._ask_all([asked], at_least)
+            decision = self._answer(asked, answer, row)
+            telemetry.decided(span, decision.revision, decision.allowed)
+            return decision
 
     @following
-    def check_many(self, checks: Iterable[AnyCheck], *, at_least: int | None = None) -> list[Decision]:
+    def check_many(self, checks: Iterable[asking.AnyCheck], *, at_least: int | None = None) -> list[Decision]:
         """The decisions for a batch of at most 10,000, in order, all from one state of the graph, in one round trip.
 
         Each is (subject, name, object) or a Check. A bad one raises its error as `check` does, with its index from 0
         in the text and as `.index`.
         """
-        listed = asking.need_list("checks", checks)
-        asked = asking.each_of("check", listed, lambda check: self._resolve(_as_check(check)))
-        if not asked:
-            return []
-        found, row = self._ask_all(asked, at_least)
-        answers = list(zip(asked, found, strict=True))
-        return asking.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
+        with telemetry.span("check_many", self.tenant) as span:
+            listed = asking.need_list("checks", checks)
+            asked = asking.each_of("check", listed, lambda check: self._resolve(asking.as_check(check)))
+            if not asked:
+                return []
+            found, row = self._ask_all(asked, at_least)
+            answers = list(zip(asked, found, strict=True))
+            decisions = asking.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
+            telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
+            return decisions
 
-    def _resolve(self, check: Check) -> _Asked:
+    def _resolve(self, check: Check) -> asking.Asked:
         object_ = self.reference(check.object)
         seconds = {key: self.reference(ref) for key, ref in check.with_.items()}
         question = self.policy.question(check.name, object_.type, frozenset(seconds))
         asking.check_seconds(question, seconds)
         where = asking.places(self.policy, self.root, object_, seconds)
         subject = self._subject(check.subject)
-        return _Asked(check, subject, where, question, self._role(check.as_role))
+        return asking.Asked(check, subject, where, question, self._role(check.as_role))
 
     def _subject(self, text: str) -> Reference:
         return asking.subject_asked_about(self.policy, self.root, text)
@@ -151,7 +140,7 @@ class Authorizer(Door):
         return None if text is None else asking.active_role(self.policy, self.root, text)
 
     def _ask_all(
-        self, asked: Sequence[_Asked], at_least: int | None
+        self, asked: Sequence[asking.Asked], at_least: int | None
     ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers in the order of the checks, and the row that they came in."""
         conditions: dict[Question, int] = {}
@@ -163,13 +152,13 @@ class Authorizer(Door):
         row = self.ask("check", at_least=at_least, checks=asking.numbered(checks), conditions=questions)
         return asking.in_order(row["answers"], len(asked)), row
 
-    def _check_entry(self, asked: _Asked, condition: int) -> dict[str, Any]:
+    def _check_entry(self, asked: asking.Asked, condition: int) -> dict[str, Any]:
         one_role = self._one_role(asked.question, asked.subject)
         return asking.check_parameters(
             asked.subject.text, asked.where, asked.question.sight, condition, one_role, asked.as_role, asked.needed
         )
 
-    def _answer(self, asked: _Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
+    def _answer(self, asked: asking.Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
         self._all_there(asked.needed, answer["known"])
         decision = decide(self._case(asked), answer["hats"], row["revision"])
         return replace(decision, asked=asked.check)
@@ -178,7 +167,7 @@ class Authorizer(Door):
         """Is each held role judged alone? A role that is asked about acts as itself."""
         return question.one_role and subject.type not in self.policy.role_types
 
-    def _case(self, asked: _Asked) -> Case:
+    def _case(self, asked: asking.Asked) -> Case:
         one_role = self._one_role(asked.question, asked.subject)
         clauses, by_at = asked.question.clauses, asked.where.by_at
         return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role)
@@ -205,16 +194,16 @@ class Authorizer(Door):
 
         Raises as `check`.
         """
-        asked = self._resolve(_check(subject, name, object, with_, as_role))
-        for _ in range(TRIES):
-            [answer], row = self._ask_all([asked], at_least)
-            self._all_there(asked.needed, answer["known"])
-            try:
-                found = explained(self.ask, self._case(asked), answer["hats"], row)
-                return replace(found, decision=replace(found.decision, asked=asked.check))
-            except Moved:
-                continue
-        raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
+        with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
+            asked = self._resolve(asking.check_of(subject, name, object, with_, as_role))
+            for _ in range(TRIES):
+                [answer], row = self._ask_all([asked], at_least)
+                self._all_there(asked.needed, answer["known"])
+                with suppress(Moved):
+                    found = explained(self.ask, self._case(asked), answer["hats"], row)
+                    telemetry.decided(span, row["revision"], bool(found))
+                    return replace(found, decision=replace(found.decision, asked=asked.check))
+            raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
 
     # ---- lists -----------------------------------------------------------------------------------------------
     @following
@@ -235,14 +224,15 @@ class Authorizer(Door):
         page before. All come from one state of the graph, `Listing.revision`; Inconsistent is raised where the root is
         at another revision than `at`, or changes while a long list is read. Raises as `check`.
         """
-        object_ = self.reference(object)
-        seconds = asking.named_seconds(with_, self.reference)
-        question = self.policy.question(name, object_.type, frozenset(seconds))
-        asking.check_seconds(question, seconds)
-        where = asking.places(self.policy, self.root, object_, seconds)
-        needed = [ref.text for ref in [*seconds.values(), *([] if question.may_be_missing else [object_])]]
-        parameters = {**asking.who_parameters(self.policy, where, question), "needed": needed}
-        return self._listing("who", parameters, limit, after, at, at_least)
+        with telemetry.span("who", self.tenant, name, object=object) as span:
+            object_ = self.reference(object)
+            seconds = asking.named_seconds(with_, self.reference)
+            question = self.policy.question(name, object_.type, frozenset(seconds))
+            asking.check_seconds(question, seconds)
+            where = asking.places(self.policy, self.root, object_, seconds)
+            needed = [ref.text for ref in [*seconds.values(), *([] if question.may_be_missing else [object_])]]
+            parameters = {**asking.who_parameters(self.policy, where, question), "needed": needed}
+            return self._listing(span, "who", parameters, limit, after, at, at_least)
 
     @following
     def which(
@@ -259,21 +249,29 @@ class Authorizer(Door):
         at_least: int | None = None,
     ) -> Listing:
         """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
-        self.policy.names.check_type(type)
-        seconds = asking.named_seconds(with_, self.reference)
-        question = self.policy.question(name, type, frozenset(seconds))
-        asking.check_seconds(question, seconds)
-        where = asking.places(self.policy, self.root, self.root, seconds)
-        asker, role = self._subject(subject), self._role(as_role)
-        parameters = {
-            **asking.which_parameters(self.policy, self.root, asker.text, question, where, role),
-            "one_role": self._one_role(question, asker),
-            "needed": [*(ref.text for ref in seconds.values()), *([role] if role else [])],
-        }
-        return self._listing("which", parameters, limit, after, at, at_least)
+        with telemetry.span("which", self.tenant, name, subject=subject) as span:
+            self.policy.names.check_type(type)
+            seconds = asking.named_seconds(with_, self.reference)
+            question = self.policy.question(name, type, frozenset(seconds))
+            asking.check_seconds(question, seconds)
+            where = asking.places(self.policy, self.root, self.root, seconds)
+            asker, role = self._subject(subject), self._role(as_role)
+            parameters = {
+                **asking.which_parameters(self.policy, self.root, asker.text, question, where, role),
+                "one_role": self._one_role(question, asker),
+                "needed": [*(ref.text for ref in seconds.values()), *([role] if role else [])],
+            }
+            return self._listing(span, "which", parameters, limit, after, at, at_least)
 
     def _listing(
-        self, query: str, asked: Mapping[str, Any], limit: int | None, after: str, at: int | None, at_least: int | None
+        self,
+        span: telemetry.Span,
+        query: str,
+        asked: Mapping[str, Any],
+        limit: int | None,
+        after: str,
+        at: int | None,
+        at_least: int | None,
     ) -> Listing:
         """The list, its first page read, so that errors come with the call."""
         asking.check_page(limit, after, at)
@@ -283,6 +281,7 @@ class Authorizer(Door):
             return self.ask(query, at_least=floor, **asked, after=after, limit=size)
 
         listing = Listing(self.tenant, page, self.policy.hidden, limit, after)
+        span.set(revision=listing.revision)
         if at is not None and listing.revision != at:
             raise Inconsistent(
                 f"{self.tenant} is at revision {listing.revision} now, not at revision {at} as the page must be; "
@@ -290,22 +289,3 @@ class Authorizer(Door):
             )
         self._all_there(asked["needed"], listing.first["known"])
         return listing
-
-
-def _check(subject: str, name: str, object_: str, with_: Mapping[str, str] | None, as_role: str | None) -> Check:
-    """The words as a check. Raises Invalid for what is no text."""
-    try:
-        return Check(subject=subject, name=name, object=object_, with_=dict(with_ or {}), as_role=as_role)
-    except (TypeError, ValueError):
-        asked = short(repr((subject, name, object_, with_, as_role)))
-        raise Invalid(f"{asked} is no check: subject, name, object, as_role and what is in with_ are texts") from None
-
-
-def _as_check(check: AnyCheck) -> Check:
-    if isinstance(check, Check):
-        return check
-    try:
-        subject, name, object_ = check
-        return Check(subject=subject, name=name, object=object_)
-    except (TypeError, ValueError):
-        raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None

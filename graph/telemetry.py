@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from threading import Lock
 from types import TracebackType
@@ -80,6 +81,20 @@ def locked_read(root: str, text: str) -> None:
     """Logs and counts a question that writers disturbed for so long that it is asked with writers kept out."""
     _queries.warning("%s: writers disturb %s; it is asked again with writers kept out", root, _query_name(text))
     count("reads.locked")
+
+
+def decided(span: Span, revision: int, allowed: bool) -> None:
+    """Tells of one decision."""
+    span.set(revision=revision, allowed=allowed)
+    count("checks", allowed=allowed)
+
+
+def all_decided(span: Span, revision: int, allowed: Sequence[bool]) -> None:
+    """Tells of the decisions of a batch."""
+    span.set(revision=revision, checks=len(allowed), allowed=sum(allowed))
+    for which in (True, False):
+        if allowed.count(which):
+            count("checks", allowed.count(which), allowed=which)
 
 
 def lock_waited(seconds: float) -> None:
@@ -201,8 +216,14 @@ def _listening() -> _Otel | None:
 
 
 def _named(attributes: dict[Any, Any]) -> dict[str, Any]:
-    """The attributes under this product's prefix, texts cut to a length that every backend takes."""
-    return {
-        f"grantpath.{key}": value if isinstance(value, bool | int | float) else str(value)[:LONGEST]
-        for key, value in attributes.items()
-    }
+    """The attributes under this product's prefix."""
+    return {f"grantpath.{key}": _plain(value) for key, value in attributes.items()}
+
+
+def _plain(value: object) -> bool | int | float | str:
+    """A value that every exporter takes, whatever a caller has passed to a verb."""
+    if isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return value[:LONGEST].encode(errors="replace").decode()
+    return type(value).__name__

@@ -1,8 +1,10 @@
 """Spans and counters by OpenTelemetry where a program has set it up; nothing of it where none has."""
 
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,14 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from grantpath.engine import Refused, policy, upgrade
+from grantpath.engine import Invalid, Refused, Unknown, policy, upgrade
 from grantpath.engine.dump import dump
 from grantpath.engine.load import load
 from grantpath.graph import telemetry
 from grantpath.graph.server import Connection
 
 from .conftest import Tenants
+from .trust import say
 
 FACTS = [
     "add catalog:hr",
@@ -80,6 +83,25 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
     monkeypatch.setattr(telemetry, "_otel", None)
 
 
+def test_questions(seen: Seen, tenant: Tenants) -> None:
+    auth = tenant("gravitino", FACTS)
+    revision = auth.revision_now()
+    known = {"root": auth.tenant, "name": "USE_CATALOG", "revision": revision}
+    assert auth.check(*CHECK)
+    assert seen.attributes() == {"span": "grantpath.check", **known, "allowed": True}
+    auth.check_many([CHECK, ("user:eve", "USE_CATALOG", "catalog:hr")])
+    found = {"root": auth.tenant, "revision": revision, "checks": 2, "allowed": 1}
+    assert seen.attributes() == {"span": "grantpath.check_many", **found}
+    auth.explain(*CHECK)
+    assert seen.attributes() == {"span": "grantpath.explain", **known, "allowed": True}
+    list(auth.who("USE_CATALOG", "catalog:hr"))
+    assert seen.attributes() == {"span": "grantpath.who", **known}
+    list(auth.which("catalog", "user:bob", "USE_CATALOG"))
+    assert seen.attributes() == {"span": "grantpath.which", **known}
+    assert seen.metric("checks") == {(("grantpath.allowed", False),): 1, (("grantpath.allowed", True),): 3}
+    assert seen.metric("call.duration")[(("grantpath.verb", "check"),)] == 1
+
+
 def test_changes(seen: Seen, tenant: Tenants) -> None:
     auth = tenant("gravitino", FACTS)
     done = auth.change("add user:eve", id="once")
@@ -110,6 +132,45 @@ def test_whole_roots(seen: Seen, tenant: Tenants, tmp_path: Path) -> None:
     assert (found["span"], found["changed"]) == ("grantpath.upgrade", False)
 
 
+def test_errors_by_code_and_without_names(seen: Seen, tenant: Tenants) -> None:
+    auth = tenant("gravitino", FACTS)
+    with pytest.raises(Unknown):
+        auth.check("user:bob", "USE_CATALOG", "catalog:secret_project")
+    span = seen.span()
+    assert span.attributes and span.attributes["error.type"] == telemetry.error_code(Unknown(""))
+    assert "secret_project" not in span.to_json() and "user:bob" not in span.to_json()
+    with pytest.raises(Invalid):
+        auth.change("add user:")
+    assert seen.total("errors") == 2
+
+
+def test_names_where_the_operator_has_opted_in(seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(telemetry.NAMES, "yes")
+    auth = tenant("gravitino", FACTS)
+    auth.check(*CHECK)
+    found = seen.attributes()
+    assert (found["subject"], found["object"]) == ("user:bob", "catalog:hr")
+    auth.check("user:" + "x" * 250, "USE_CATALOG", "catalog:hr")
+    assert len(seen.attributes()["subject"]) == telemetry.LONGEST
+
+
+def test_span_is_inside_the_callers(seen: Seen, tenant: Tenants) -> None:
+    auth = tenant("gravitino", FACTS)
+    with seen.tracers.get_tracer("service").start_as_current_span("request") as outer:
+        auth.check(*CHECK)
+    inner, around = seen._spans.get_finished_spans()
+    assert inner.parent and inner.parent.span_id == outer.get_span_context().span_id == around.context.span_id
+
+
+def test_answer_that_writers_disturb(seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = tenant("gravitino", FACTS)
+    monkeypatch.setattr("grantpath.graph.store.untorn", lambda row: False)
+    auth.check(*CHECK)
+    found = seen.attributes()
+    assert (found["reads.torn"], found["reads.locked"]) == (seen.total("reads.torn"), 1)
+    assert found["reads.torn"] > 1 and seen.total("reads.locked") == 1
+
+
 # ---- nothing where nothing listens -----------------------------------------------------------------------------------
 QUIET = """
 import sys
@@ -126,3 +187,32 @@ def test_nothing_is_imported_unless_the_program_did(server: Connection) -> None:
     variables = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
     ran = subprocess.run([sys.executable, "-c", QUIET], env=variables, capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("[]\n", "")
+
+
+def test_what_a_check_costs_more(
+    seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Checks with and without it by turns, since other work on the machine disturbs both alike."""
+    auth = tenant("gravitino", FACTS)
+    quiet, loud = [], []
+    listening: Callable[[], object] = telemetry._listening
+    for _ in range(300):
+        for times, listen in ((quiet, lambda: None), (loud, listening)):
+            monkeypatch.setattr(telemetry, "_listening", listen)
+            began = time.perf_counter()
+            auth.check(*CHECK)
+            times.append(time.perf_counter() - began)
+    ratio = statistics.median(loud) / statistics.median(quiet)
+    began = time.perf_counter()
+    monkeypatch.setattr(telemetry, "_listening", lambda: None)
+    for _ in range(10_000):
+        with telemetry.span("check", "metalake:ml", "USE_CATALOG", subject="user:bob") as span:
+            span.set(allowed=True, revision=1)
+    off = (time.perf_counter() - began) / 10_000
+    say(
+        capsys,
+        f"check, p50: {statistics.median(quiet) * 1_000:.2f} ms without telemetry, {ratio:.2f} times with spans and"
+        f" counters in memory; {off * 1e6:.1f} microseconds where nothing listens",
+    )
+    assert off < 50e-6
+    assert ratio < 2
