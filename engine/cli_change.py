@@ -6,18 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from grantpath import cypher
 from grantpath.engine.cli_consent import Yes, confirm_drop
-from grantpath.engine.cli_output import emit, out, styled
+from grantpath.engine.cli_output import emit, out, show_lists, styled
 from grantpath.engine.cli_session import As, Create, Session, Watched, command
 from grantpath.engine.deltas import net
 from grantpath.engine.documents import MAX_BYTES, read_text
 from grantpath.engine.request import Change
+from grantpath.engine.roots import sizes
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.statement import parse_statement
 
 PANEL = "Change"
-SHOWN = 20  # facts that a dry run would add, and that it would remove
 BLANK = " \t\r"
 Statement = Annotated[
     str | None, typer.Argument(metavar="[STATEMENT]", help="what to change, in quotes; the forms stand above")
@@ -93,7 +92,7 @@ def change(
 def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
     """A statement that drops the root takes all that it holds, as `roots drop` does. Raises InvalidInput."""
     if not given and any(_drops_root(authorizer, text) for text in statements):
-        row = authorizer.store.read(cypher.load("root_sizes").text, {"root": authorizer.tenant})[0]
+        row = sizes(authorizer.store, authorizer.tenant)
         holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
         confirm_drop(authorizer.root.text, holds)
 
@@ -171,8 +170,4 @@ def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, A
     out().print(styled(verdict, "bold green"), styled(rest), sep="")
     if dry_run and not already:
         together = net(made)
-        for sign, statements in (("-", together.removed), ("+", together.added)):
-            for each in statements[:SHOWN]:
-                out().print(styled(f"  {sign} {each.removeprefix('add ')}"))
-            if len(statements) > SHOWN:
-                out().print(styled(f"  {sign} ... and {len(statements) - SHOWN:,} more; --json has all of them", "dim"))
+        show_lists([("-", together.removed), ("+", together.added)])

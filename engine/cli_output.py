@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDE = 10_000
+SHOWN = 20  # statements of a list
 Say = Callable[[str], None]
 Count = Callable[[str, int, int], None]
 
@@ -69,6 +70,15 @@ def lines(console: Console, label: str, texts: list[str], style: str = "dim") ->
             grid.add_row(head, styled(text))
     if grid.row_count:
         console.print(grid)
+
+
+def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """The first statements of each list, each line with the list's sign; what is an entity by its reference alone."""
+    for sign, statements in lists:
+        for each in statements[:SHOWN]:
+            out().print(styled(f"  {sign} {each.removeprefix('add ')}"))
+        if len(statements) > SHOWN:
+            out().print(styled(f"  {sign} ... and {len(statements) - SHOWN:,} more; --json has all of them", "dim"))
 
 
 @contextmanager

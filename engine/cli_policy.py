@@ -2,17 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grantpath.engine import policy as policies
-from grantpath.engine.cli_output import emit, err, out, styled
+from grantpath.engine.cli_output import counting, emit, err, out, show_lists, styled
 from grantpath.engine.cli_policy_show import show_policy
 from grantpath.engine.cli_session import Commands, Operator, Session, command
 from grantpath.engine.policy_file import BUILT_IN
 
+if TYPE_CHECKING:  # its modules take long to import
+    from grantpath.engine.upgrade import Upgrade
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="say what would change, and change nothing")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
 
 
@@ -81,21 +85,36 @@ def validate(session: Session, file: File) -> None:
         err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
 
 
-def upgrade(session: Session, name: Name, by: Operator = None) -> None:
+def upgrade(session: Session, name: Name, by: Operator = None, dry_run: DryRun = False) -> int:
     """Put an edited policy on a root, after every fact in it is held to it.
 
-    Where facts are against it, they are named and nothing is changed. Programs that have the root open get an error
-    from then on, until they open it anew. Exit code 0 if the root has the policy now, else 2.
+    Where facts are against it, they are named and nothing is changed. --dry-run says what is against it, and which
+    built-ins, grants and privileges would come, go or be renamed. Exit code 0 if the root has the policy now (with
+    --dry-run: if it can have it), else 2.
     """
     from grantpath.engine.upgrade import upgrade as upgrade_root
 
     policy = policies.load(name)
-    with session.with_its_policy().open() as authorizer:
-        done = upgrade_root(authorizer, policy, by)
+    with session.with_its_policy().open() as authorizer, counting() as count:
+        done = upgrade_root(authorizer, policy, by, dry_run, count)
     if session.json:
         told = {"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision}
-        emit({**told, "hash": done.hash})
-        return
-    what = "upgraded" if done.changed else "it has that policy already"
-    held = f" {policy.name}, {done.facts:,} facts held to it; revision {done.revision}"
-    out().print(styled(what, "bold green"), styled(held), sep="")
+        lists = {key: getattr(done, key) for key in ("problems", "renamed", "added", "removed")}
+        emit({**told, "hash": done.hash, **({"dry_run": True, **lists} if dry_run else {})})
+    else:
+        _show_upgrade(policy.name, done, dry_run)
+    return 2 if done.problems else 0
+
+
+def _show_upgrade(name: str, done: "Upgrade", dry_run: bool) -> None:
+    held = f" {name}, {done.facts:,} facts held to it; revision {done.revision}"
+    if done.problems:
+        against = f" {name}: {len(done.problems):,} facts are against it; revision {done.revision}"
+        out().print(styled("would be refused", "bold red"), styled(against), sep="")
+    else:
+        changed = "would be upgraded to" if dry_run else "upgraded"
+        what = changed if done.changed else "it has that policy already"
+        out().print(styled(what, "bold green"), styled(held), sep="")
+    show_lists([(" ", done.problems), ("-", done.removed), ("+", done.added)])
+    for old, new in done.renamed.items():
+        out().print(styled(f"  {old} is renamed to {new}"))

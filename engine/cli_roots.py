@@ -53,7 +53,8 @@ def list_roots(session: Session) -> None:
     """
     store = session.store()
     try:
-        found = tenants.listed(store)
+        with counting() as count:
+            found = tenants.listed(store, count)
     finally:
         store.close()
     if session.json:

@@ -16,6 +16,7 @@ from grantpath.graph.reference import Reference
 from grantpath.graph.writing import Row
 
 Ask = Callable[..., Sequence[Row]]
+Scope = dict[str, Any]
 Fact = tuple[str, str, str, str]  # kind, privilege, subject, object; empty where there is none
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
 
@@ -43,19 +44,19 @@ class Changed(Protocol):
 class Watch:
     """Reads what changes are about to touch; `deltas` reads it again when they are written."""
 
-    def __init__(self, ask: Ask, policy: Policy, root: Reference, changes: Sequence[Resolved]) -> None:
-        """`ask` asks a query of cypher/ by its name, in the transaction of the changes."""
+    def __init__(self, ask: Ask, policy: Policy, scopes: Sequence[Scope]) -> None:
+        """`ask` asks a query of cypher/ by its name, in the changes' transaction; `scopes` is where they write."""
         self._ask = ask
         self._policy = policy
-        self._scopes = [_scope(at, change, root) for at, change in enumerate(changes)]
+        self._scopes = scopes
         self._before = self._facts()
 
     def deltas(self) -> list[Delta]:
-        """The delta of each change; of a fact that several of them touch, the first one has it."""
+        """The delta of each change, in the order of their numbers; a fact that several touch is in the first one's."""
         after, found = self._facts(), []
         seen: set[Fact] = set()
-        for scope in self._scopes:
-            before_it, after_it = self._before[scope["at"]], after[scope["at"]]
+        for at in sorted({scope["at"] for scope in self._scopes}):
+            before_it, after_it = self._before[at], after[at]
             added, removed = after_it - before_it - seen, before_it - after_it - seen
             seen |= added | removed
             found.append(Delta(self._said(added, up=False), self._said(removed, up=True)))
@@ -72,7 +73,8 @@ class Watch:
 
     def _rank(self, fact: Fact) -> tuple[int, int, bytes]:
         kind, _, _, object_ = fact
-        depth = len(self._policy.names.chain(object_.partition(":")[0])) if kind == "ENTITY" else 0
+        type_ = object_.partition(":")[0]
+        depth = len(self._policy.names.chain(type_)) if kind == "ENTITY" and type_ in self._policy.file.types else 0
         return ORDER.index(kind), depth, statement(fact).encode()
 
 
@@ -89,8 +91,8 @@ def statement(fact: Fact) -> str:
     return f"{kind.lower()} {privilege} on {object_} to {subject}"
 
 
-def _scope(at: int, change: Resolved, root: Reference) -> dict[str, Any]:
-    """What of the graph a change can touch."""
+def scope_of(at: int, change: Resolved, root: Reference) -> Scope:
+    """What of the graph a change can touch; `at` is its number."""
     match change.kind:
         case "add":
             kind = "entity"
@@ -101,7 +103,12 @@ def _scope(at: int, change: Resolved, root: Reference) -> dict[str, Any]:
         case _:
             kind = "edge"
     subject = change.subject.text if change.subject else None
-    return {"at": at, "kind": kind, "object": change.object.text, "subject": subject}
+    return scope(at, kind, change.object.text, subject)
+
+
+def scope(at: int, kind: str, object_: str, subject: str | None = None) -> Scope:
+    """A part of the graph, as cypher/delta.cypher describes it."""
+    return {"at": at, "kind": kind, "object": object_, "subject": subject}
 
 
 def net(deltas: Iterable[Changed]) -> Delta:

@@ -9,7 +9,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine import roots
 from grantpath.engine.authorizing import Authorizing
-from grantpath.engine.deltas import Watch
+from grantpath.engine.deltas import Watch, scope_of
 from grantpath.engine.order import Footprint, Footprints, levels
 from grantpath.engine.policy import Policy
 from grantpath.engine.rules import Resolved
@@ -102,7 +102,8 @@ class Making:
                 if step.change.kind == "add" and self._actor:
                     self._reward(step.change, self._actor, roles[step], rows)
         made = [step for step in valid if step.changed] if self._watched else []
-        watch = Watch(self._ask, self._policy, self._root, [step.change for step in made])
+        scopes = [scope_of(at, step.change, self._root) for at, step in enumerate(made)]
+        watch = Watch(self._ask, self._policy, scopes)
         self._put_all(rows)
         for step, delta in zip(made, watch.deltas(), strict=True):
             step.delta = delta

@@ -1,7 +1,7 @@
 """Roots: each is one tenant with its own policy, remembered beside its revision."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -118,9 +118,15 @@ class Root:
     of_test: bool = False
 
 
-def listed(store: Store) -> list[Root]:
-    """All tenants, by name. Raises Unavailable."""
-    return [_sized(store, row) for row in _all(store)]
+def listed(store: Store, progress: Callable[[str, int, int], None] = lambda *_: None) -> list[Root]:
+    """All tenants, by name, each with its sizes: that takes as long as it takes. `progress` is given what is being
+    done, how many tenants are done, and of how many. Raises Unavailable."""
+    rows = _all(store)
+    found: list[Root] = []
+    for row in rows:
+        progress("sizing roots", len(found), len(rows))
+        found.append(_sized(store, row))
+    return found
 
 
 def listed_one(store: Store, tenant: str) -> Root | None:
@@ -135,8 +141,12 @@ def names(store: Store) -> dict[str, bool]:
 
 def _sized(store: Store, row: Row) -> Root:
     root = row["root"]
-    sizes = store.read(cypher.load("root_sizes").text, {"root": root})
-    return Root(root, row["policy"], row["revision"], row["dropped"], dict(sizes[0]), of_test=not _is_name(root))
+    return Root(root, row["policy"], row["revision"], row["dropped"], sizes(store, root), of_test=not _is_name(root))
+
+
+def sizes(store: Store, tenant: str) -> dict[str, int]:
+    """How much a tenant holds. It reads all of it, so it has no limit in all. Raises Unavailable."""
+    return dict(next(iter(store.read_all(cypher.load("root_sizes").text, {"root": tenant}))))
 
 
 def _all(store: Store) -> list[Row]:

@@ -2,11 +2,14 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+
+from neo4j import ManagedTransaction
 
 from grantpath.engine import policy as policies
 from grantpath.engine import roots
+from grantpath.engine.deltas import Delta, Scope, Watch, net, scope
 from grantpath.engine.door import Door
 from grantpath.engine.dump import streaming, tables_of
 from grantpath.engine.following import UPGRADING
@@ -25,37 +28,52 @@ from grantpath.graph.writing import Row
 log = logging.getLogger("grantpath.change")
 SHOWN = 20
 AT_ONCE = 1_000
+STEP = 10_000  # facts between two words of progress
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Upgrade:
     """What became of it: how many facts were held to the policy, the root's revision now, and the hash of its entry in
-    the log, None where nothing changed."""
+    the log, None where nothing changed.
+
+    Of a dry run: `changed` says whether it would change anything; `problems` are the facts that are against the
+    policy, `renamed` the privileges that get another name, `added` and `removed` the facts that would come and go.
+    """
 
     facts: int
     changed: bool
     revision: int
     hash: str | None = None
+    problems: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
 
 
-def upgrade(authorizer: Door, new: Policy, by: str | None = None) -> Upgrade:
+def upgrade(
+    authorizer: Door, new: Policy, by: str | None = None, dry_run: bool = False, progress: Progress | None = None
+) -> Upgrade:
     """Gives a root the policy `new` in the place of its own.
 
-    `by` is the operator that the log names; it needs no authority.
+    `by` is the operator that the log names; it needs no authority. `dry_run` changes nothing, and returns what would
+    change and what is against it. `progress` is given what is being done, how much of it is done, and of how much.
 
     Raises Invalid naming the facts that are against it, Unknown where the root was dropped, Inconsistent, Unavailable;
     then nothing is changed. Who has the root open with the old policy gets Inconsistent from then on, and opens it
     anew.
     """
     with telemetry.span("upgrade", authorizer.tenant) as span:
-        done = _upgrade(authorizer, new, by)
+        done = _upgrade(authorizer, new, by, dry_run, progress or (lambda *_: None))
         span.set(policy=new.name, revision=done.revision, changed=done.changed, facts=done.facts)
     verb = "upgraded to" if done.changed else "already has"
+    if dry_run:
+        return done
     log.info("%s %s the policy %s, revision %d", authorizer.tenant, verb, new.name, done.revision)
     return done
 
 
-def _upgrade(authorizer: Door, new: Policy, by: str | None) -> Upgrade:
+def _upgrade(authorizer: Door, new: Policy, by: str | None, dry_run: bool, progress: Progress) -> Upgrade:
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
     operator = authorizer.operator(by)
     hashes: list[str] = []
@@ -69,8 +87,15 @@ def _upgrade(authorizer: Door, new: Policy, by: str | None) -> Upgrade:
         assert kept is not None, "its lock is held"
         if not roots.exists(store, tenant, root.text):
             raise roots.dropped(tenant)
+        progress("reading facts", 0, 1)
         facts = _Facts(store, tenant, policies.from_source(kept["source"]), new, root)
-        problems = list(facts.problems())
+        progress("reading facts", 1, 1)
+        problems = list(facts.problems(progress))
+        if dry_run:
+            changes = kept["digest"] != new.digest and not problems
+            delta = facts.rehearse(store, tenant) if changes else Delta()
+            renamed = dict(sorted(facts.renamed))
+            return Upgrade(facts.count, changes, bulk.revision, None, problems, renamed, delta.added, delta.removed)
         if problems:
             rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
             raise Invalid(
@@ -92,6 +117,14 @@ def _upgrade(authorizer: Door, new: Policy, by: str | None) -> Upgrade:
         return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None), hashes[0])
 
 
+class _Rehearsed(Exception):
+    """Rolls a rehearsal back."""
+
+    def __init__(self, delta: Delta) -> None:
+        super().__init__()
+        self.delta = delta
+
+
 class _Facts:
     """A root's facts, as the old policy lets them be, under the new one."""
 
@@ -105,16 +138,20 @@ class _Facts:
         self._names, self._idle = self._split_names(
             sorted(row["ref"] for row in ask("dump_entities") if not row["created"])
         )
-        self._renamed: set[tuple[str, str]] = set()
+        self.renamed: set[tuple[str, str]] = set()
         self.count = sum(map(len, self._tables.values()))
 
     # ---- what is against it ------------------------------------------------------------------------------------
-    def problems(self) -> Iterator[str]:
+    def problems(self, progress: Progress) -> Iterator[str]:
         """What is against the new policy, fact by fact."""
+        done = 0
         there = {row[0] for name in ("subjects", "objects") for row in self._tables[name]}
         for name, rows in self._tables.items():
             for row in rows:
                 text = SAY[name].format(*row)
+                if done % STEP == 0:
+                    progress("checking facts", done, self.count)
+                done += 1
                 try:
                     self._check(parse_statement(text), there)
                 except GrantpathError as error:
@@ -148,7 +185,7 @@ class _Facts:
             if ref.text not in {*there, self._root.text, *self._new.builtins} and not self._new.grants_on_missing:
                 raise Invalid(f"{ref} is not there, and {self._new.name} grants on nothing that is not")
             if fact.privilege and change.privilege and fact.privilege != change.privilege:
-                self._renamed.add((fact.privilege, change.privilege))
+                self.renamed.add((fact.privilege, change.privilege))
 
     def _check_type(self, ref: Reference) -> None:
         new = self._new
@@ -210,8 +247,32 @@ class _Facts:
                 ask("disown", owner=each["ref"], object=self._root.text)
         ask("builtins", top=self._root.text, builtins=new)
         self._hold_from_the_start(ask)
-        if self._renamed:
-            ask("rename", names=[{"old": one, "new": other} for one, other in sorted(self._renamed)])
+        if self.renamed:
+            ask("rename", names=[{"old": one, "new": other} for one, other in sorted(self.renamed)])
+
+    def rehearse(self, store: Store, tenant: str) -> Delta:
+        """What `put` adds and removes, read in a transaction that is rolled back."""
+
+        def work(tx: ManagedTransaction) -> None:
+            ask = asking(lambda text, given: [dict(row) for row in tx.run(text, dict(given))], tenant)
+            watch = Watch(ask, self._new, list(self._scopes()))
+            self.put(ask)
+            raise _Rehearsed(net(watch.deltas()))
+
+        try:
+            store.transaction(work)
+        except _Rehearsed as rehearsed:
+            return rehearsed.delta
+        raise AssertionError("the transaction is rolled back")
+
+    def _scopes(self) -> Iterator[Scope]:
+        """Where `put` writes."""
+        for ref in sorted(self._old.builtins.keys() | self._new.builtins.keys()):
+            yield scope(0, "inside" if ref not in self._new.builtins else "entity", ref)
+        names = {old for old, _ in self.renamed}
+        for _, privilege, object_, subject in self._tables["grants"]:
+            if privilege in names:
+                yield scope(0, "edge", object_, subject)
 
     def _hold_from_the_start(self, ask: Callable[..., list[Row]]) -> None:
         """Roles that every subject of a type holds, taken away and given."""

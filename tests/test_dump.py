@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, InvalidInput, load
+from grantpath.engine import Authorizer, Inconsistent, InvalidInput, load, roots
 from grantpath.engine.dump import dump
 from grantpath.engine.dump_files import Format, Writer
 from grantpath.engine.dump_meta import META, NOTES
@@ -131,3 +131,17 @@ def test_a_dump_is_of_one_revision(tenant: Tenants, tmp_path: Path, monkeypatch:
     with pytest.raises(Inconsistent, match="changed each of the 5 times"):
         dump(auth, tmp_path / "never")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept"]
+
+
+def test_what_reads_a_whole_root_has_no_limit_in_all(
+    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dump and the sizes of a root send only queries about its marks with the timeout."""
+    auth, limited = tenant(given=FACTS), []
+    ask_once = Store._ask_once
+    monkeypatch.setattr(
+        Store, "_ask_once", lambda store, text, *given: limited.append(text) or ask_once(store, text, *given)
+    )
+    dump(auth, tmp_path / "kept")
+    roots.sizes(auth.store, auth.tenant)
+    assert limited and {text.split(":")[0] for text in limited} == {"// revision.cypher"}
