@@ -132,7 +132,18 @@ class Store:
         before the commit is tried again, so `work` may run more than once. Raises Unavailable; then
         `Unavailable.unknown` says that the commit's outcome is not known.
         """
-        return self._guard.write(root, work, keep)
+        began, tried = time.monotonic(), False
+
+        def told(writing: Writing) -> Result:
+            nonlocal tried
+            if tried:
+                telemetry.changed_again(root)
+            else:
+                telemetry.lock_waited(time.monotonic() - began)
+            tried = True
+            return work(writing)
+
+        return self._guard.write(root, told, keep)
 
     def revision(self, root: str) -> int:
         """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""

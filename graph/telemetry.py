@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 from grantpath.graph.errors import Refused
 
 _queries = logging.getLogger("grantpath.store")
+_changes = logging.getLogger("grantpath.change")
 
 NAMES = "GRANTPATH_TELEMETRY_NAMES"
 LONGEST = 200  # characters of an attribute
@@ -70,8 +71,14 @@ def count(what: Count, amount: int = 1, **attributes: Any) -> None:
         current.tallies[what] = current.tallies.get(what, 0) + amount
 
 
+def changed_again(root: str) -> None:
+    """Logs and counts that a change is made again, since its transaction could not be committed."""
+    _changes.warning("%s: a change is made again: its transaction was not committed", root)
+    count("retries", reason="change")
+
+
 def retried(text: str, error: BaseException) -> None:
-    """Logs and counts that a query, or `a change`, is sent again after an error that passes."""
+    """Logs and counts that a query is sent again after an error that passes."""
     reason = error_code(error)
     _queries.warning("%s is sent again: %s", _query_name(text), reason)
     count("retries", reason=reason)
@@ -98,7 +105,7 @@ def all_decided(span: Span, revision: int, allowed: Sequence[bool]) -> None:
 
 
 def lock_waited(seconds: float) -> None:
-    """Records how long a caller waited for the writer lock of a root."""
+    """Records how long a change waited for its turn: in this process, and for the writer lock of the root."""
     otel = _listening()
     if otel is not None:
         otel.lock_wait.record(seconds)
@@ -192,7 +199,7 @@ class _Otel:
             name: meter.create_counter(f"grantpath.{name}", description=text) for name, text in COUNTS.items()
         }
         self.lock_wait = meter.create_histogram(
-            "grantpath.lock.wait", unit="s", description="waits for the writer lock of a root"
+            "grantpath.lock.wait", unit="s", description="waits of changes for their turn at a root"
         )
         self.duration = meter.create_histogram(
             "grantpath.call.duration", unit="s", description="calls, by grantpath.verb and error.type"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from neo4j.exceptions import TransientError
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -20,6 +21,7 @@ from grantpath.engine.dump import dump
 from grantpath.engine.load import load
 from grantpath.graph import telemetry
 from grantpath.graph.server import Connection
+from grantpath.graph.writing import Writing
 
 from .conftest import Tenants
 from .trust import say
@@ -115,7 +117,25 @@ def test_changes(seen: Seen, tenant: Tenants) -> None:
     with pytest.raises(Refused):
         auth.change("add user:zoe", by="user:bob")
     assert seen.metric("refusals") == {(): 1}
+    assert seen.total("lock.wait") == 6  # facts, four calls, the refused one
     assert seen.total("errors") == 0
+
+
+def test_change_that_is_made_again(
+    seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    auth, errors, ask = tenant("gravitino", FACTS), [TransientError("deadlock")], Writing.ask
+
+    def once(writing: Writing, text: str, parameters: Any) -> Any:
+        if errors:
+            raise errors.pop()
+        return ask(writing, text, parameters)
+
+    monkeypatch.setattr(Writing, "ask", once)
+    auth.change("add user:eve")
+    assert seen.attributes()["retries"] == 1
+    assert seen.metric("retries") == {(("grantpath.reason", "change"),): 1}
+    assert f"{auth.tenant}: a change is made again" in caplog.text
 
 
 def test_whole_roots(seen: Seen, tenant: Tenants, tmp_path: Path) -> None:
