@@ -7,3 +7,13 @@ CREATE CONSTRAINT change_id IF NOT EXISTS FOR (change:Change) REQUIRE (change.ro
 CREATE INDEX change_revision IF NOT EXISTS FOR (change:Change) ON (change.root, change.revision);
 CREATE INDEX refusal_revision IF NOT EXISTS FOR (refusal:Refusal) ON (refusal.root, refusal.revision);
 CREATE CONSTRAINT request_id IF NOT EXISTS FOR (request:Request) REQUIRE (request.root, request.id) IS UNIQUE;
+// makes each label, relationship type and property known that a query names, so that none warns on a new database
+CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Refusal:Request:LoadedBatch:DoomedBatch),
+  (keys {root: 0, ref: 0, type: 0, name: 0, exists: 0, builtin: 0, privilege: 0, policy: 0, digest: 0, source: 0,
+    made: 0, revision: 0, begun: 0, turn: 0, locked: 0, id: 0, at: 0, actor: 0, as_role: 0, statement: 0, object: 0,
+    subject: 0, said: 0, reason: 0, request: 0, number: 0, ids: 0, revisions: 0, batches: 0, nodes: 0, edges: 0,
+    unmade: 0, names: 0, by: 0, loading: 0, loading_what: 0, loading_done: 0, chain: 0, hash: 0, previous: 0,
+    unchained: 0, pruned: 0, pruned_hash: 0, pruned_revision: 0, more: 0, holder: 0}),
+  (labels)-[:CHILD_OF]->(keys), (labels)-[:MEMBER_OF]->(keys), (labels)-[:HAS_ROLE]->(keys),
+  (labels)-[:OWNS]->(keys), (labels)-[:ALLOW]->(keys), (labels)-[:DENY]->(keys)
+DETACH DELETE labels, keys;
