@@ -96,8 +96,28 @@ def parse(text: str) -> Condition:
     except RecursionError:
         raise ConditionError("too many parentheses; split it with `define`") from None
     if parser.token:
-        raise ConditionError(f"{parser.token!r} is not expected {parser.where()}")
+        raise ConditionError(parser.unexpected())
     return tree
+
+
+_NO_NOT = "there is no `not`; to take something away from some, use DENY (`grants.deny`)"
+_NO_VALUES = (
+    "attributes and values cannot be compared; a condition is made of privileges, owner(...), holds(...) and the like"
+)
+
+
+def _unreadable(text: str, at: int) -> str:
+    """What is wrong with the character that no token begins with."""
+    before = text[:at].rstrip()
+    start = len(before.rstrip("=")) if before.endswith("=") else len(text) - len(text[at:].lstrip())
+    wrong, where = text[start : start + 2], f"at character {start + 1}"
+    if wrong in ("||", "&&"):
+        return f"{wrong!r} {where} cannot be read; write `{'or' if wrong == '||' else 'and'}`"
+    if wrong[0] == "!" and wrong != "!=":
+        return f"{wrong[0]!r} {where} cannot be read: {_NO_NOT}"
+    if wrong[0] in "=!<>+-*/'\"" or wrong[0].isdigit():
+        return f"{text[start : start + 12]!r} {where} cannot be read: {_NO_VALUES}"
+    return f"{text[start : start + 12]!r} {where} cannot be read"
 
 
 class _Parser:
@@ -111,7 +131,7 @@ class _Parser:
         while at < len(text.rstrip()):
             found = _TOKEN.match(text, at)
             if not found:
-                raise ConditionError(f"{text[at : at + 12]!r} at character {at + 1} cannot be read")
+                raise ConditionError(_unreadable(text, at))
             tokens.append(found.group().strip())
             at = found.end()
         return tokens
@@ -123,6 +143,14 @@ class _Parser:
     def where(self) -> str:
         before = " ".join(self.tokens[max(0, self.at - 3) : self.at])
         return f"after {before!r}" if before else "at the start"
+
+    def unexpected(self) -> str:
+        """What is wrong with the token where the parser stands."""
+        if self.token.lower() in ("and", "or"):
+            return f"{self.token!r} is not expected {self.where()}; write `{self.token.lower()}` between two conditions"
+        if "not" in (each.lower() for each in self.tokens[max(0, self.at - 1) : self.at + 1]):
+            return _NO_NOT
+        return f"{self.token!r} is not expected {self.where()}"
 
     def take(self, expected: str = "") -> str:
         token = self.token
@@ -155,8 +183,11 @@ class _Parser:
             self.take(")")
             return inner
         name = self.take()
-        if name in ("and", "or"):
-            raise ConditionError(f"{name!r} is not expected {self.where()}")
+        if name.lower() in ("and", "or"):
+            self.at -= 1
+            raise ConditionError(self.unexpected())
+        if name.lower() == "not":
+            raise ConditionError(_NO_NOT)
         if not self.accept("("):
             return Privilege(name, "object") if _PRIVILEGE.match(name) else Word(name)
         tree = self.call(name)

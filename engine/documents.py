@@ -73,7 +73,10 @@ def parse_documents(text: str, file: str) -> list[Document]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}" if mark else file
-        raise InvalidInput(f"{where}: not YAML: {error.problem or error.context}") from None
+        problem = str(error.problem or error.context)
+        if mark and any("\t" in line[: mark.column + 1] for line in text.split("\n")[mark.line : mark.line + 1]):
+            problem = "a tab where only spaces may be; indent with spaces"
+        raise InvalidInput(f"{where}: not YAML: {problem}") from None
     except yaml.YAMLError as error:
         raise InvalidInput(f"{file}: not YAML: {error}") from None
     except UnicodeEncodeError:

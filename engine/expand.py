@@ -31,6 +31,7 @@ class Expander:
     def __init__(self, file: PolicyFile, names: Names) -> None:
         self.file = file
         self.names = names
+        self.unowned: list[tuple[Key, str]] = []  # where a condition asks for the owner of a type that has none
         self._trees: dict[str, Condition] = {}
         self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
@@ -190,6 +191,8 @@ class Expander:
             return atom([f"HOLDS ={place}"])
         spot = self._place(place, scope)
         if name == "owner":
+            if not self.names.types[spot.type].owned_by:
+                self.unowned.append((tuple(scope.key), spot.type))
             return self._owner(spot)
         if name == "custom":
             return atom([f"EXISTS {self._at(spot)}"], [f"BUILTIN {self._at(spot)}"])

@@ -264,7 +264,7 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
     """What a policy that can be used says and its author may not mean, with file, line and key. Raises as `load`."""
     path = find(name, beside)
     file, document = read(path)
-    found = policy_warnings.warnings(Names(file))
+    found = policy_warnings.warnings(Expander(file, Names(file)))
     return [f"{path}:{document.line(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
 
 

@@ -116,6 +116,8 @@ def _check_one_role(names: Names) -> None:
 def _check_privileges(names: Names) -> None:
     for name, entry in names.privileges.items():
         key = ("privileges", name)
+        if "," in name:
+            raise PolicyProblem(key, f"{name!r} names several privileges; write a line for each of {name}")
         if not _UPPER.match(name):
             raise PolicyProblem(key, f"{name!r} is not in UPPER_CASE; write it so (operations are in lower case)")
         for part, types in (("on", entry.on), ("effective", entry.effective or [])):

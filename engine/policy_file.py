@@ -4,6 +4,8 @@ docs/writing-a-policy.md explains it to people; `json_schema()` gives it to edit
 is checked in policy.py.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,10 +13,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from grantpath.engine.documents import Document, read_documents
 from grantpath.engine.policy_merge import merge, split
+from grantpath.engine.policy_messages import explain
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.reference import short
 
 BUILT_IN = Path(__file__).parent / "policies"
+MAX_NAME = 255  # a longer one is not compared with others
 
 
 def _names(value: Any) -> Any:
@@ -185,7 +189,7 @@ def find(name: str, beside: Path | None = None) -> Path:
             return built_in[name]
         names = ", ".join(sorted(built_in))
         raise InvalidPolicy(
-            f"the policy {short(name)!r} is unknown: there are {names}; "
+            f"the policy {short(name)!r} is unknown{_nearest(name, built_in)}: there are {names}; "
             f"a file is named by its path, as ./{short(name)}.yaml"
         )
     path = (beside or Path.cwd()) / name
@@ -198,13 +202,20 @@ def find(name: str, beside: Path | None = None) -> Path:
     return path
 
 
+def _nearest(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name[:MAX_NAME], list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
 def read(path: Path) -> tuple[PolicyFile, Document]:
     """A policy file with what it extends, and the document for its lines. Raises InvalidPolicy."""
     document = _document(path, ())
     try:
         return PolicyFile.model_validate(document.data), document
     except ValidationError as error:
-        raise InvalidPolicy(*(_explain(each, document) for each in error.errors())) from None
+        # a key that is unknown tells more than the one that is missing in its place
+        found = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        raise InvalidPolicy(*(explain(each, document, json_schema()) for each in found)) from None
 
 
 def _document(path: Path, above: tuple[Path, ...]) -> Document:
@@ -218,7 +229,10 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
     base = document.data.get("extends") if isinstance(document.data, dict) else None
     if not isinstance(base, str):
         return document
-    base_path = find(base, path.parent)
+    try:
+        base_path = find(base, path.parent)
+    except InvalidPolicy as error:
+        raise InvalidPolicy(f"{path}:{document.line(('extends',))}: extends: {error}") from None
     if base_path.resolve() in [each.resolve() for each in (*above, path)]:
         raise InvalidPolicy(
             f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the circle"
@@ -227,24 +241,3 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
     assert isinstance(parent.data, dict)
     document.data = merge(parent.data, document)
     return document
-
-
-def _explain(error: Any, document: Document) -> str:
-    key = tuple(part for part in error["loc"] if part not in ("str", "dict[str,str]"))
-    expected = str(error.get("ctx", {}).get("expected", "")).replace("'", "").replace("True, False", "true, false")
-    place = ".".join(str(part) for part in key) or "the file"
-    written = repr(short(str(error["input"])))
-    if error["input"] in ("yes", "no", "on", "off"):
-        written += ", which is text by the rules of YAML 1.2,"
-    remedy = {
-        "extra_forbidden": "no such key; see docs/writing-a-policy.md for those there are",
-        "missing": "the key is missing; add it",
-        "string_too_short": "there is a gap: a name is missing; write it, or take the comma away",
-        "string_type": "a name or text is expected; write it, in quotes if it looks like a number",
-        "list_type": "names are expected; write them as `a, b`",
-        "bool_type": f"{written} is not a value of this key; write true or false",
-        "literal_error": f"{written} is not a value of this key; write {expected}",
-        "dict_type": "keys are expected below this one; see docs/writing-a-policy.md",
-        "model_type": "this is too short; write out its keys, see docs/writing-a-policy.md",
-    }.get(error["type"], error["msg"])
-    return f"{document.file}:{document.line(key)}: {place}: {remedy}"

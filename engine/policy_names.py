@@ -59,7 +59,10 @@ class Names:
         if len(roots) != 1:
             raise PolicyProblem(
                 ["types"],
-                f"exactly one type, the root, has no `in`; here {', '.join(roots) or 'none'}: mend `in`",
+                f"{' and '.join(roots)} have no `in`, and only the root may omit it; decide which is the root, and "
+                "write the type of its parent as `in` of the others"
+                if roots
+                else "each type has an `in`, and the root must not have one; remove it from the root type",
             )
         return roots[0]
 

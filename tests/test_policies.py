@@ -306,7 +306,13 @@ BAD = {
         "types.file.in",
         "let one stand in the root",
     ),
-    "two roots": ("folder: {in: root}", "folder: {}", 2, "types", "exactly one type, the root, has no `in`"),
+    "two roots": (
+        "folder: {in: root}",
+        "folder: {}",
+        2,
+        "types",
+        "root and folder have no `in`, and only the root may omit it",
+    ),
     "user below an object": (
         "{in: root, kind: user}",
         "{in: folder, kind: user}",
