@@ -1,15 +1,18 @@
-// log_tail.cypher: where the log's next entry goes: the chain and the hash of its newest entry. For a writer that has the lock.
+// log_tail.cypher: where the log's next entry goes: the chain and the hash of its newest entry; and the marks of the root. For
+// a writer that has the lock, or is about to take it.
 // $root  STRING  'metalake:ml'
 // Returns one row: chain STRING (the name of the log's chain: the root's key and its creation id; a restored root keeps it),
 // head STRING (the hash of the newest entry, or null), unchained INTEGER (how many entries there are without a hash; null
-// where there is a head), at ZONED DATETIME (now, by the server's clock)
+// where there is a head), at ZONED DATETIME (now, by the server's clock), revision INTEGER, begun INTEGER, policy STRING (the
+// digest), made STRING (the root's creation id)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})
-WITH coalesce(mark.chain, mark.root + ' ' + coalesce(mark.made, '')) AS chain, head(COLLECT {
+WITH mark, coalesce(mark.chain, mark.root + ' ' + coalesce(mark.made, '')) AS chain, head(COLLECT {
     MATCH (change:Change {root: $root})
     WHERE change.revision >= 0 AND change.hash IS NOT NULL // lets the index on (root, revision) be read from its end
     RETURN change.hash AS hash ORDER BY change.revision DESC LIMIT 1
   }) AS head
 RETURN chain, head, CASE WHEN head IS NULL THEN COUNT { (:Change {root: $root}) } END AS unchained,
-  datetime.truncate('microsecond', datetime.realtime()) AS at
+  datetime.truncate('microsecond', datetime.realtime()) AS at,
+  mark.revision AS revision, mark.begun AS begun, mark.digest AS policy, mark.made AS made

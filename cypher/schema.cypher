@@ -6,6 +6,8 @@ CREATE CONSTRAINT writer_root IF NOT EXISTS FOR (writer:Writer) REQUIRE writer.r
 CREATE CONSTRAINT change_id IF NOT EXISTS FOR (change:Change) REQUIRE (change.root, change.id) IS UNIQUE;
 CREATE INDEX change_revision IF NOT EXISTS FOR (change:Change) ON (change.root, change.revision);
 CREATE INDEX refusal_revision IF NOT EXISTS FOR (refusal:Refusal) ON (refusal.root, refusal.revision);
+CREATE INDEX refusal_actor IF NOT EXISTS FOR (refusal:Refusal) ON (refusal.root, refusal.actor);
+CREATE CONSTRAINT dropped_root IF NOT EXISTS FOR (note:DroppedRoot) REQUIRE (note.root, note.made) IS UNIQUE;
 CREATE CONSTRAINT request_id IF NOT EXISTS FOR (request:Request) REQUIRE (request.root, request.id) IS UNIQUE;
 // makes each label, relationship type and property known that a query names, so that none warns on a new database
 CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Refusal:Request:LoadedBatch:DoomedBatch),

@@ -249,3 +249,11 @@ def as_check(check: AnyCheck) -> Check:
         return Check(subject=subject, name=name, object=object_)
     except (TypeError, ValueError):
         raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
+
+
+def operator(policy: Policy, root: Reference, text: str) -> str:
+    """The reference of an operator: a user or a service principal. Raises InvalidReference, Unknown, Invalid."""
+    ref = policy.reference(text, root)
+    if ref.type not in policy.user_types:
+        raise Invalid(f"{short(text)} does not act; name a {' or '.join(policy.user_types)} as the operator")
+    return ref.text

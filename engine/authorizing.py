@@ -14,7 +14,7 @@ from grantpath.engine.sight import Sight
 from grantpath.engine.step import Actor, Step
 from grantpath.graph.errors import Refused
 from grantpath.graph.reference import Reference, indefinite, short
-from grantpath.graph.writing import Writing
+from grantpath.graph.writing import Asks
 
 AT_ONCE = 500  # checks in one statement
 MANY = 10  # changes for which it pays to ask first what is above their objects,
@@ -57,7 +57,7 @@ class _Checks:
 class Authorizing:
     """Who may change what under one root, by one policy."""
 
-    def __init__(self, writing: Writing, policy: Policy, root: Reference, ask: Ask) -> None:
+    def __init__(self, writing: Asks, policy: Policy, root: Reference, ask: Ask) -> None:
         self._writing = writing
         self._policy = policy
         self._root = root

@@ -1,5 +1,6 @@
 """The one door for changes: alone or as a batch, said once or again, written to the history or refused."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -7,6 +8,7 @@ from dataclasses import replace
 
 from grantpath.engine.asking import active_role, need_list, one_of
 from grantpath.engine.deltas import Delta
+from grantpath.engine.glance import Glance, Informed, look
 from grantpath.engine.making import Making
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import record, refuse
@@ -19,6 +21,8 @@ from grantpath.graph.reference import Reference, short
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Writing
+
+LOOKS = 12  # before the lock is taken, where other writers disturb what was read
 
 
 class Changer:
@@ -162,6 +166,7 @@ class Changer:
         request = Request(id_, [step.text for step in steps], actor)
         ids, named = request.ids, id_ is not None and and_then is None
         tries: list[list[Change]] = []  # what each try would have made, for reading it back
+        glance: Glance | None = None
 
         def work(writing: Writing) -> list[Change]:
             check_policy(writing.policy, self._policy, self._tenant)
@@ -174,13 +179,15 @@ class Changer:
             for step in steps:
                 step.changed, step.error = False, None
                 step.delta = None
-            Making(writing, self._policy, self._root, actor, watched=dry_run).make(steps, all_or_nothing=True)
+            informed = Informed(writing, glance)
+            Making(informed, self._policy, self._root, actor, watched=dry_run).make(steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
             if and_then:
                 raise and_then
-            changes = record(writing, steps, actor, ids)
+            tail = informed.glance.tail if informed.glance else None
+            changes = record(writing, steps, actor, ids, tail)
             if dry_run:
                 changes = [_rehearsed(change, step.delta) for change, step in zip(changes, steps, strict=True)]
             if named:
@@ -189,6 +196,7 @@ class Changer:
             return changes
 
         try:
+            glance = self._judged(steps, actor, request if named else None) if actor else None
             return self._store.write(self._tenant, work, keep=not dry_run)
         except _Stopped as stopped:
             error = stopped.step.error
@@ -200,6 +208,26 @@ class Changer:
             if not error.unknown:
                 raise
             return self._read_back(tries[-1], request, named)
+
+    def _judged(self, steps: Sequence[Step], actor: Actor, request: Request | None) -> Glance | None:
+        """What was read before the lock is taken. Raises _Stopped where a step is wrong: that needs no lock.
+
+        What was done already under the id of `request` is not judged again.
+        """
+        for attempt in range(LOOKS):
+            glance = look(self._store, self._tenant)
+            if glance is not None:
+                if glance.policy != self._policy.digest:
+                    return None
+                wrong = Making(glance, self._policy, self._root, actor).judge(steps)
+                if wrong is None:
+                    return glance
+                if request is not None and not request.is_new(glance):
+                    return None
+                if glance.stands():
+                    raise _Stopped(wrong, steps[wrong], glance.revision)
+            time.sleep(min(0.002 * 2**attempt, 0.1))  # another writer is at it
+        return None
 
     # ---- said again, or not known ----------------------------------------------------------------------------------
     def _read_back(self, changes: list[Change], request: Request, remembered: bool) -> list[Change]:

@@ -7,15 +7,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from grantpath.engine import dropped_roots
 from grantpath.engine import roots as tenants
 from grantpath.engine.cli_consent import Yes, confirm_drop
 from grantpath.engine.cli_output import WIDE, counting, emit, out, printable, saying, styled
-from grantpath.engine.cli_session import Commands, Json, Root, Session, Timeout, Uri, command
+from grantpath.engine.cli_session import Commands, Json, Operator, Root, Session, Timeout, Uri, command
 from grantpath.engine.dump_files import Format
 from grantpath.graph.errors import Unknown
 
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
+Dropped = Annotated[bool, typer.Option("--dropped", help="the roots that were dropped instead")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, as metalake:ml")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a folder, new or empty")]
 As = Annotated[Format, typer.Option("--format", help="the files' format")]
@@ -37,22 +39,31 @@ def register(app: typer.Typer) -> None:
 
 
 def _list(
-    context: typer.Context, root: Root = None, uri: Uri = None, json: Json = False, timeout: Timeout = None
+    context: typer.Context,
+    root: Root = None,
+    uri: Uri = None,
+    json: Json = False,
+    timeout: Timeout = None,
+    dropped: Dropped = False,
 ) -> None:
     before: Session = context.find_root().obj or Session.from_environment()
     context.find_root().obj = session = before.but(root, None, uri, json, timeout)
     if context.invoked_subcommand is None:
-        list_roots(session)
+        list_roots(session, dropped)
 
 
-def list_roots(session: Session) -> None:
+def list_roots(session: Session, dropped: Dropped = False) -> None:
     """List the roots, as `grantpath roots` alone does.
 
     Of one that a change has dropped only the history is left. `grantpath test` makes a root for each scenario and
     removes it; one that is listed while no test runs was left by a test that was killed, and `roots drop` removes it.
+    With --dropped it lists the roots that `roots drop` removed: when, and by whom.
     """
     store = session.store()
     try:
+        if dropped:
+            _show_dropped(session, dropped_roots.listed(store))
+            return
         with counting() as count:
             found = tenants.listed(store, count)
     finally:
@@ -67,6 +78,16 @@ def list_roots(session: Session) -> None:
     for each in found:  # a table would cut the names
         console.print(styled(_shown(each), "bold"), styled(f"  {each.policy}, revision {each.revision:,}"), sep="")
         console.print(styled(f"  {_holds(each)}", "dim"))
+
+
+def _show_dropped(session: Session, found: list[dropped_roots.DroppedRoot]) -> None:
+    if session.json:
+        emit({"answer": [{**asdict(each), "at": each.at.isoformat()} for each in found], "complete": True})
+        return
+    for each in found:
+        by = f" by {each.by}" if each.by else ""
+        told = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
+        out().print(styled(each.root, "bold"), styled(f"{told}, log {each.head or 'without hashes'}"), sep="")
 
 
 def _table(found: list[tenants.Root]) -> Table:
@@ -89,10 +110,10 @@ def _holds(root: tenants.Root) -> str:
     return ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
 
 
-def drop(session: Session, name: Name, yes: Yes = False) -> None:
+def drop(session: Session, name: Name, yes: Yes = False, by: Operator = None) -> None:
     """Remove a root, with all that it holds and its history. This cannot be undone: dump it first.
 
-    At a terminal it asks for the root's name; elsewhere --yes must confirm it.
+    At a terminal it asks for the root's name; elsewhere --yes must confirm it. A note of it is kept: `roots --dropped`.
     """
     store = session.store()
     try:
@@ -107,7 +128,7 @@ def drop(session: Session, name: Name, yes: Yes = False) -> None:
         if not yes:
             confirm_drop(name, _holds(root))
         with saying(f"dropping {printable(name)}"):
-            tenants.remove(store, name)
+            dropped_roots.drop(store, name, by)
     finally:
         store.close()
     _say(session, name, root.sizes, "")

@@ -7,14 +7,14 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import history
+from grantpath.engine.asking import operator
 from grantpath.engine.following import Followed, following
 from grantpath.engine.history import Filter, Logged
 from grantpath.engine.log_verify import LogCheck, verify
 from grantpath.engine.request import Change
 from grantpath.engine.roots import check_policy
 from grantpath.graph import telemetry
-from grantpath.graph.errors import Invalid
-from grantpath.graph.reference import Reference, need_number, short
+from grantpath.graph.reference import Reference, need_number
 
 log = logging.getLogger("grantpath.change")
 
@@ -132,12 +132,7 @@ class Door(Followed):
 
     def operator(self, by: str | None) -> str | None:
         """The reference of an operator, as the log names it. Raises InvalidReference, Unknown, Invalid."""
-        if by is None:
-            return None
-        ref = self.reference(by)
-        if ref.type not in self.policy.user_types:
-            raise Invalid(f"{short(by)} does not act; name a {' or '.join(self.policy.user_types)} as the operator")
-        return ref.text
+        return None if by is None else operator(self.policy, self.root, by)
 
     def revision_now(self) -> int:
         """The root's revision. Raises Unknown, Inconsistent, Unavailable."""

@@ -17,7 +17,7 @@ from grantpath.engine.standing import Standing
 from grantpath.engine.step import Actor, Step
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference
-from grantpath.graph.writing import Writing
+from grantpath.graph.writing import Asks
 
 AT_ONCE = 500  # rows in one statement
 # What is taken away goes first, and what an edge needs comes before it.
@@ -36,7 +36,7 @@ class Making:
     """The changes of one actor (None: facts, nobody asked) in one transaction."""
 
     def __init__(
-        self, writing: Writing, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
+        self, writing: Asks, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
     ) -> None:
         """`watched`: note in each step which facts it adds and removes."""
         self._writing = writing
@@ -64,6 +64,18 @@ class Making:
             if all_or_nothing and any(step.error for step in steps[:done]):
                 return
 
+    def judge(self, steps: Sequence[Step]) -> int | None:
+        """The index of the first one that is wrong, with its error, if that is known before anything is written."""
+        part, prints = self._next_part(steps)
+        first = next(iter(levels(prints)), [])
+        self._judge([part[index] for index in first])
+        for index, (at, step) in enumerate(zip(first, part, strict=False)):
+            if at != index:
+                return None  # it sees what another one writes
+            if step.error:
+                return index
+        return None
+
     def _next_part(self, steps: Sequence[Step]) -> tuple[list[Step], list[Footprint]]:
         """The next ones, as far as the actor holds what he holds now."""
         ref = self._actor.ref.text if self._actor else None
@@ -85,15 +97,7 @@ class Making:
     # ---- one level -----------------------------------------------------------------------------------------------
     def _make_level(self, steps: list[Step]) -> None:
         """Steps of which none sees what another one writes."""
-        as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
-        standing = Standing.read(self._writing, self._policy, self._root, changes, as_role)
-        valid = [step for step in steps if self._is_due(step, standing)]
-        if as_role and (as_role not in standing.there or as_role in self._policy.hidden):
-            error = self._absent(as_role)
-            for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
-                step.error = error
-            return
-        roles = self._authorizing.authorize(valid, self._actor) if self._actor else {}
+        valid, standing, roles = self._judge(steps)
         rows = _Rows()
         for step in valid:
             if step.error is None and not standing.changes_nothing(step.change):
@@ -107,6 +111,19 @@ class Making:
         self._put_all(rows)
         for step, delta in zip(made, watch.deltas(), strict=True):
             step.delta = delta
+
+    def _judge(self, steps: list[Step]) -> tuple[list[Step], Standing, dict[Step, str | None]]:
+        """Which are valid and due, what stands before them, and by step the role that its actor acts with; those that
+        are wrong have their error."""
+        as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
+        standing = Standing.read(self._writing, self._policy, self._root, changes, as_role)
+        valid = [step for step in steps if self._is_due(step, standing)]
+        if as_role and (as_role not in standing.there or as_role in self._policy.hidden):
+            error = self._absent(as_role)
+            for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
+                step.error = error
+            return [], standing, {}
+        return valid, standing, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
     def _is_due(self, step: Step, standing: Standing) -> bool:
         """Is it valid, and left to be done?"""

@@ -14,6 +14,7 @@ from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row, Writing
 
+KEPT = 1_000  # refused attempts of one actor in one root; a tenth more before the oldest go
 Named = Callable[..., list[Row]]
 
 
@@ -29,12 +30,12 @@ def asking(ask: Callable[[str, Mapping[str, Any]], list[Row]], root: str) -> Nam
     return named
 
 
-def append(ask: Named, entries: Sequence[dict[str, Any]]) -> list[str]:
-    """Appends entries to the log, in order, and returns their hashes.
+def append(ask: Named, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:
+    """Appends entries to the log, in order, and returns their hashes; `tail` is its end, where that is known.
 
     `ask` asks a query of cypher/ by its name, in the transaction that makes what the entries say, under the lock.
     """
-    tail = Tail.of(ask("log_tail")[0])
+    tail = tail or Tail.of(ask("log_tail")[0])
     rows = [tail.link(entry) for entry in entries]
     ask("record", rows=rows)
     return [row["hash"] for row in rows]
@@ -53,7 +54,9 @@ def whole(revision: int, id_: str, statement: str, by: str | None) -> dict[str, 
     }
 
 
-def record(writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Sequence[str]) -> list[Change]:
+def record(
+    writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
+) -> list[Change]:
     """Appends the steps that changed anything to the log, in order. Returns a Change for each step."""
     changes: list[Change] = []
     entries: list[dict[str, Any]] = []
@@ -63,7 +66,7 @@ def record(writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Se
             continue
         changes.append(Change(id_, writing.next_revision()))
         entries.append({"revision": changes[-1].revision, "id": id_, **_said(step, actor)})
-    hashes = iter(append(partial(ask, writing), entries) if entries else [])
+    hashes = iter(append(partial(ask, writing), entries, tail) if entries else [])
     return [Change(each.id, each.revision, hash=next(hashes)) if each.id else each for each in changes]
 
 
@@ -78,6 +81,7 @@ def refuse(
         "id": uuid.uuid4().hex,
         "request": request,
         "reason": str(error),
+        "keep": KEPT,
         **_said(step, actor),
     }
     loaded.check(parameters)

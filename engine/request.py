@@ -11,7 +11,7 @@ from grantpath import cypher
 from grantpath.engine.step import Actor
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.reference import need_text, short
-from grantpath.graph.writing import Writing
+from grantpath.graph.writing import Asks, Writing
 
 MAX_ID = 200
 
@@ -52,7 +52,7 @@ class Request:
     def _said(self) -> str:
         return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
 
-    def earlier(self, writing: Writing) -> list[Change] | None:
+    def earlier(self, writing: Asks) -> list[Change] | None:
         """What was done under this id before. Raises Invalid where that was something else."""
         row = ask(writing, "request", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._said:
@@ -68,6 +68,13 @@ class Request:
                 code="id_taken",
             )
         return None
+
+    def is_new(self, writing: Asks) -> bool:
+        """Is nothing done under this id yet?"""
+        try:
+            return self.earlier(writing) is None
+        except Invalid:  # it belongs to something else
+            return False
 
     def _is(self, change: Mapping[str, Any]) -> bool:
         """Is it a change that was made without an id, and is repeated with the one that it got?"""
@@ -98,7 +105,7 @@ def first_id(changes: Sequence[Change]) -> str | None:
     return next((change.id for change in changes if change.id), None)
 
 
-def ask(writing: Writing, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+def ask(writing: Asks, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
     """The rows of a query of cypher/, within a transaction."""
     loaded = cypher.load(query)
     parameters["root"] = writing.root

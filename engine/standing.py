@@ -11,7 +11,7 @@ from grantpath.engine.roots import dropped
 from grantpath.engine.rules import Resolved
 from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import Reference
-from grantpath.graph.writing import Writing
+from grantpath.graph.writing import Asks
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Standing:
 
     @classmethod
     def read(
-        cls, writing: Writing, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
+        cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
     ) -> "Standing":
         """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
         query = cypher.load("standing")

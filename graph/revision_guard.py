@@ -105,12 +105,12 @@ class RevisionGuard:
         """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
         return self._mended(root)[0]
 
-    def _mended(self, root: str) -> tuple[int, str]:
-        """The revision, and the digest of the policy."""
+    def _mended(self, root: str) -> tuple[int, str, str]:
+        """The revision, the digest of the policy, and the root's creation id."""
         marks = self.marks(root)
         if marks["begun"] > marks["revision"]:
             self._mark(_END, root, marks["begun"])
-        return max(int(marks["begun"]), int(marks["revision"])), marks["policy"]
+        return max(int(marks["begun"]), int(marks["revision"])), marks["policy"], marks["made"]
 
     def marks(self, root: str) -> Row:
         """The root's marks. Raises Inconsistent where a load is under way."""
@@ -209,6 +209,6 @@ _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.t
 _UNLOCK = "MATCH (writer:Writer {root: $root}) DELETE writer"
 _MARKS = """MATCH (mark:Revision {root: $root})
 RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what,
-  mark.digest AS policy"""
+  mark.digest AS policy, mark.made AS made"""
 _BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
 _END = "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $revision SET mark.revision = $revision"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import neo4j
 
@@ -11,11 +11,28 @@ from grantpath.graph import telemetry
 Row = Mapping[str, Any]
 
 
+class Asks(Protocol):
+    """What asks about a root, in a transaction or before it."""
+
+    root: str
+
+    @property
+    def revision(self) -> int:
+        """The root's revision."""
+
+    def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query."""
+
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The same for a query that a store would read, too."""
+
+
 class Writing:
     """A transaction under the root's lock; each change in it has a revision of its own."""
 
-    def __init__(self, tx: neo4j.Transaction, root: str, revision: int, policy: str) -> None:
+    def __init__(self, tx: neo4j.Transaction, root: str, revision: int, policy: str, made: str) -> None:
         self._tx = tx
+        self.made = made  # the root's creation id
         self.policy = policy  # the digest of the one that the root remembers
         self.root = root
         self.revision = revision

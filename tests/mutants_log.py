@@ -9,6 +9,7 @@ import pytest
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, InvalidInput, Refused, roots
+from grantpath.engine.dropped_roots import drop, listed
 from grantpath.engine.history import Filter
 from grantpath.engine.log_prune import Pruned, prune
 from grantpath.engine.root_policy import kept_policy
@@ -71,6 +72,31 @@ CHAIN = [
 ]
 
 
+REFUSED = [*range(7, 18), 16, ["add role:x2", "add role:x3"], 6]
+REFUSALS = [
+    Mutant("all are kept", "refuse", "WHERE kept * 10 > $keep * 11", "WHERE false"),
+    Mutant("of all actors", "refuse", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {root: $root})"),
+    Mutant("of all tenants", "refuse", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {actor: $actor})"),
+    Mutant(
+        "all tenants' are counted", "refuse", "(:Refusal {root: $root, actor: $actor})", "(:Refusal {actor: $actor})"
+    ),
+    Mutant("all actors' are counted", "refuse", "(:Refusal {root: $root, actor: $actor})", "(:Refusal {root: $root})"),
+    Mutant("the newest go", "refuse", "old.at DESC", "old.at"),
+    Mutant("fewer are kept", "refuse", "SKIP toInteger($keep)", "SKIP toInteger($keep) - 1"),
+    Mutant("they go at once", "refuse", "WHERE kept * 10 > $keep * 11", "WHERE kept > $keep"),
+]
+DROPS = [
+    Mutant("another tenant's revision", "note_drop", "(mark:Revision {root: $root})", "(mark:Revision)"),
+    Mutant("nobody did it", "note_drop", "note.by = $by", "note.by = null"),
+    Mutant("the oldest entry", "note_drop", " DESC LIMIT", " LIMIT"),
+    Mutant("another tenant's log", "note_drop", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("one note a name", "note_drop", "{root: $root, made: coalesce(mark.made, '')}", "{root: $root}"),
+    Mutant("those that are there, too", "dropped_roots", "AND NOT EXISTS", "AND true OR EXISTS"),
+    Mutant("not what was made anew", "dropped_roots", "WHERE coalesce(mark.made, '') = note.made", ""),
+    Mutant("no time", "dropped_roots", "toString(note.at) AS at", "'2026-01-31' AS at"),
+    Mutant("no head", "dropped_roots", "note.head AS head", "null AS head"),
+    Mutant("no policy", "dropped_roots", "note.policy AS policy", "note.root AS policy"),
+]
 DIGESTS = [
     Mutant("another tenant's digest", "full_digest", "{root: $root}", "{root: ''}"),
     Mutant("whatever the digest is", "full_digest", "mark.digest = $short\n", "true\n"),
@@ -82,6 +108,8 @@ DIGESTS = [
 def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
     yield heeding(kept, "log_entries", kept.verify_log)
     yield Probe("a chain", "log_tail log_entries record request", partial(_chain, scratch), always(CHAINED))
+    yield Probe("many refusals", "refuse", partial(_many_refusals, scratch), always(REFUSED))
+    yield Probe("dropped roots", "note_drop dropped_roots", partial(_dropped, scratch), always(DROPPED))
     yield Probe("a digest", "full_digest root", partial(_digests, scratch), always([64, 64, "other", "a load"]))
     yield Probe("a pruned log", "log_bound log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
 
@@ -147,9 +175,11 @@ def _pruned(scratch: Tenants) -> list[object]:
         graph.store.execute(cypher.load("log_prune").text, given)
         found.append([each.revision for each in graph.log()])
     _edit(graph, "MATCH (c:Change {root: $root}) WHERE c.revision < 3 REMOVE c.hash")
-    with pytest.raises(InvalidInput) as error:
+    try:
         prune(graph, 3)
-    found.append(str(error.value).partition("can be pruned; ")[2])
+        found.append("pruned")
+    except InvalidInput as error:
+        found.append(str(error).partition("can be pruned; ")[2])
     return [*found, *_after(other, None)]
 
 
@@ -205,3 +235,54 @@ def _digests(scratch: Tenants) -> list[object]:
     kept_policy(graph.store, graph.tenant, short)
     kept = roots.find(graph.store, graph.tenant) or row
     return [*found, kept["digest"], kept["writing"]]
+
+
+def _many_refusals(scratch: Tenants) -> list[object]:
+    """Of one actor the newest are kept, beside another actor's and another root's."""
+    other, graph = (scratch("lakehouse", ["add user:kx", "add user:ky"], ROOT_NAME) for _ in range(2))
+    found: list[object] = []
+    with patch("grantpath.engine.recording.KEPT", 10):
+        for at in range(6):
+            _refused(other, f"add role:x{at}", "user:kx")
+            _refused(graph, f"add role:y{at}", "user:ky")
+        for at in range(12):
+            _refused(graph, f"add role:x{at}", "user:kx")
+            found.append(len(graph.log(refused=True)))
+    found.append([each.statement for each in graph.log(refused=True, actor="user:kx")][:2])
+    return [*found, len(other.log(refused=True))]
+
+
+DROPPED = [[], [(1, "user:op", True, True)], [(1, "user:op", True, True), (2, None, True, True)]]
+
+
+def _dropped(scratch: Tenants) -> list[object]:
+    """A root that is dropped, made anew under its name, and dropped again; noted only when it is gone."""
+    neighbour = scratch("lakehouse", ["add user:ka", "add user:kb", "add user:kc"], ROOT_NAME)
+    model, name = neighbour.policy, f"metalake:{neighbour.tenant.rpartition('~')[2]}"
+    found: list[object] = []
+    heads: list[str | None] = []
+    for number, by in ((1, "user:op"), (2, None)):
+        roots.create(neighbour.store, name, model, model.root(name))
+        auth = Authorizer(neighbour.store, name, model, model.root(name))
+        heads += [auth.change(f"add user:k{at}").hash for at in range(number)][-1:]
+        with patch("grantpath.engine.dropped_roots.roots.remove"):
+            drop(auth.store, name, "user:early")
+        found += [_notes(auth, name, heads)] if number == 1 else []
+        drop(auth.store, name, by)
+        found.append(_notes(auth, name, heads))
+    _edit(neighbour, f"MATCH (note:DroppedRoot {{root: '{name}'}}) DELETE note")
+    return found
+
+
+def _notes(auth: Authorizer, name: str, heads: list[str | None]) -> list[object]:
+    now = datetime.now(UTC)
+    notes = [note for note in listed(auth.store) if note.root == name]
+    return [
+        (
+            note.revision,
+            note.by,
+            note.head == head and note.policy == "lakehouse",
+            abs(now - note.at) < timedelta(hours=1),
+        )
+        for note, head in zip(notes, heads, strict=False)
+    ]

@@ -122,6 +122,7 @@ def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, n
         "as_role",
         "request",
         "chain",
+        "DroppedRoot",
     )
     assert [
         each.status_description for each in noticed if not any(word in each.status_description for word in known)

@@ -32,11 +32,14 @@ from .mutants_dumps import DUMPS
 from .mutants_keeping import KEEPING
 from .mutants_lists import LISTS
 from .mutants_loads import MOVING
-from .mutants_log import CHAIN, DIGESTS
+from .mutants_log import CHAIN, DIGESTS, DROPS, REFUSALS
 from .mutants_worlds import WORLDS
 from .trust import size
 
-MUTANTS = [*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *MOVING, *DUMPS, *DELTAS]
+MUTANTS = [
+    *(*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *DROPS, *REFUSALS),
+    *(*MOVING, *DUMPS, *DELTAS),
+]
 # files without a mutant, and why
 UNBROKEN = {"schema": "its constraints are there as long as the server: what it says twice it does once"}
 
