@@ -4,6 +4,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,7 +13,8 @@ from grantpath.graph.server import Connection, connection, down, up
 from grantpath.graph.server_home import RELEASES
 from grantpath.graph.store import Store
 
-from .tls_server import TlsServer, tls_server
+if TYPE_CHECKING:
+    from .tls_server import TlsServer
 
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
@@ -83,8 +85,10 @@ def store(server: Connection) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
+def tls(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TlsServer]":
     """A server of its own that speaks nothing but TLS, for what changes logins and looks at certificates."""
+    from .tls_server import tls_server
+
     with tls_server(tmp_path_factory.mktemp("tls")) as server:
         yield server
 
