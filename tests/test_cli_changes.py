@@ -110,7 +110,7 @@ def test_the_log_finds_a_batch_by_its_id(run: Run, root: str, tmp_path: Path) ->
 def test_a_dry_run_answers_and_changes_nothing(run: Run, root: str, store: Store) -> None:
     words = ["--dry-run", "--root", root]
     would = run("change", "drop catalog:hr", "--by", "user:ann", *words)
-    assert (would.code, would.out) == (0, "would be done revision 7\n")
+    assert (would.code, would.out) == (0, "would be done revision 7\n  - catalog:hr\n")
     assert run("change", FACTS[-1], *words).out == "would be done nothing to change, revision 6\n"
     told = run("change", "drop catalog:hr", *words, "--json").json
     assert (told["done"], told["dry_run"], told["revision"]) == (False, True, 7)
@@ -135,7 +135,11 @@ def test_a_dry_run_of_what_was_done_says_so(run: Run, root: str, tmp_path: Path)
         done = run("change", *words, "--root", root, "--json").json
         again = [*words, "--dry-run", "--root", root]
         assert run("change", *again).out == told
-        assert run("change", *again, "--json").json == {**done, "done": False, "dry_run": True, "done_already": True}
+        notes = {"dry_run": True, "done_already": True, "added": [], "removed": []}
+        said = run("change", *again, "--json").json
+        for each in said.get("changes", []):
+            assert (each.pop("added"), each.pop("removed")) == ([], [])
+        assert {**notes, **said} == {**done, "done": False, **notes}
         assert run("change", *words, "--root", root, "--json").json == done
     assert run("log", "--root", root, "--json").json["revision"] == 8
 
