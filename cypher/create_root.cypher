@@ -1,20 +1,18 @@
-// create_root.cypher: a tenant begins: its root, its revision with its policy, the subjects that come with the policy.
-// Each making has an id of its own: one that is made again starts at the same revisions.
+// create_root.cypher: the root of a new tenant, and the subjects that come with its policy. Nothing of it can be read
+// before begin_root.cypher has run.
 // $root      STRING          'metalake:ml'
+// $by        STRING          '5f0c', the caller that claimed the name; nothing is written where another one did since
 // $ref       STRING          'metalake:ml'
 // $type      STRING          'metalake'
 // $name      STRING          'ml'
 // $labels    LIST OF STRING  ['Securable', 'Metalake']
-// $policy    STRING          'gravitino'
-// $digest    STRING          '9f2c', changes when the policy does
-// $source    STRING          '{}', the whole policy as JSON
 // $builtins  LIST OF MAP     ref, type, name, labels, securable, allow, owns, holds
-// Returns one row: ref STRING
+// Returns one row, or none where the claim was lost: ref STRING
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:other', ref: 'metalake:other', type: 'metalake', name: 'other', labels: ['Securable', 'Metalake'], policy: 'gravitino', digest: '', source: '{}', builtins: []}
-MERGE (revision:Revision {root: $root})
-  ON CREATE SET revision.revision = 0, revision.begun = 0, revision.policy = $policy, revision.digest = $digest,
-    revision.source = $source, revision.made = randomUUID()
+// :params {root: 'metalake:other', by: '5f0c', ref: 'metalake:other', type: 'metalake', name: 'other', labels: ['Securable', 'Metalake'], builtins: []}
+MATCH (gate:Gate {root: $root})
+SET gate.locked = true // locks the gate: what follows reads the newest state
+WITH gate WHERE gate.by = $by
 MERGE (top:Entity {root: $root, ref: $ref})
   ON CREATE SET top.type = $type, top.name = $name
 SET top:$($labels)

@@ -78,7 +78,7 @@ def load(
     or anything where a table file is missing, needs `consent`: True, or a function that is given the plan of each
     replacement that removes anything and returns True. Raises InvalidInput for a folder, file or row that is wrong,
     naming file and line, and where consent is missing; Inconsistent where another load is under way; Unavailable. Then
-    the root is as it was.
+    the root is as it was, unless `Unavailable.unknown` says that this is not known.
 
     A dump (engine/dump.py) is held to its sha256 sums. Into a root that is new and has the dump's policy it is
     restored: the root has the dump's revision, history, refusals and request ids then, and no entry for the load
@@ -124,7 +124,7 @@ class _Load:
         tables = self._tables(problems)
         rows = self._resolve(tables, problems)
         counts, twice = {name: len(table) for name, table in tables.items()}, rows.duplicates()
-        with bulk_write(self._store, self._tenant, lambda done, of: self._progress("undoing", done, of)) as bulk:
+        with bulk_write(self._store, self._tenant, self._what, self._undoing) as bulk:
             standing = self._standing(rows, problems)
             news = standing.news()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
@@ -147,6 +147,9 @@ class _Load:
         tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of), beside)
         return renamed(tables, self._meta.root, self._root.text) if self._meta else tables
 
+    def _undoing(self, done: int, of: int) -> None:
+        self._progress("undoing", done, of)
+
     def _standing(self, rows: Rows, problems: Problems) -> Standing:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = roots.find(self._store, self._tenant)
@@ -162,7 +165,7 @@ class _Load:
         self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int, restores: bool
     ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision, and the hash of its entry in the log."""
-        bulk.begin(self._what)
+        bulk.begin()
         self._write(bulk, news, standing, rows)
         self._doom(bulk, news.doomed)
         if self.restore and restores:

@@ -10,10 +10,12 @@ from grantpath import cypher
 from grantpath.engine import policy as policies
 from grantpath.engine.policy import Policy
 from grantpath.engine.policy_names import did_you_mean, nearest
+from grantpath.engine.root_life import claim, end_root, make_root, sweep_root
 from grantpath.engine.root_policy import is_same, kept_policy
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse, short
 from grantpath.graph.store import Store
+from grantpath.graph.writer_lock import Held
 from grantpath.graph.writing import Row
 
 log = logging.getLogger("grantpath.change")
@@ -166,95 +168,54 @@ def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
     """Makes a root with the subjects that come with the policy. Does nothing where it is there already."""
     for statement in cypher.statements("schema"):
         store.execute(statement)
-    query = cypher.load("create_root")
-    parameters = {
-        "root": tenant,
-        "ref": root.text,
-        "type": root.type,
-        "name": root.name,
-        "labels": policy.labels(root.type),
-        "policy": policy.name,
-        "digest": policy.digest,
-        "source": policy.source,
-        "builtins": builtins(policy),
-    }
-    query.check(parameters)
-    with store.alone(tenant):
-        if find(store, tenant) is None:
-            _sweep(store, tenant)  # what a drop that was killed left
-            store.execute(query.text, parameters)
-            log.info("created the root %s with the policy %s", tenant, policy.name)
-
-
-def builtins(policy: Policy) -> list[dict[str, Any]]:
-    """The subjects that come with a policy, and what they come with."""
-    return [
-        {
-            "ref": ref,
-            "type": ref.partition(":")[0],
-            "name": ref.partition(":")[2],
-            "labels": policy.labels(ref.partition(":")[0]),
-            "securable": policy.is_securable(ref.partition(":")[0]),
-            "allow": [policy.names.canonical(name) for name in entry.allow],
-            "owns": bool(entry.owns),
-            "holds": [
-                *entry.holds,
-                *(
-                    other
-                    for other, each in policy.builtins.items()
-                    if each.held_by_every == ref.partition(":")[0] and other != ref
-                ),
-            ],
-        }
-        for ref, entry in policy.builtins.items()
-    ]
+    with store.alone(tenant, "the creation of the root") as held:
+        if held.marks is None:
+            make_root(held, policy, root)
 
 
 def remove(store: Store, tenant: str) -> None:
-    """Takes a tenant away with everything it holds, its history too. Does nothing where it is not there.
+    """Removes a tenant with everything it holds, its history too. Does nothing where it does not exist.
 
-    With its revision it is gone for everybody at once; the rest follows piece by piece. Raises Inconsistent where
-    somebody else is writing it, Unavailable.
+    With its revision it is gone for everyone at once; the rest follows in parts. Raises Inconsistent where another
+    caller is writing it, or wrote it meanwhile; Unavailable, `unknown` where it cannot be found out whether it is done.
     """
-    with store.alone(tenant) as unlock:
-        _remove(store, tenant)
-        unlock()
+    with store.alone(tenant, "a drop of the root") as held:
+        _remove(held)
     log.info("removed the root %s", tenant)
 
 
 def take_back(store: Store, tenant: str) -> None:
-    """Takes a root away that was made for what then failed; not where anybody has written to it meanwhile.
+    """Removes a root that was created for what then failed; not where another caller has written to it meanwhile.
 
-    Raises Unknown, Inconsistent where somebody else is writing it, Unavailable.
+    Raises Unknown, and as `remove` does.
     """
-    with store.alone(tenant) as unlock:
-        if store.revision(tenant) == 0:
-            _remove(store, tenant)
-            unlock()
+    with store.alone(tenant, "a drop of the root") as held:
+        if held.marks is None:
+            raise missing(tenant, {})
+        if held.marks.newest == 0 and held.marks.loading is None:
+            _remove(held)
 
 
 def sweep(store: Store, tenant: str) -> bool:
-    """Takes away what a removal that was killed has left of a tenant; was there anything? Raises as `remove`."""
+    """Removes what a removal that was killed has left of a tenant; was there anything? Raises as `remove`."""
     if not _is_name(tenant):
         return False
-    with store.alone(tenant) as unlock:
-        if find(store, tenant) is not None:
+    with store.alone(tenant, "a drop of the root") as held:
+        if held.marks is not None or not claim(held):
             return False
-        swept = _sweep(store, tenant)
-        unlock()
+        swept = sweep_root(held)
+        held.forget()
     return swept
 
 
-def _remove(store: Store, tenant: str) -> None:
-    store.execute(cypher.load("end_root").text, {"root": tenant})
-    _sweep(store, tenant)
-
-
-def _sweep(store: Store, tenant: str) -> bool:
-    swept = False
-    while store.execute(cypher.load("remove_root").text, {"root": tenant})[0]["removed"]:
-        swept = True
-    return swept
+def _remove(held: Held) -> None:
+    marks = held.marks
+    if marks is None:
+        claim(held)
+    else:
+        end_root(held, marks)
+    sweep_root(held)
+    held.forget()
 
 
 def exists(store: Reads, tenant: str, ref: str) -> bool:

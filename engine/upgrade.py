@@ -16,6 +16,7 @@ from grantpath.engine.following import UPGRADING
 from grantpath.engine.load_table import SAY
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import append, asking, whole
+from grantpath.engine.root_life import builtins
 from grantpath.engine.rules import Rules
 from grantpath.graph import telemetry
 from grantpath.graph.bulk import Ask, bulk_write
@@ -82,7 +83,8 @@ def _upgrade(authorizer: Door, new: Policy, by: str | None, dry_run: bool, progr
             f"{tenant} stays as it is: the root of {new.name} is {indefinite(new.root_type)}, "
             f"not {indefinite(root.type)}"
         )
-    with bulk_write(store, tenant, lambda *_: None) as bulk:
+    what = f"{UPGRADING} {new.name}"
+    with bulk_write(store, tenant, what, lambda *_: None) as bulk:
         kept = roots.find(store, tenant)
         assert kept is not None, "its lock is held"
         if not roots.exists(store, tenant, root.text):
@@ -105,8 +107,7 @@ def _upgrade(authorizer: Door, new: Policy, by: str | None, dry_run: bool, progr
             )
         if kept["digest"] == new.digest:
             return Upgrade(facts.count, False, bulk.revision)
-        what = f"{UPGRADING} {new.name}"
-        bulk.begin(what)
+        bulk.begin()
 
         def last(ask: Ask, revision: int) -> None:
             named = asking(ask, tenant)
@@ -218,7 +219,7 @@ class _Facts:
         above: dict[str, set[str]] = {}
         for member, of in self._tables["members"]:
             above.setdefault(member, set()).add(of)
-        for builtin in roots.builtins(self._new):
+        for builtin in builtins(self._new):
             above.setdefault(builtin["ref"], set()).update(builtin["holds"])
         try:
             TopologicalSorter(above).prepare()
@@ -231,9 +232,9 @@ class _Facts:
         that no grant needs go: nothing says whether the new policy has them."""
         for at in range(0, len(self._idle), AT_ONCE):
             ask("drop", refs=self._idle[at : at + AT_ONCE], all=False, kept=self._old.hidden)
-        new = roots.builtins(self._new)
+        new = builtins(self._new)
         by_ref = {each["ref"]: each for each in new}
-        for each in roots.builtins(self._old):
+        for each in builtins(self._old):
             kept = by_ref.get(each["ref"])
             if kept is None:
                 ask("drop", refs=[each["ref"]], all=False, kept=self._old.hidden)

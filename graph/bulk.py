@@ -1,194 +1,182 @@
 """A write of many transactions under one lock, which no reader sees before its end: its marks and its undoing.
 
 A load is too big for one transaction. It holds the root's writer lock from start to end, by a transaction that stays
-open. Before its first batch it commits a mark on the :Revision node: `begun` is one ahead of `revision`, so that no
-guarded read answers, and `loading` is the load's id, so that reads and changes raise at once and say why. Each batch
-is one transaction: it locks the mark, goes on only while its own id stands there, and leaves beside what it wrote a
-:LoadedBatch node with the ids of that. The last transaction writes the change into the log, takes the batches' notes
-away and sets the marks even: from then on everything is there.
+open, and beats all the while (graph/lock_watch.py). Before its first batch it commits a mark on the :Revision node:
+`begun` is one ahead of `revision`, so that no guarded read answers, and `loading` is the load's id, so that reads and
+changes raise at once and say why. That mark is set only where the marks are those under which the load read the
+facts. Each batch is one transaction: it locks the mark, goes on only while its own id is there, and leaves beside what
+it wrote a :LoadedBatch node with the ids of that. The last transaction writes the change into the log, removes the
+batches' notes and sets the marks even: from then on everything is there.
 
-A load that also takes things away notes them as :DoomedBatch nodes before any of that is gone. Its last transaction
-then leaves the marks odd and sets `loading_done`: behind that point the load is not undone any more but ended. The
-doomed go batch by batch, each with its note, and then the marks are set even.
+A load that also removes things notes them as :DoomedBatch nodes before any of them is gone. Its last transaction then
+leaves the marks odd and sets `loading_done`: past that point the load is not undone any more but completed. The doomed
+go batch by batch, each with its note, and then the marks are set even.
 
-A load that raises undoes itself, or ends itself behind that point. One that was killed is undone or ended by the next:
-whoever holds the lock and finds `loading` set knows that its load is gone, and puts its own id there (so a batch still
-under way comes first, and later ones write nothing). To undo it, it deletes batch by batch, the last one first, what
-the notes name, each note with its batch. Revision and `begun` end even, one higher than before: a reader that was
-asking all the while cannot take before for after.
+The id on the mark and the heartbeats make a load's ownership, not the lock: a load that loses the connection of its
+lock goes on. A load that raises undoes itself, or completes itself past that point. One that died, so that it gives no
+sign of life, is undone or completed by the next caller (graph/load_recovery.py). Revision and `begun` end even, one
+higher than before: a reader that was asking all the while cannot take before for after.
 """
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from neo4j import ManagedTransaction
 
-from grantpath.graph.errors import GrantpathError, Inconsistent
+from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable
+from grantpath.graph.load_recovery import SETTLE, Progress, Recovery
+from grantpath.graph.marks import Marks
 from grantpath.graph.store import Store
+from grantpath.graph.writer_lock import Held
 from grantpath.graph.writing import Row
 
-Progress = Callable[[int, int], None]
 Ask = Callable[[str, Mapping[str, Any]], list[Row]]
+TRIES = 3  # to learn the outcome; each of them waits for the server as long as the timeout allows
 
 
 class Bulk:
     """One bulk write. Make one by `bulk_write`."""
 
-    def __init__(self, store: Store, root: str, id_: str) -> None:
-        self._store = store
-        self.root = root
-        self.id = id_
+    def __init__(self, held: Held, base: Marks, what: str) -> None:
+        self._held = held
+        self._base = base
+        self._what = what
+        self._own = {"root": held.root, "load": held.id}
+        self._recovery = Recovery(held.execute, held.root, held.id)
+
+    @property
+    def root(self) -> str:
+        """Where it writes."""
+        return self._held.root
+
+    @property
+    def id(self) -> str:
+        """The id of this write, on the mark while it is under way and in the log after."""
+        return self._held.id
 
     @property
     def revision(self) -> int:
         """The root's revision before this write."""
-        return self._store.revision(self.root)
+        return self._base.revision
 
-    def begin(self, what: str) -> None:
-        """From now on nobody reads the root. `what` names the load in the errors that the others get."""
-        self._store.execute(_BEGIN, {"root": self.root, "load": self.id, "what": what})
+    def begin(self) -> None:
+        """From now on nothing of the root can be read.
+
+        Raises Inconsistent where the root was changed since the lock was taken: then the facts that were read are old.
+        """
+        self._held.beat()  # so that the load is known to be alive even where it loses its lock at once
+        if not self._held.execute(_BEGIN, {**self._own, **self._base.key, "what": self._what}):
+            raise Inconsistent(
+                f"{self.root}: the lock of `{self._what}` was lost, and another writer came between; nothing was"
+                " written, run it again"
+            )
 
     def write(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """One batch: a query that locks the mark, heeds it, and notes what it wrote. Returns its row.
 
-        Raises Inconsistent where another load undid this one, Unavailable.
+        Raises Inconsistent where another caller undid this load, Unavailable.
         """
-        rows = self._store.execute(text, {**parameters, "root": self.root, "load": self.id})
+        rows = self._held.execute(text, {**parameters, **self._own})
         if not rows:
             raise self._lost()
         return rows[0]
 
     def _lost(self) -> Inconsistent:
-        return Inconsistent(f"{self.root}: this load lost its connection, and another one undid it; run it again")
+        return Inconsistent(
+            f"{self.root}: this load gave no sign of life, and another caller rolled it back; run it again"
+        )
 
     def doom(self, edges: Sequence[int], nodes: Sequence[int], unmade: Sequence[int]) -> None:
         """Notes what goes when the load is finished, by ids in the database; `unmade` stay as names only."""
         doomed = {"edges": list(edges), "nodes": list(nodes), "unmade": list(unmade)}
-        if not self._store.execute(_DOOM, {"root": self.root, "load": self.id, **doomed}):
+        if not self._held.execute(_DOOM, {**self._own, **doomed}):
             raise self._lost()
 
     def finish(self, last: Callable[[Ask, int], None], progress: Progress) -> int:
         """What is new stays, what is doomed goes, and then all of it is visible. Returns the revision.
 
-        `last` is given the revision and what runs a query in the transaction behind which nothing is undone any more;
-        it may run twice. `progress` is told of the batches of doomed that are gone.
+        `last` is given the revision and what runs a query in the transaction past which nothing is undone any more;
+        it may run twice. `progress` is told of the batches of doomed that are gone. Raises Inconsistent, Unavailable:
+        then it is not done, or `Unavailable.unknown` says that this is not known.
         """
 
         def work(tx: ManagedTransaction) -> tuple[int, int]:
-            row = tx.run(_DONE, root=self.root, load=self.id).single()
+            row = tx.run(_DONE, self._own).single()
             if row is None:
                 raise self._lost()
             revision, doomed = int(row["revision"]), int(row["doomed"])
             last(lambda text, given: [dict(each) for each in tx.run(text, {**given, "root": self.root})], revision)
             if not doomed:
-                tx.run(_SETTLE, root=self.root, load=self.id).consume()
+                tx.run(SETTLE, self._own).consume()
             return revision, doomed
 
-        revision, doomed = self._store.transaction(work)
-        if doomed:
-            self._end(doomed, progress)
+        try:
+            revision, doomed = self._held.transaction(work)
+            if doomed:
+                self._recovery.complete(doomed, progress)
+        except (Inconsistent, Unavailable) as error:
+            return self._outcome(error, progress)
         return revision
 
-    def _end(self, doomed: int, progress: Progress) -> None:
-        own = {"root": self.root, "load": self.id}
-        for done in range(doomed):
-            self._store.execute(_FELL, own)
-            progress(done + 1, doomed)
-        self._store.execute(_SETTLE, own)
+    def _outcome(self, error: GrantpathError, progress: Progress) -> int:
+        """After an error at the end: the revision where the load was done all the same, else `error` again.
+
+        The mark is locked for it, so that a commit that is still under way comes first; what is left is completed.
+        """
+        for _ in range(TRIES):
+            try:
+                self._recovery.run(self.id, progress)
+                logged = self._held.execute(_LOGGED, self._own)
+            except Unavailable:
+                continue
+            if logged:
+                return int(logged[0]["revision"])
+            raise error
+        raise Unavailable(f"{error}; whether it was done is not known", unknown=True) from error
 
     def undo(self, load: str, progress: Progress) -> None:
-        """Takes away what that load wrote, this one or one that was killed; or ends it, where it was done already."""
-        own = {"root": self.root, "load": self.id}
-        for taken in self._store.execute(_TAKE_OVER, {**own, "from": load}):
-            if taken["done"]:
-                self._end(taken["doomed"], progress)
-                continue
-            for done in range(taken["left"]):
-                self._store.execute(_UNDO, own)
-                progress(done + 1, taken["left"])
-            self._store.execute(_UNDONE, own)
+        """Removes what that load wrote, this one or one that died; or completes it, where it was done already."""
+        self._recovery.run(load, progress)
 
 
 @contextmanager
-def bulk_write(store: Store, root: str, progress: Progress) -> Iterator[Bulk]:
-    """Keeps the root's other writers out, undoes what a killed load left, and undoes this one if the block raises.
+def bulk_write(store: Store, root: str, what: str, progress: Progress) -> Iterator[Bulk]:
+    """Keeps the root's other writers out, undoes what a dead load left, and undoes this one if the block raises.
 
-    `progress` is told of batches undone. Raises Inconsistent where another load is under way, Unavailable.
+    `what` names it in the errors of others; `progress` is told of batches undone. Raises Inconsistent where
+    another load is under way, Unavailable.
     """
-    bulk = Bulk(store, root, uuid.uuid4().hex)
-    with store.locked(root) as killed:
-        if killed:
-            bulk.undo(killed, progress)
+    with store.locked(root, f"`{what}`") as held:
+        if held.died:
+            held.beat()  # the dead load's mark gets this id
+            Recovery(held.execute, root, held.id).run(held.died, progress)
+        bulk = Bulk(held, store.settled(held), what)
         try:
             yield bulk
         except BaseException:
-            with suppress(GrantpathError):  # a server that is gone: the next load undoes this one
+            with suppress(GrantpathError):  # a server that is gone: the next caller undoes this one
                 bulk.undo(bulk.id, progress)
             raise
 
 
+# Each locks the mark by `SET mark.locked` before it reads it: see graph/marks.py.
 _BEGIN = """MATCH (mark:Revision {root: $root})
-SET mark.begun = mark.revision + 1, mark.loading = $load, mark.loading_what = $what"""
+SET mark.locked = true
+WITH mark WHERE mark.revision = $revision AND mark.begun = $begun AND coalesce(mark.made, '') = $made
+  AND mark.loading IS NULL
+SET mark.begun = mark.revision + 1, mark.loading = $load, mark.loading_what = $what
+RETURN mark.begun AS begun"""
 _DOOM = """MATCH (mark:Revision {root: $root})
-SET mark.begun = mark.begun // locks the mark
+SET mark.locked = true
 WITH mark WHERE mark.loading = $load
 CREATE (doomed:DoomedBatch {root: $root, edges: $edges, nodes: $nodes, unmade: $unmade})
 RETURN true AS noted"""
 _DONE = """MATCH (mark:Revision {root: $root})
-SET mark.batches = null
+SET mark.locked = true
 WITH mark WHERE mark.loading = $load
-SET mark.loading_done = true
+SET mark.batches = null, mark.loading_done = true
 WITH mark
 CALL () { MATCH (batch:LoadedBatch {root: $root}) DELETE batch }
 RETURN mark.begun AS revision, COUNT { (:DoomedBatch {root: $root}) } AS doomed"""
-_FELL = """MATCH (:Revision {root: $root, loading: $load})
-MATCH (batch:DoomedBatch {root: $root})
-WITH batch LIMIT 1
-CALL (batch) {
-  UNWIND batch.edges AS each
-  MATCH (:Entity {root: $root})-[edge]->() WHERE id(edge) = each
-  DELETE edge
-}
-CALL (batch) {
-  UNWIND batch.unmade AS each
-  MATCH (name:Entity {root: $root}) WHERE id(name) = each
-  SET name.exists = false
-}
-CALL (batch) {
-  UNWIND batch.nodes AS each
-  MATCH (entity:Entity {root: $root}) WHERE id(entity) = each
-  DETACH DELETE entity
-}
-DELETE batch"""
-_SETTLE = """MATCH (mark:Revision {root: $root, loading: $load})
-SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null, mark.loading_done = null"""
-_TAKE_OVER = """MATCH (mark:Revision {root: $root})
-SET mark.begun = mark.begun // locks the mark: a batch that is under way comes first
-WITH mark WHERE mark.loading = $from
-SET mark.loading = $load
-RETURN COUNT { (:LoadedBatch {root: $root}) } AS left, COUNT { (:DoomedBatch {root: $root}) } AS doomed,
-  coalesce(mark.loading_done, false) AS done"""
-_UNDO = """MATCH (:Revision {root: $root, loading: $load})
-MATCH (batch:LoadedBatch {root: $root})
-WITH batch ORDER BY batch.number DESC LIMIT 1
-CALL (batch) {
-  UNWIND batch.edges AS each
-  MATCH (:Entity {root: $root})-[edge]->() WHERE id(edge) = each
-  DELETE edge
-}
-CALL (batch) {
-  UNWIND batch.names AS each
-  MATCH (name:Entity {root: $root}) WHERE id(name) = each
-  SET name.exists = false
-}
-CALL (batch) {
-  UNWIND batch.nodes AS each
-  MATCH (node {root: $root}) WHERE id(node) = each // entities, and entries of a restored history
-  DETACH DELETE node
-}
-DELETE batch"""
-_UNDONE = """MATCH (mark:Revision {root: $root, loading: $load})
-CALL () { MATCH (doomed:DoomedBatch {root: $root}) DELETE doomed }
-SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null, mark.batches = null"""
+_LOGGED = "MATCH (change:Change {root: $root, id: $load}) RETURN change.revision AS revision"

@@ -4,51 +4,69 @@ A commit becomes visible piece by piece, so a reader could see half of it. A wri
 revision + 1) before its own commit, and after it sets `revision` to the same number. A reader reads both numbers
 before and after its facts, in the same statement, and answers only when all of them are equal: then no commit was
 under way at either end, nor came between. Writers of a root take turns by a lock on its :Writer node, held by the
-transaction that writes; whoever holds that lock and finds the numbers unequal knows that their writer is gone, and
-mends them.
+transaction that writes. The holder of that lock that finds the numbers unequal repairs them: their writer is gone.
+
+A writer may be paused for any time, and lose its lock meanwhile. Then its transaction can no longer be committed, and
+it can set no mark, since marks are compared before they are set (graph/marks.py). A holder that gives no sign of life
+is ended by those that wait (graph/lock_watch.py).
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import neo4j
-from neo4j import Query
 from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientError
 
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.load_recovery import Recovery
+from grantpath.graph.lock_watch import LockWatch
+from grantpath.graph.marks import MarkBook, Marks, single, untorn
 from grantpath.graph.turns import Turns
+from grantpath.graph.writer_lock import Held, WriterLock
 from grantpath.graph.writing import Row, Writing
 
 Result = TypeVar("Result")
+ENDED = ("Neo.ClientError.Transaction.Terminated", "Neo.ClientError.Transaction.LockClientStopped")
+PAUSE = 0.05  # seconds before a change is tried again
+LOOK = 0.25  # seconds before a load that is under way is looked at again
+
+
+class Overtaken(Exception):
+    """Another writer has changed the marks, so this one no longer has the lock."""
 
 
 class RevisionGuard:
     """The writing side of a store. May be shared by threads."""
 
-    def __init__(self, connections: Connections, timeout: float) -> None:
-        """`timeout`: as in Store."""
+    def __init__(self, connections: Connections, timeout: float, stall_limit: float) -> None:
+        """`timeout`, `stall_limit`: as in Store."""
         self._uri = connections.uri
         self._timeout = timeout
-        self._waiting, self._locking, self._quick = connections.writing, connections.locking, connections.reading
+        self._marks = MarkBook(connections.reading, timeout)
+        self._watch = LockWatch(connections.reading, stall_limit)
+        self._lock = WriterLock(connections, self._watch)
         self._turns = Turns()
 
-    def read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """The answer with writers kept out; a mark that a dead writer left is mended on the way."""
-        root = parameters["root"]
+    def died(self, root: str) -> bool:
+        """Has a load of this root died? Raises Inconsistent where one is under way, Unknown, Unavailable."""
         with self._errors():
-            self.marks(root)  # a load holds the lock for long
+            return self._has_dead_load(self._marks.read(root))
+
+    def read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        """The answer with writers kept out; what a dead writer left is repaired on the way."""
+        root, what = parameters["root"], "a question"
+        with self._errors():
+            self._has_dead_load(self._marks.read(root))  # one that is under way holds the lock for long
             with (
-                self._turns.turn(root, "a question", self._timeout),
-                self._locking() as session,
-                session.begin_transaction(timeout=self._timeout) as tx,
+                self._turns.turn(root, what, self._timeout),
+                self._lock.hold(root, what, self._timeout, quick=True) as held,
             ):
-                tx.run(_LOCK, root=root).consume()
-                self.revision(root)
-                row = single(tx.run(text, dict(parameters)), root)
+                self._repaired(held, time.monotonic() + self._timeout)
+                row = single(held.tx.run(text, dict(parameters)), root)
         if not untorn(row):
             raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
         return row
@@ -61,35 +79,39 @@ class RevisionGuard:
         `Unavailable.unknown` says that the commit's outcome is not known.
         """
         with self._errors():
-            self.marks(root)  # a load holds the lock for long
+            self._has_dead_load(self._marks.read(root))  # one that is under way holds the lock for long
         with self._turns.turn(root, "a change", self._timeout):
             deadline = time.monotonic() + self._timeout
             while True:
                 try:
-                    return self._write_once(root, work, keep)
+                    return self._write_once(root, work, keep, deadline)
+                except Overtaken as error:
+                    if time.monotonic() > deadline:
+                        raise Inconsistent(f"{root}: {error}; nothing was changed, try again") from error
                 except (Neo4jError, DriverError, OSError) as error:
                     if not _again(error) or time.monotonic() > deadline:
-                        raise in_words(self._uri, error) from error
-                    time.sleep(0.05)
+                        raise self._in_words(root, error) from error
+                time.sleep(PAUSE)
 
-    def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
-        with self._waiting() as session:
-            with session.begin_transaction(timeout=self._timeout * 30) as tx:
-                tx.run(_LOCK, root=root).consume()
-                writing = Writing(tx, root, *self._mended(root))
-                result = work(writing)
-                if not keep:
-                    tx.rollback()
-                if tx.closed() or not (writing.changes or writing.noted):
-                    return result
-                if writing.changes:
-                    self._mark(_BEGIN, root, writing.revision)
-                self._commit(tx)
+    def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool, deadline: float) -> Result:
+        with self._lock.hold(root, "a change", max(deadline - time.monotonic(), 0)) as held:
+            base = self._repaired(held, deadline)
+            writing = Writing(held.tx, root, base.revision, base.policy, base.made)
+            result = work(writing)
+            if not keep or not (writing.changes or writing.noted):
+                return result
             if writing.changes:
-                # It is done. Where this mark cannot be set any more, the next who holds the lock sets it.
-                with suppress(Neo4jError, DriverError, OSError):
-                    self._mark(_END, root, writing.revision)
-            return result
+                self._begin(held.tx, base, writing.revision)
+            self._commit(held.tx)
+        if writing.changes:
+            self._end(base, writing.revision)
+        return result
+
+    def _begin(self, tx: neo4j.Transaction, base: Marks, revision: int) -> None:
+        """Keeps readers out. Raises Overtaken, or the driver's error, where the lock is not held any more."""
+        tx.run("RETURN true").consume()
+        if not self._marks.begin(base, revision):
+            raise Overtaken("another writer came between")
 
     def _commit(self, tx: neo4j.Transaction) -> None:
         """Commits. Raises Unavailable, `unknown`, where the connection went before the server had answered."""
@@ -101,78 +123,108 @@ class RevisionGuard:
             unavailable = in_words(self._uri, error)
             raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
 
-    def revision(self, root: str) -> int:
-        """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
-        return self._mended(root)[0]
-
-    def _mended(self, root: str) -> tuple[int, str, str]:
-        """The revision, the digest of the policy, and the root's creation id."""
-        marks = self.marks(root)
-        if marks["begun"] > marks["revision"]:
-            self._mark(_END, root, marks["begun"])
-        return max(int(marks["begun"]), int(marks["revision"])), marks["policy"], marks["made"]
-
-    def marks(self, root: str) -> Row:
-        """The root's marks. Raises Inconsistent where a load is under way."""
-        with self._quick() as session:
-            marks = single(session.run(Query(_MARKS, timeout=self._timeout), root=root), root)
-        if marks["loading"] is not None:
-            raise Inconsistent(
-                f"{root}: `{marks['what']}` is under way; nothing is answered or changed before it has ended. If it"
-                " was killed, run it again: that undoes or ends it first",
-                code="write_under_way",
-            )
-        return marks
-
-    def _mark(self, text: str, root: str, revision: int) -> None:
-        with self._quick() as session:
-            session.run(text, root=root, revision=revision).consume()
+    def _end(self, base: Marks, revision: int) -> None:
+        """Lets readers in. It is done: where this mark cannot be set, the next holder of the lock sets it."""
+        with suppress(Neo4jError, DriverError, OSError):
+            self._marks.end(base, revision)
 
     @contextmanager
-    def locked(self, root: str) -> Iterator[str | None]:
-        """Keeps other writers out until the block ends, however long; yields the id of a load that died, if one did.
+    def locked(self, root: str, what: str) -> Iterator[Held]:
+        """Keeps other writers out until the block ends, however long, for a load or an upgrade.
 
-        What the block writes, it writes by other transactions. Raises Inconsistent where somebody else keeps the lock.
+        What the block writes must be fenced: the lock may be lost meanwhile. Raises Inconsistent where another caller
+        keeps the lock, or a load is under way; Unknown, Unavailable.
         """
-        with self._errors(), self._alone_here(root), self._waiting() as session:
-            self._try_lock(root)
-            with session.begin_transaction(timeout=0) as tx:  # 0: the server's own limit doesn't end it either
-                tx.run(_LOCK, root=root).consume()
-                marks = single(tx.run(_MARKS, root=root), root)
-                if marks["loading"] is None:
-                    self.revision(root)
-                yield marks["loading"]
+        with self._errors(), self._alone_here(root, what) as held:
+            held.died = self._dead_load(held, time.monotonic() + self._timeout)
+            yield held
 
     @contextmanager
-    def alone(self, root: str) -> Iterator[Callable[[], object]]:
-        """Keeps writers out while a root is made or taken away; calling what it yields takes the lock away, too.
+    def _alone_here(self, root: str, what: str) -> Iterator[Held]:
+        """The turn of this thread and then the lock, for work of many transactions."""
+        with (
+            self._turns.turn(root, what, self._timeout, Inconsistent),
+            self._lock.hold(root, what, self._timeout, Inconsistent) as held,
+        ):
+            yield held
 
-        Raises Inconsistent where somebody else keeps the lock.
-        """
-        with self._errors(), self._alone_here(root), self._waiting() as session:
-            self._try_lock(root)
-            with session.begin_transaction(timeout=0) as tx:
-                tx.run(_LOCK, root=root).consume()
-                yield lambda: tx.run(_UNLOCK, root=root).consume()
+    def settled(self, held: Held) -> Marks:
+        """The marks under a lock, repaired. Raises Unavailable."""
+        with self._errors():
+            return self._repaired(held, time.monotonic() + self._timeout)
 
-    def _alone_here(self, root: str) -> AbstractContextManager[None]:
-        """The turn of this thread, for work of many transactions."""
-        return self._turns.turn(root, "a load, an upgrade or a drop", self._timeout, Inconsistent)
-
-    def _try_lock(self, root: str) -> None:
-        """Raises Inconsistent where the lock cannot be had for a while."""
-        try:
-            with (
-                self._waiting() as session,
-                session.begin_transaction(timeout=self._timeout) as tx,
-            ):
-                tx.run(_LOCK, root=root).consume()
-        except ClientError as error:
+    @contextmanager
+    def alone(self, root: str, what: str) -> Iterator[Held]:
+        """The same while a root is created or removed; it need not exist."""
+        with self._errors(), self._alone_here(root, what) as held:
             with suppress(Unknown):
-                self.marks(root)
-            raise Inconsistent(
-                f"{root} has been kept by another writer for {self._timeout:.0f} s; try again"
-            ) from error
+                held.died = self._dead_load(held, time.monotonic() + self._timeout)
+                held.marks = self._marks.read(root)
+            yield held
+
+    # ---- what others left --------------------------------------------------------------------------------------
+    def _repaired(self, held: Held, deadline: float) -> Marks:
+        """The marks, equal again after a writer that is gone; only for the holder of the lock.
+
+        Undoes or completes a load that died. Raises Inconsistent where one is under way, or where that takes longer.
+        """
+        while True:
+            marks = self._marks.read(held.root)
+            if self._has_dead_load(marks):
+                self._recover(held, marks, deadline)
+            elif marks.begun == marks.revision:
+                return marks
+            elif not self._marks.repair(marks) and time.monotonic() > deadline:
+                raise Inconsistent(f"{held.root}: its marks change all the time; ask again")
+
+    def _recover(self, held: Held, marks: Marks, deadline: float) -> None:
+        def progress(done: int, of: int) -> None:
+            if time.monotonic() > deadline and done < of:
+                raise Inconsistent(
+                    f"{held.root}: `{marks.what}` died and is being undone ({done} of {of} steps so far); ask again",
+                    code="write_under_way",
+                )
+
+        assert marks.loading is not None
+        self._watch.end(marks.loading)
+        held.beat()  # the dead load's mark gets this id
+        Recovery(held.execute, held.root, held.id).run(marks.loading, progress)
+
+    def _dead_load(self, held: Held, deadline: float) -> str | None:
+        """The id of a load that died, none of its transactions left; waits for one that is under way."""
+        while True:
+            marks = self._marks.read(held.root)
+            try:
+                if not self._has_dead_load(marks):
+                    return None
+            except Inconsistent:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(LOOK)
+                continue
+            assert marks.loading is not None
+            self._watch.end(marks.loading)
+            return marks.loading
+
+    def _has_dead_load(self, marks: Marks) -> bool:
+        """Did a load leave these marks that died since? Raises Inconsistent where it is under way."""
+        if marks.loading is None:
+            return False
+        if not self._watch.is_alive(marks.root, marks.loading):
+            return True
+        raise Inconsistent(
+            f"{marks.root}: `{marks.what}` is under way; nothing is answered or changed before it has ended. If it was"
+            f" killed, run it again, or ask again: the first call after {self._watch.limit:g} s undoes or completes it",
+            code="write_under_way",
+        )
+
+    def _in_words(self, root: str, error: Exception) -> Unavailable:
+        if _code(error) in ENDED:
+            return Unavailable(
+                f"{root}: the server ended the transaction of this change, or another client did because this one gave"
+                f" no sign of life for {self._watch.limit:g} s; nothing was changed, try again"
+            )
+        return in_words(self._uri, error)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -182,33 +234,9 @@ class RevisionGuard:
             raise in_words(self._uri, error) from error
 
 
-def _no_root(root: str) -> Unknown:
-    return Unknown(
-        f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
-        code="root_unknown",
-    )
-
-
-def single(result: neo4j.Result, root: str) -> Row:
-    record = result.single()
-    if record is None:
-        raise _no_root(root)
-    return dict(record)
+def _code(error: Exception) -> str | None:
+    return error.code if isinstance(error, Neo4jError) else None
 
 
 def _again(error: Exception) -> bool:
-    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
-
-
-def untorn(row: Row) -> bool:
-    return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
-
-
-# The marks are not in cypher/: they are the store's own, and tell nothing to a person in Browser.
-_LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
-_UNLOCK = "MATCH (writer:Writer {root: $root}) DELETE writer"
-_MARKS = """MATCH (mark:Revision {root: $root})
-RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.loading_what AS what,
-  mark.digest AS policy, mark.made AS made"""
-_BEGIN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
-_END = "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $revision SET mark.revision = $revision"
+    return isinstance(error, Neo4jError | DriverError) and (error.is_retryable() or _code(error) in ENDED)

@@ -13,13 +13,16 @@ from grantpath.graph import telemetry
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import Inconsistent
+from grantpath.graph.marks import Marks, single, untorn
 from grantpath.graph.reference import need_seconds
-from grantpath.graph.revision_guard import RevisionGuard, single, untorn
+from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.server import Connection
+from grantpath.graph.writer_lock import Held
 from grantpath.graph.writing import Row, Writing
 
 QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # of a read that writers disturb; then it keeps them out
 FETCH = 20_000  # rows at a time of a whole root
+STALL_LIMIT = 15.0
 PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
 Result = TypeVar("Result")
 
@@ -34,15 +37,19 @@ class Store:
       and then has the timeout once more for the root's lock and its answer.
     - A change waits for its turn so long. Then it heeds the server's signs of life.
     - What reads a whole root takes as long as the server keeps sending.
+    - A client that is suspended or lost, in the middle of a change, a load or a drop, keeps others out of its root for
+      `stall_limit` seconds at most. Then the next caller ends what it did, and goes on. One that is slow but alive, so
+      that its process gives signs of life, is never ended.
     """
 
-    def __init__(self, connection: Connection, timeout: float = 10.0) -> None:
+    def __init__(self, connection: Connection, timeout: float = 10.0, stall_limit: float = STALL_LIMIT) -> None:
         """Raises InvalidInput, Unavailable."""
         need_seconds("timeout", timeout)
+        need_seconds("stall_limit", stall_limit)
         self._timeout = timeout
         self._connections = Connections(connection, timeout)
         self.uri = self._connections.uri
-        self._guard = RevisionGuard(self._connections, timeout)
+        self._guard = RevisionGuard(self._connections, timeout, stall_limit)
 
     @property
     def timeout(self) -> float:
@@ -97,9 +104,8 @@ class Store:
             telemetry.count("reads.torn")
             if time.monotonic() > deadline:
                 break  # what takes longer than writers pause would be disturbed each time
-            if attempt == 1:
-                with self._errors():
-                    self._guard.marks(parameters["root"])
+            if attempt == 1 and self._guard.died(parameters["root"]):
+                break
             time.sleep(min(0.0005 * 2**attempt, 0.05))
         telemetry.locked_read(parameters["root"], text)
         return self._guard.read_locked(text, parameters)
@@ -145,23 +151,21 @@ class Store:
 
         return self._guard.write(root, told, keep)
 
-    def revision(self, root: str) -> int:
-        """The revision, its marks mended; only for who holds the lock. Raises Inconsistent: a load is unfinished."""
-        return self._guard.revision(root)
+    def locked(self, root: str, what: str) -> AbstractContextManager[Held]:
+        """Keeps other writers out until the block ends, however long, for a load or an upgrade; `what` names it.
 
-    def locked(self, root: str) -> AbstractContextManager[str | None]:
-        """Keeps other writers out until the block ends, however long; yields the id of a load that died, if one did.
-
-        What the block writes, it writes by other transactions. Raises Inconsistent where somebody else keeps the lock.
+        What the block writes must be fenced: the lock may be lost meanwhile. Raises Inconsistent where another caller
+        keeps the lock, or a load is under way; Unknown, Unavailable.
         """
-        return self._guard.locked(root)
+        return self._guard.locked(root, what)
 
-    def alone(self, root: str) -> AbstractContextManager[Callable[[], object]]:
-        """Keeps writers out while a root is made or taken away; calling what it yields takes the lock away, too.
+    def alone(self, root: str, what: str) -> AbstractContextManager[Held]:
+        """The same while a root is created or removed; it need not exist."""
+        return self._guard.alone(root, what)
 
-        Raises Inconsistent where somebody else keeps the lock.
-        """
-        return self._guard.alone(root)
+    def settled(self, held: Held) -> Marks:
+        """The marks of a root whose lock is held, repaired after a writer that is gone. Raises Unavailable."""
+        return self._guard.settled(held)
 
     def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Runs one statement by itself: the schema, a new root. Raises Unavailable."""

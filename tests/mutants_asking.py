@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Unknown
-from grantpath.graph import revision_guard as guards
+from grantpath.graph import marks
 from grantpath.graph.statement import Check, Which, Who, parse_check
 
 from .conftest import Tenants
@@ -206,18 +206,22 @@ def _heeding(world: Twin, query: str) -> Probe:
     return heeding(graph, query, asks[query])
 
 
+BEGUN = "MATCH (mark:Revision {root: $root}) SET mark.begun = $revision"
+SETTLED = "MATCH (mark:Revision {root: $root}) SET mark.revision = $revision, mark.begun = $revision"
+
+
 def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
     """Is the mark of a writer that died noticed, and therefore mended, by whoever asks?"""
     root = graph.tenant
 
     def look() -> bool:
-        revision = graph.store.execute(guards._MARKS, {"root": root})[0]["revision"]
-        graph.store.execute(guards._BEGIN, {"root": root, "revision": revision + 1})
+        revision = graph.store.execute(marks._MARKS, {"root": root})[0]["revision"]
+        graph.store.execute(BEGUN, {"root": root, "revision": revision + 1})
         try:
             ask()
-            return bool(graph.store.execute(guards._MARKS, {"root": root})[0]["revision"] == revision + 1)
+            return bool(graph.store.execute(marks._MARKS, {"root": root})[0]["revision"] == revision + 1)
         finally:
-            graph.store.execute(guards._END, {"root": root, "revision": revision + 1})
+            graph.store.execute(SETTLED, {"root": root, "revision": revision + 1})
 
     return Probe(f"{query} heeds a mark, {graph.policy.name}", query, look, lambda: True)
 

@@ -185,12 +185,12 @@ WRITES = [
     Mutant("holding turned", "create_root", "(entity)-[:HAS_ROLE]->(role)", "(entity)<-[:HAS_ROLE]-(role)"),
     Mutant(
         "revisions start later",
-        "create_root",
-        "revision.revision = 0, revision.begun = 0",
-        "revision.revision = 7, revision.begun = 7",
+        "begin_root",
+        "revision: 0, begun: 0",
+        "revision: 7, begun: 7",
     ),
-    Mutant("the policy is forgotten", "create_root", "revision.policy = $policy, ", ""),
-    Mutant("the policy's digest is forgotten", "create_root", "revision.digest = $digest", "revision.digest = ''"),
-    Mutant("the policy's words are forgotten", "create_root", "revision.source = $source", "revision.source = ''"),
+    Mutant("the policy is forgotten", "begin_root", "policy: $policy, ", ""),
+    Mutant("the policy's digest is forgotten", "begin_root", "digest: $digest", "digest: ''"),
+    Mutant("the policy's words are forgotten", "begin_root", "source: $source", "source: ''"),
 ]
 CHANGES = [*STANDING, *WRITES]

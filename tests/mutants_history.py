@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Invalid, Refused
-from grantpath.graph import revision_guard as guards
+from grantpath.graph import marks
 
 from .conftest import Tenants
 from .mutants import Probe, always
@@ -72,7 +72,7 @@ def _filters(graph: Authorizer, query: str) -> list[dict[str, Any]]:
 
 
 def marked(graph: Authorizer) -> int:
-    return int(graph.store.execute(guards._MARKS, {"root": graph.tenant})[0]["revision"])
+    return int(graph.store.execute(marks._MARKS, {"root": graph.tenant})[0]["revision"])
 
 
 SHOWN = ("revision", "id", "actor", "as_role", "statement", "object", "subject")

@@ -7,7 +7,7 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, policy, roots
-from grantpath.graph import revision_guard as guards
+from grantpath.graph import marks as mark_book
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.mirror import read
@@ -89,11 +89,13 @@ def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
     store = kept.store
     for twin in (*(twin.graph for twin in twins), kept):
         known = {"policy": twin.policy.name, "digest": twin.policy.digest, "source": twin.policy.source}
-        yield Probe("a root's policy", "root create_root", partial(roots.find, store, twin.tenant), always(known))
-    yield Probe("made", "create_root", partial(_made, store), always(True))
+        yield Probe("a root's policy", "root begin_root", partial(roots.find, store, twin.tenant), always(known))
+    yield Probe("made", "create_root begin_root", partial(_made, store), always(True))
+    files = "claim_root create_root begin_root remove_root"
+    yield Probe("claimed", files, partial(_claimed, store), always(CLAIMED))
     yield Probe("listed", "roots root_sizes", partial(_listed, store), always(LISTED))
     yield Probe("taken away", "remove_root", partial(_removed, kept), partial(_lying, kept))
-    yield Probe("ended", "end_root", partial(_ended, kept), always(0))
+    yield Probe("ended", "end_root", partial(_ended, kept), always([1, 0]))
     cdap = next(twin for twin in twins if twin.oracle.policy == "cdap").graph
     refs = ["namespace:n", "dataset:n.missing", "namespace:empty", "namespace:none"]
     yield Probe(
@@ -124,9 +126,34 @@ def _made(store: Store) -> bool:
     roots.create(store, tenant, model, model.root("made"))
     try:
         kept = roots.find(store, tenant)
-        marks = store.execute(guards._MARKS, {"root": tenant})[0]
+        marks = store.execute(mark_book._MARKS, {"root": tenant})[0]
         wanted = {"policy": model.name, "digest": model.digest, "source": model.source}
         return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
+    finally:
+        roots.remove(store, tenant)
+
+
+CLAIMED = ["claim_root", "create_root", "begin_root"]
+
+
+def _claimed(store: Store) -> list[str]:
+    """What a caller is allowed to do that has the claim on a name; one that has lost it, and late ones, do nothing."""
+    model, tenant = policy.load("deltastream"), f"organization:claimed~{uuid.uuid4().hex}"
+    top = {"ref": tenant, "type": "organization", "name": "claimed", "labels": [], "builtins": []}
+    kept = {"policy": model.name, "digest": "", "source": "{}"}
+    given: dict[str, dict[str, Any]] = {"create_root": top, "begin_root": kept}
+
+    def does(name: str, by: str) -> bool:
+        rows = store.execute(cypher.load(name).text, {"root": tenant, "by": by, **given.get(name, {})})
+        return bool(rows and rows[0].get("removed", 1))
+
+    try:
+        assert does("claim_root", "late")
+        done = [name for name in CLAIMED[:1] if does(name, "first")]
+        for name in CLAIMED[1:]:
+            done += [f"late {each}" for each in (name, "remove_root") if does(each, "late")]
+            done += [name] if does(name, "first") else []
+        return done + [f"late {name}" for name in (*CLAIMED, "remove_root") if does(name, "late")]
     finally:
         roots.remove(store, tenant)
 
@@ -177,18 +204,31 @@ def _lying(graph: Authorizer) -> int:
 
 def _removed(graph: Authorizer) -> int:
     """How much goes; it is put back."""
-    text = cypher.load("remove_root").text
-    return graph.store.write(
-        graph.tenant, lambda writing: int(writing.ask(text, {"root": writing.root})[0]["removed"]), keep=False
-    )
-
-
-def _ended(graph: Authorizer) -> int:
-    """How many marks are left; they are put back."""
 
     def work(writing: Any) -> int:
-        writing.ask(cypher.load("end_root").text, {"root": writing.root})
+        given = {"root": writing.root, "by": "test"}
+        _end(writing)
+        return int(writing.ask(cypher.load("remove_root").text, given)[0]["removed"])
+
+    return graph.store.write(graph.tenant, work, keep=False)
+
+
+def _end(writing: Any, **other: Any) -> None:
+    [row] = writing.ask(cypher.load("revision").text, {"root": writing.root})
+    marks = {"revision": row["revision"], "begun": row["revision"], "made": row["made"], "loading": None}
+    writing.ask(cypher.load("end_root").text, {"root": writing.root, "by": "test", **marks, **other})
+
+
+def _ended(graph: Authorizer) -> list[int]:
+    """How many marks are left where they are not as they were read, and where they are; they are put back."""
+
+    def work(writing: Any) -> list[int]:
         left = "MATCH (mark:Revision {root: $root}) RETURN count(mark) AS count"
-        return int(writing.ask(left, {"root": writing.root})[0]["count"])
+        counts = []
+        for other in ({"revision": -1}, {"begun": -1}, {"made": "-"}, {"loading": "-"}):
+            _end(writing, **other)
+            counts.append(int(writing.ask(left, {"root": writing.root})[0]["count"]))
+        _end(writing)
+        return [min(counts), int(writing.ask(left, {"root": writing.root})[0]["count"])]
 
     return graph.store.write(graph.tenant, work, keep=False)

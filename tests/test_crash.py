@@ -259,14 +259,12 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if at in ("before the mark", "behind the mark", "behind the commit"):
-    mark, commit = RevisionGuard._mark, RevisionGuard._commit
-    def dying(self, text, root, revision):
-        if at == "before the mark" or "mark.revision = " in text:
-            die()
-        mark(self, text, root, revision)
-    RevisionGuard._mark = dying
-    if at == "behind the mark":
+    if at == "before the mark":
+        RevisionGuard._begin = die
+    elif at == "behind the mark":
         RevisionGuard._commit = die
+    else:
+        RevisionGuard._end = die
 load.BATCH = 50
 print("ready", flush=True)
 for number in count(first):

@@ -499,7 +499,7 @@ def test_two_loads_take_turns_or_the_second_says_why_not(
     try:
         assert started.wait(60)
         monkeypatch.setattr(store._guard, "_timeout", 1.0)
-        with pytest.raises(Inconsistent, match="`load a` is under way"):
+        with pytest.raises(Inconsistent, match=r"busy for .* with `load a`"):
             load.load(auth, write(tmp_path / "b", ESTATE))
     finally:
         go_on.set()

@@ -117,7 +117,7 @@ def test_what_a_killed_drop_left_can_be_dropped(run: Run, store: Store, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
-        broken.setattr(roots, "_sweep", dies)
+        broken.setattr(roots, "sweep_root", dies)
         roots.remove(store, name)
     assert nodes(store, name) > 0
     dropped = run("roots", "drop", name, "--yes")

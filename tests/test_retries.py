@@ -7,7 +7,7 @@ import pytest
 from neo4j.exceptions import IncompleteCommit, ServiceUnavailable
 
 from grantpath.engine import Authorizer, Change, Invalid, InvalidInput, Refused, Unavailable
-from grantpath.graph.revision_guard import RevisionGuard
+from grantpath.graph.marks import MarkBook, Marks
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 
@@ -204,16 +204,13 @@ def test_what_cannot_be_read_back_is_unknown_and_safe_to_repeat(
 
 
 def test_a_change_whose_last_mark_is_lost_is_made_and_read(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = RevisionGuard._mark
-    lost: list[str] = []
+    lost: list[int] = []
 
-    def losing(self: RevisionGuard, text: str, root: str, revision: int) -> None:
-        if "mark.revision = $revision" in text and not lost:
-            lost.append(text)
-            raise ServiceUnavailable("the connection went")
-        mark(self, text, root, revision)
+    def losing(_: MarkBook, base: Marks, revision: int) -> bool:
+        lost.append(revision)
+        raise ServiceUnavailable("the connection went")
 
-    monkeypatch.setattr(RevisionGuard, "_mark", losing)
+    monkeypatch.setattr(MarkBook, "end", losing)
     done = auth.change(JOIN, by="user:ann")
     assert lost
     assert auth.check("user:bob", "USE_CATALOG", "catalog:hr").revision == done.revision

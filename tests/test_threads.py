@@ -112,7 +112,7 @@ def test_load_that_waits_too_long_names_the_thread_in_the_way(auth: Authorizer) 
     with (
         kept(auth),
         pytest.raises(Inconsistent, match="thread busy-writer of this process"),
-        auth.store.locked(auth.tenant),
+        auth.store.locked(auth.tenant, "a load"),
     ):
         pytest.fail("two writers at once")
 

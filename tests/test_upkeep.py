@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from grantpath.engine.policy_file import BUILT_IN
 from grantpath.engine.upgrade import upgrade
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
+from grantpath.graph.writer_lock import Held
 from grantpath.spark_sync import mirror as mirroring
 
 from .conftest import Tenants
@@ -161,23 +163,25 @@ def test_a_load_that_dies_is_undone_or_ended_by_the_next(
     others = ["add role:analyst", "add group:new", "member user:ann of group:new", "owner user:ann of table:hr.s.t"]
     before, wanted = facts_of(auth), tenant(given=[*FACTS[:3], "add user:ann", *others])
     dump(wanted, tmp_path / "wanted")
-    execute = Store.execute
+    execute = Held.execute
     left = [batches]
 
-    def dying(self: Store, text: str, parameters: object = None) -> object:
+    def dying(self: Held, text: str, parameters: object) -> object:
         if left[0] <= 0:
             raise Killed
         left[0] -= "Batch" in text
         return execute(self, text, parameters)  # type: ignore[arg-type]
 
     with monkeypatch.context() as broken:
-        broken.setattr(Store, "execute", dying)
+        broken.setattr(Held, "execute", dying)
         with pytest.raises(Killed):
             load.load(auth, tmp_path / "wanted", replace=True, consent=True)
-    with pytest.raises(Inconsistent, match="run it again"):
-        auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
     done = auth.store.execute("MATCH (m:Revision {root: $root}) RETURN m.loading_done AS done", {"root": auth.tenant})
     assert bool(done[0]["done"]) is ended
+    if ended:  # a question completes it; else the next load undoes it
+        with suppress(Unknown):
+            auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
+        assert facts_of(auth) == facts_of(wanted)
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "subjects.csv").write_text("ref\n")
@@ -355,7 +359,7 @@ def test_what_a_killed_drop_left_does_not_come_back(tenant: Tenants, monkeypatch
         raise Killed
 
     with monkeypatch.context() as broken:
-        broken.setattr(roots, "_sweep", dies)
+        broken.setattr(roots, "sweep_root", dies)
         with pytest.raises(Killed):
             roots.remove(auth.store, auth.tenant)
     with pytest.raises(Unknown):

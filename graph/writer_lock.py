@@ -1,0 +1,121 @@
+"""The writer lock of a root: one transaction that holds it, and that says in its metadata whose it is."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j import ManagedTransaction
+from neo4j.exceptions import ClientError, DriverError, Neo4jError
+
+from grantpath.graph.connections import Connections
+from grantpath.graph.driver import in_words
+from grantpath.graph.errors import GrantpathError, Unavailable
+from grantpath.graph.lock_watch import Claim, LockWatch
+from grantpath.graph.marks import Marks, OpenSession
+from grantpath.graph.writing import Row
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Held:
+    """The lock of a root. `tx` holds it; work of many transactions writes by others, which carry the holder's id.
+
+    `marks`: as they were when a root to be created or removed was locked, None where it does not exist; `died`: the id
+    of a load that died before.
+    """
+
+    tx: neo4j.Transaction
+    _claim: Claim
+    _watch: LockWatch
+    _open: OpenSession
+    _uri: str
+    marks: Marks | None = None
+    died: str | None = None
+
+    @property
+    def root(self) -> str:
+        """Whose lock it is."""
+        return self._claim.root
+
+    @property
+    def id(self) -> str:
+        """The id of the holder."""
+        return self._claim.id
+
+    def beat(self) -> None:
+        """Gives a sign of life now. Raises Unavailable."""
+        try:
+            self._watch.beat(self._claim)
+        except (Neo4jError, DriverError, OSError) as error:
+            raise in_words(self._uri, error) from error
+
+    def execute(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """Runs one statement in a transaction of its own. Raises Unavailable."""
+        return self.transaction(lambda tx: [record.data() for record in tx.run(text, dict(parameters))])
+
+    def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
+        """Runs `work` in one transaction; again where it could not be done. Raises Unavailable."""
+        try:
+            with self._open() as session:
+                return session.execute_write(neo4j.unit_of_work(metadata=self._claim.metadata)(work))
+        except (Neo4jError, DriverError, OSError) as error:
+            raise in_words(self._uri, error) from error
+
+    def forget(self) -> None:
+        """Removes the node of the lock, and the claim on the name of a root that was removed."""
+        with suppress(Neo4jError, DriverError, OSError):  # where they stay they do no harm
+            self.tx.run(_UNLOCK, root=self.root, by=self.id).consume()
+            self.tx.commit()
+
+
+class WriterLock:
+    """Takes the locks of roots. May be shared by threads."""
+
+    def __init__(self, connections: Connections, watch: LockWatch) -> None:
+        self._connections = connections
+        self._watch = watch
+
+    @contextmanager
+    def hold(
+        self, root: str, what: str, seconds: float, error: type[GrantpathError] = Unavailable, quick: bool = False
+    ) -> Iterator[Held]:
+        """Keeps other writers out until the block ends; the server does not limit its time.
+
+        `quick`: what is asked then is answered soon. `what` names the work in the errors of others. Raises `error`,
+        which names the holder, where the lock cannot be had within `seconds`; the driver's errors.
+        """
+        began = time.monotonic()
+        connections = self._connections
+        opened = connections.locking if quick else connections.writing
+        with self._watch.claim(root, what, seconds) as claim, opened() as session:
+            tx = session.begin_transaction(timeout=0, metadata=claim.metadata)
+            try:
+                try:
+                    tx.run(_LOCK, root=root).consume()
+                except ClientError as ended:
+                    if not claim.given_up:
+                        raise
+                    raise error(_kept(claim, began)) from ended
+                if not self._watch.got(claim):
+                    raise error(_kept(claim, began))
+                yield Held(tx, claim, self._watch, connections.writing, connections.uri)
+            finally:
+                with suppress(Neo4jError, DriverError, OSError):  # nothing that is left in it is wanted
+                    tx.close()
+
+
+def _kept(claim: Claim, began: float) -> str:
+    return (
+        f"{claim.root} was not free within {time.monotonic() - began:.0f} s for {claim.what}: {claim.in_the_way};"
+        " try again"
+    )
+
+
+_LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
+_UNLOCK = """CALL () { MATCH (writer:Writer {root: $root}) DELETE writer }
+MATCH (gate:Gate {root: $root}) WHERE gate.by = $by
+DELETE gate"""
