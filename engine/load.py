@@ -56,7 +56,7 @@ class LoadReport:
     restored: bool = False
     note: str | None = None
     plan: Plan | None = field(default=None, compare=False, repr=False)
-    hash: str | None = None
+    hash: str | None = field(default=None, compare=False)
 
 
 def load(
