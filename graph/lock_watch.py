@@ -10,6 +10,7 @@ its deadline is ended, too, and its error names the holder.
 Short changes pay nothing: they are over before their first beat.
 """
 
+import logging
 import os
 import re
 import socket
@@ -27,6 +28,7 @@ from grantpath.graph.errors import GrantpathError
 from grantpath.graph.forks import remake_in_children
 from grantpath.graph.marks import OpenSession
 
+log = logging.getLogger("grantpath.change")
 TICK = 0.5  # seconds between two looks
 BEAT = 1.0  # seconds between two heartbeats, and the age at which a claim begins to beat
 IDLE = 10.0  # seconds without a claim after which the thread ends
@@ -176,6 +178,7 @@ class LockWatch:
                 if mine and holder.transaction in mine.blockers:
                     claim.in_the_way = holder.words
                     if holder.silent >= self.limit * PART:
+                        log.warning("%s: ending a writer that gives no sign of life: %s", claim.root, holder.words)
                         self.end(holder.about["holder"])
             if time.monotonic() > claim.deadline and mine:
                 with self._lock:

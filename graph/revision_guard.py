@@ -11,6 +11,7 @@ it can set no mark, since marks are compared before they are set (graph/marks.py
 is ended by those that wait (graph/lock_watch.py).
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,6 +31,7 @@ from grantpath.graph.writer_lock import Held, WriterLock
 from grantpath.graph.writing import Row, Writing
 
 Result = TypeVar("Result")
+log = logging.getLogger("grantpath.change")
 ENDED = ("Neo.ClientError.Transaction.Terminated", "Neo.ClientError.Transaction.LockClientStopped")
 PAUSE = 0.05  # seconds before a change is tried again
 LOOK = 0.25  # seconds before a load that is under way is looked at again
@@ -174,7 +176,9 @@ class RevisionGuard:
                 self._recover(held, marks, deadline)
             elif marks.begun == marks.revision:
                 return marks
-            elif not self._marks.repair(marks) and time.monotonic() > deadline:
+            elif self._marks.repair(marks):
+                log.warning("%s: repaired the marks of a writer that is gone, at revision %d", held.root, marks.newest)
+            elif time.monotonic() > deadline:
                 raise Inconsistent(f"{held.root}: its marks change all the time; ask again")
 
     def _recover(self, held: Held, marks: Marks, deadline: float) -> None:
@@ -186,6 +190,7 @@ class RevisionGuard:
                 )
 
         assert marks.loading is not None
+        log.warning("%s: `%s` died; undoing or completing it", held.root, marks.what)
         self._watch.end(marks.loading)
         held.beat()  # the dead load's mark gets this id
         Recovery(held.execute, held.root, held.id).run(marks.loading, progress)
@@ -203,6 +208,7 @@ class RevisionGuard:
                 time.sleep(LOOK)
                 continue
             assert marks.loading is not None
+            log.warning("%s: `%s` died; undoing or completing it", held.root, marks.what)
             self._watch.end(marks.loading)
             return marks.loading
 

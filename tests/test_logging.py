@@ -86,6 +86,14 @@ def test_question_that_writers_disturb(
     assert texts(caplog, logging.WARNING) == [told]
 
 
+def test_marks_of_a_writer_that_is_gone(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
+    auth = tenant("gravitino", ["add catalog:hr"])
+    auth.store.execute("MATCH (m:Revision {root: $root}) SET m.begun = m.begun + 1", {"root": auth.tenant})
+    auth.check("user:bob", "USE_CATALOG", "catalog:hr")
+    told = f"grantpath.change: {auth.tenant}: repaired the marks of a writer that is gone, at revision"
+    assert [text for text in texts(caplog, logging.WARNING) if text.startswith(told)]
+
+
 def test_lost_connection(tenant: Tenants, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     auth, errors, asked = tenant("gravitino", ["add catalog:hr"]), [SessionExpired("gone")], Store._ask_once
 
