@@ -103,7 +103,7 @@ def _added(case: Case, around: Surroundings) -> tuple[tuple[str, ...], tuple[str
     subject = case.subject.text
     if subject in around.there:
         return (), ()
-    return (f"add {subject}",), (f"{subject} is not there: add {subject}",)
+    return (f"add {subject}",), (f"{subject} is not there{case.near()}: add {subject}",)
 
 
 def _joining(case: Case, role: str, around: Surroundings, added: tuple[tuple[str, ...], tuple[str, ...]]) -> Acting:

@@ -206,7 +206,7 @@ def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> l
 
 def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:
     """The same error, naming by its index which one of a batch it is about."""
-    named = type(error)(f"{what} {index}: {error}")
+    named = error.behind(f"{what} {index}: ")
     named.code = error.code
     named.index = index
     return named

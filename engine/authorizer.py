@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache, partial
 from types import TracebackType
 from typing import Any
 
@@ -170,13 +171,15 @@ class Authorizer(Door):
     def _case(self, asked: asking.Asked) -> Case:
         one_role = self._one_role(asked.question, asked.subject)
         clauses, by_at = asked.question.clauses, asked.where.by_at
-        return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role)
+        near = cache(partial(roots.near, self.store, self.tenant, self.policy, asked.subject.text))
+        return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role, near)
 
     def _all_there(self, needed: Sequence[str], known: Sequence[str]) -> None:
         """Raises Unknown for an object, a second object or an active role that is not there."""
         for ref in needed:
             if ref not in known or ref in self.policy.hidden:
-                raise roots.absent(self.store, self.tenant, self.policy, self.root, ref)
+                error = roots.absent(self.store, self.tenant, self.root, ref)
+                raise roots.suggesting(error, self.store, self.tenant, self.policy)
 
     # ---- explanations ----------------------------------------------------------------------------------------
     @following

@@ -1,6 +1,6 @@
 """A question as it was put, and what a check found for it: what words, remedies and paths are read off."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grantpath.engine.clauses import Atom, Clauses, Fact
@@ -21,6 +21,7 @@ class Case:
     by_at: Mapping[str, Reference]
     one_role: bool
     as_role: str | None
+    near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` for a subject that is not there, or nothing
 
 
 @dataclass(frozen=True, eq=False)

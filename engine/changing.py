@@ -13,10 +13,10 @@ from grantpath.engine.making import Making
 from grantpath.engine.policy import Policy
 from grantpath.engine.recording import record, refuse
 from grantpath.engine.request import Change, Request, first_id, is_made
-from grantpath.engine.roots import check_policy
+from grantpath.engine.roots import check_policy, suggesting
 from grantpath.engine.rules import Resolved, Rules
 from grantpath.engine.step import Actor, Step
-from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.reference import Reference, short
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
@@ -203,6 +203,8 @@ class Changer:
             assert error is not None
             if isinstance(error, Refused) and actor and not dry_run:
                 refuse(self._store, self._tenant, stopped.step, actor, error, stopped.revision, id_)
+            if isinstance(error, Unknown):
+                error = suggesting(error, self._store, self._tenant, self._policy)
             raise say(error, stopped.index) from None
         except Unavailable as error:
             if not error.unknown:

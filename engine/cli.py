@@ -116,7 +116,7 @@ def _run(given: list[str], as_json: bool) -> int:
         sys.stdout.flush()
         return code
     except GrantpathError as error:
-        return _fail([str(text) for text in error.args], as_json, 1 if isinstance(error, Refused) else 2)
+        return _fail(error.lines, as_json, 1 if isinstance(error, Refused) else 2)
     except UsageError as error:
         return _fail([_usage(error)], as_json, 2)
     except (KeyboardInterrupt, typer.Abort):

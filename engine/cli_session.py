@@ -17,8 +17,8 @@ from grantpath.engine import policy as policies
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli_output import WIDE, err, styled
+from grantpath.engine.near_names import nearest
 from grantpath.engine.policy import Policy
-from grantpath.engine.policy_names import nearest
 from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
 from grantpath.graph.reference import Reference, need_seconds
 from grantpath.graph.server import connection

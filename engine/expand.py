@@ -16,11 +16,12 @@ from grantpath.engine.conditions import (
     Word,
     parse,
 )
+from grantpath.engine.near_names import nearest
 from grantpath.engine.places import Scope, Spot, find_place
 from grantpath.engine.policy_checks import check_conditions, check_names
 from grantpath.engine.policy_file import ConditionEntry, PolicyFile
 from grantpath.engine.policy_merge import split
-from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
+from grantpath.engine.policy_names import Key, Names, PolicyProblem
 
 MAX_STEPS = 20_000  # words of a condition with all that it names: those that name each other twice double with each
 

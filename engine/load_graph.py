@@ -1,7 +1,7 @@
 """What of an import is in the graph already, what it adds, and what the two together may not be."""
 
+from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
@@ -13,8 +13,8 @@ from grantpath import cypher
 from grantpath.engine.load_plan import Doomed, Listing, News, Plan
 from grantpath.engine.load_rows import NOBODY, Edges, Links, Listed, Rows
 from grantpath.engine.load_table import SHOWN, Ints, Problems, Table
+from grantpath.engine.near_names import CANDIDATES, nearest
 from grantpath.engine.policy import Policy
-from grantpath.engine.policy_names import did_you_mean
 from grantpath.graph.store import Store
 from grantpath.graph.writing import Row
 
@@ -33,6 +33,7 @@ class Standing:
         self._rows = rows
         self.names = rows.names
         self._owner: dict[int, str] = {}
+        self._sorted: dict[str, list[str]] = {}  # by type, the names that there are
         found = list(self._read_known())  # may add to the names
         count = len(rows.names)
         self.node = np.full(count, NOBODY, dtype=np.int64)  # ids in the database
@@ -119,13 +120,16 @@ class Standing:
     def _not_there(self, number: int) -> str:
         text, type_ = self.names.texts[number], self.names.types[number]
         table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
-        start = text[: len(type_) + 2]
-        like = [self.names.texts[at] for at in np.flatnonzero(self._there).tolist() if self._starts(at, start)]
-        hint = did_you_mean(get_close_matches(text, like[:2000], n=3, cutoff=0.7))
-        return f"{text} is not there{hint}; list it in {table}, or check the name"
+        return f"{text} is not there{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
 
-    def _starts(self, number: int, start: str) -> bool:
-        return self.names.texts[number].startswith(start)
+    def _like(self, text: str, type_: str) -> list[str]:
+        """The names of a type that stand beside one in byte order, as names_like.cypher lists them."""
+        if type_ not in self._sorted:
+            there = np.flatnonzero(self._there).tolist()
+            self._sorted[type_] = sorted(self.names.texts[at] for at in there if self.names.types[at] == type_)
+        known = self._sorted[type_]
+        at = bisect(known, text)
+        return known[max(0, at - CANDIDATES // 2) : at + CANDIDATES // 2]
 
     def _check_owners(self, owners: Links, problems: Problems) -> None:
         texts = self.names.texts

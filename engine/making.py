@@ -146,7 +146,7 @@ class Making:
 
     def _absent(self, ref: str) -> GrantpathError:
         """The error for what is not there by now, seen from within the transaction."""
-        return roots.absent(self._writing, self._writing.root, self._policy, self._root, ref)
+        return roots.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
     def _write(self, change: Resolved, standing: Standing, rows: _Rows) -> None:

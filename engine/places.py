@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from grantpath.engine.policy_names import Key, Names, PolicyProblem, nearest
+from grantpath.engine.near_names import nearest
+from grantpath.engine.policy_names import Key, Names, PolicyProblem
 
 MAX_NESTED = 60
 

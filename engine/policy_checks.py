@@ -6,9 +6,10 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from grantpath.engine.clauses import Clauses, TooManyClauses
+from grantpath.engine.near_names import nearest
 from grantpath.engine.policy_file import BuiltinEntry, ConditionEntry
 from grantpath.engine.policy_merge import split
-from grantpath.engine.policy_names import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of, nearest
+from grantpath.engine.policy_names import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.reference import indefinite, parse
 

@@ -1,10 +1,10 @@
 """The names of a policy, indexed: types and their tree, privileges, operations, rules for changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from grantpath.engine.near_names import nearest
 from grantpath.engine.policy_file import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.engine.policy_merge import split
 from grantpath.graph.errors import Invalid, Unknown
@@ -14,7 +14,6 @@ Key = Sequence[str | int]
 ROLE = "Role"  # the label of whatever is of the kind role: by it a membership is HAS_ROLE
 _OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
 OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
-MAX_NAME = 255  # what is longer is like no name; to compare it takes long
 
 
 class PolicyProblem(ValueError):
@@ -23,18 +22,6 @@ class PolicyProblem(ValueError):
     def __init__(self, key: Key, text: str) -> None:
         super().__init__(text)
         self.key = tuple(key)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """` (did you mean X?)`, or nothing."""
-    if len(word) > MAX_NAME:
-        return ""
-    return did_you_mean(get_close_matches(word, list(known), n=3, cutoff=0.6))
-
-
-def did_you_mean(names: Sequence[str]) -> str:
-    """` (did you mean X or Y?)`, or nothing."""
-    return f" (did you mean {' or '.join(names)}?)" if names else ""
 
 
 def label_of(type_: str) -> str:
@@ -136,7 +123,7 @@ class Names:
         if privilege not in self.privileges:
             raise Unknown(
                 f"the privilege {short(privilege)} is unknown in the policy {self.file.policy}"
-                f"{nearest(privilege, self.privileges)}; {self._listing} lists them"
+                f"{nearest(privilege, [*self.privileges, *self.operation_types])}; {self._listing} lists them"
             )
         return self.privileges[privilege].alias_of or privilege
 
@@ -228,7 +215,7 @@ class Names:
         name = self.file.aliases.get(name, name)
         types = self.operation_types.get(name)
         if not types:
-            known = [*self.operation_types, *self.file.aliases]
+            known = [*self.operation_types, *self.file.aliases, *self.privileges]
             raise Unknown(
                 f"the operation {short(name)} is unknown in the policy {self.file.policy}{nearest(name, known)}; "
                 f"{self._listing} lists them"

@@ -34,7 +34,7 @@ class Remedy:
 def nearest(case: Case, hats: Sequence[Mapping[str, Any]], around: Surroundings | None) -> Remedy:
     """The nearest remedy. Without `around` it is worded from what the check saw, and some of it stays unnamed."""
     if not hats and around is None:
-        return Remedy((), [_nobody_acts(case)], [], None, 0)
+        return Remedy((), [_nobody_acts(case), *by_operator(case, [f"add {case.subject}"])], [], None, 0)
     planner = _Planner(case, around)
     ways = (way for acting in actings(case, hats, around) for way in planner.ways(acting))
     best = min(ways, key=lambda way: (way.power, way.role or ""), default=None)
@@ -44,10 +44,23 @@ def nearest(case: Case, hats: Sequence[Mapping[str, Any]], around: Surroundings 
 def _nobody_acts(case: Case) -> str:
     subject = case.subject.text
     if case.as_role:
-        return f"{subject} is not there or does not hold {case.as_role}: add it, member {subject} of {case.as_role}"
+        lacks = f"{subject} is not there{case.near()} or does not hold {case.as_role}"
+        return f"{lacks}: add it, member {subject} of {case.as_role}"
     if case.one_role:
-        return f"{subject} is not there or holds no role to act with: add it, make it a member of one"
-    return f"{subject} is not there: add {subject}"
+        return f"{subject} is not there{case.near()} or holds no role to act with: add it, make it a member of one"
+    return f"{subject} is not there{case.near()}: add {subject}"
+
+
+def by_operator(case: Case, statements: Sequence[str]) -> list[str]:
+    """Which of the statements no actor may make, in words; the policy takes them only as facts."""
+    rules, found = Rules(case.policy, case.root), []
+    for statement in statements:
+        change = rules.resolve(parse_statement(statement), loading=False)
+        grantee = change.subject.type if change.subject else None
+        if not case.policy.change(change.kind, change.object.type, grantee, frozenset(change.seconds)):
+            found.append(statement)
+    said = f"{case.policy.name} lets no actor make this change, so the operator makes it as a fact: {'; '.join(found)}"
+    return [said] if found else []
 
 
 class _Planner:
@@ -72,6 +85,7 @@ class _Planner:
     def _remedy(self, acting: Acting, cost: int, steps: list[Step]) -> Remedy:
         statements = dict.fromkeys([*acting.first, *(each for step in steps for each in step.statements)])
         texts = [*acting.why, *(lack(self._case, acting, step) for step in steps)]
+        texts += by_operator(self._case, list(statements))
         denials = [step.fact for step in steps if step.fact.startswith("DENY ")]
         role = acting.role if self._case.one_role else None
         return Remedy(tuple(statements), texts, denials, role, acting.power + cost)

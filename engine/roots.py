@@ -3,16 +3,16 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import cache, partial
 from typing import Any, Protocol
 
 from grantpath import cypher
 from grantpath.engine import policy as policies
+from grantpath.engine.near_names import CANDIDATES, MAX_NAME, nearest
 from grantpath.engine.policy import Policy
-from grantpath.engine.policy_names import did_you_mean, nearest
 from grantpath.engine.root_life import claim, end_root, make_root, sweep_root
 from grantpath.engine.root_policy import is_same, kept_policy
-from grantpath.graph.errors import Inconsistent, Invalid, InvalidReference, Unknown
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse, short
 from grantpath.graph.store import Store
 from grantpath.graph.writer_lock import Held
@@ -223,16 +223,32 @@ def exists(store: Reads, tenant: str, ref: str) -> bool:
     return bool(store.read(cypher.load("exists").text, {"root": tenant, "ref": ref}))
 
 
-def absent(store: Reads, tenant: str, policy: Policy, root: Reference, ref: str) -> Unknown:
-    """The error for a name that is not there, with the names of its type that may be meant."""
+def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
+    """The error for a name that is not there."""
     if not exists(store, tenant, root.text):
         return dropped(tenant)
-    type_ = ref.partition(":")[0]
-    start = ref[: len(type_) + 2]
-    rows = store.read(cypher.load("names_like").text, {"root": tenant, "type": type_, "start": start})
-    known = [row["ref"] for row in rows if row["ref"] not in policy.hidden]
-    hint = did_you_mean(get_close_matches(ref, known, n=3, cutoff=0.7))
-    return Unknown(f"{short(ref)} is not there{hint}; add it, or check the name")
+    return Unknown(f"{short(ref)} is not there", "; add it, or check the name", absent=ref)
+
+
+def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unknown:
+    """The error, which looks up the names that may be meant when its text is read."""
+    if error.absent is not None:
+        error.look = cache(partial(near, store, tenant, policy, error.absent))
+    return error
+
+
+def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
+    """` (did you mean X?)` of existing names of its type, or nothing: where it exists, or that cannot be looked up."""
+    query, type_ = cypher.load("names_like"), ref.partition(":")[0]
+    parameters = {"root": tenant, "type": type_, "ref": ref, "limit": CANDIDATES // 2}
+    query.check(parameters)
+    if len(ref) > MAX_NAME:
+        return ""
+    try:
+        known = store.read(query.text, parameters)[0]["known"]
+    except GrantpathError:  # the answer is right without a suggestion
+        return ""
+    return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
 
 
 def dropped(tenant: str) -> Unknown:

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from grantpath.engine import policy as policies
+from grantpath.engine.near_names import nearest
 from grantpath.engine.policy import Policy
-from grantpath.engine.policy_names import nearest
 from grantpath.engine.scenario_file import Line, Scenario
 from grantpath.graph.errors import Invalid
 from grantpath.graph.reference import Reference

@@ -76,7 +76,7 @@ class Standing:
         if ref == self.root and ref.text not in self.there:
             raise dropped(ref.text)
         if ref.text not in self.there:
-            raise Unknown(f"{ref} is not there; add it first, or check the name")
+            raise Unknown(f"{ref} is not there", "; add it first, or check the name", absent=ref.text)
 
     def _circle(self, subject: str, change: Resolved) -> bool:
         """Is the container in the subject already, by the graph or by what joined before in the same batch?"""

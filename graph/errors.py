@@ -12,6 +12,8 @@ GrantpathError
 └── ServerError             the embedded server cannot be installed, started or stopped
 """
 
+from collections.abc import Callable
+
 # One text for what does not exist, exists already, breaks a rule or is refused: none tells the one from the other.
 NOT_POSSIBLE = "this is not allowed or not possible"
 # By code what an end user may be shown: nothing in it names what the asker did not say, nor tells whether it exists.
@@ -63,6 +65,15 @@ class GrantpathError(Exception):
         text = PUBLIC[self.code]
         return text if self.index is None else f"number {self.index}: {text}"
 
+    @property
+    def lines(self) -> list[str]:
+        """The texts, one a line."""
+        return [str(text) for text in self.args]
+
+    def behind(self, prefix: str) -> "GrantpathError":
+        """The same error with a text that begins with `prefix`."""
+        return type(self)(f"{prefix}{self}")
+
 
 class Invalid(GrantpathError):
     """Malformed, or against the policy's rules, whoever asks."""
@@ -89,9 +100,39 @@ class InvalidInput(Invalid):
 
 
 class Unknown(Invalid):
-    """A name, type, object or root that is not there."""
+    """A name, type, object or root that is not there.
+
+    `absent` is the reference of the object, where it is one. The names that may be meant are looked up when `hint` or
+    the text is read, since that costs more than the question did.
+    """
 
     code = "unknown"
+
+    def __init__(self, text: str, remedy: str = "", absent: str | None = None, code: str | None = None) -> None:
+        super().__init__(text + remedy, code=code)
+        self.absent = absent
+        self.look: Callable[[], str] | None = None
+        self._text, self._remedy = text, remedy
+
+    @property
+    def hint(self) -> str:
+        """` (did you mean X?)`, or nothing."""
+        return self.look() if self.look else ""
+
+    def __str__(self) -> str:
+        return f"{self._text}{self.hint}{self._remedy}"
+
+    @property
+    def lines(self) -> list[str]:
+        return [str(self)]
+
+    def behind(self, prefix: str) -> "Unknown":
+        named = Unknown(prefix + self._text, self._remedy, self.absent)
+        named.look = self.look
+        return named
+
+    def __reduce__(self) -> tuple[type["Unknown"], tuple[str], dict[str, object]]:
+        return Unknown, (str(self),), {"code": self.code, "index": self.index}
 
 
 class Refused(GrantpathError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from grantpath.engine.asking import active_role, check_seconds, subject_asked_about
 from grantpath.engine.clauses import Clauses, Fact, facts_of
+from grantpath.engine.near_names import nearest
 from grantpath.engine.policy import Policy, Question
-from grantpath.engine.policy_names import nearest
 from grantpath.graph.errors import Unknown
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
@@ -83,7 +84,9 @@ class Resolver:
     def _there(self, ref: Reference) -> int:
         at = self._at.get(ref.text)
         if at is None or not self._shown[at] or not self._numbering.exists[at]:
-            raise Unknown(f"{ref} is not there{self._nearest(ref)}; add it, or check the name")
+            error = Unknown(f"{ref} is not there", "; add it, or check the name", absent=ref.text)
+            error.look = partial(self._nearest, ref)
+            raise error
         return at
 
     def _nearest(self, ref: Reference) -> str:

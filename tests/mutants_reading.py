@@ -108,15 +108,17 @@ def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
 
 
 LIKE = {
-    ("namespace", "namespace:"): ["namespace:bare", "namespace:half", "namespace:n", "namespace:tall"],
-    ("dataset", "dataset:n"): ["dataset:n.d"],
-    ("user", "namespace:"): [],
+    ("namespace", "namespace:i", 9): ["namespace:bare", "namespace:half", "namespace:n", "namespace:tall"],
+    ("namespace", "namespace:n", 2): ["namespace:half", "namespace:n", "namespace:tall"],
+    ("namespace", "namespace:i", 1): ["namespace:half", "namespace:n"],
+    ("dataset", "dataset:n", 9): ["dataset:half.one", "dataset:half.two", "dataset:n.d"],
+    ("user", "namespace:", 9): [],
 }
 
 
-def _like(graph: Authorizer, type_: str, start: str) -> list[str]:
-    parameters = {"root": graph.tenant, "type": type_, "start": start}
-    return sorted(row["ref"] for row in graph.store.read(cypher.load("names_like").text, parameters))
+def _like(graph: Authorizer, type_: str, ref: str, limit: int) -> list[str]:
+    parameters = {"root": graph.tenant, "type": type_, "ref": ref, "limit": limit}
+    return sorted(graph.store.read(cypher.load("names_like").text, parameters)[0]["known"])
 
 
 def _made(store: Store) -> bool:

@@ -370,7 +370,7 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     ("words", "text"),
     [
         (["check", "user:bob", "load_tabel", STAFF], "did you mean load_table"),
-        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"is not there (did you mean {STAFF} or"),
+        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"is not there (did you mean {STAFF}?)"),
         (["check", "user:bob", "load_catalog", "catalog:h"], "is not there (did you mean catalog:hr?); add it, or"),
         (["check", "user:bob", "get_role", "role:service_admin"], "role:service_admin is not there; add it"),
         (["check", "user:bob", "load_table", "tabel:hr.public.staff"], "the type 'tabel' is unknown"),

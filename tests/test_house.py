@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "engine": {"engine", "graph", "cypher"},
     "spark_sync": {"spark_sync", "engine", "graph", "cypher"},
 }
-ASKED_OF_ENGINE = {"bounded_parquet", "policy", "policy_names", "clauses", "asking", "decision", "authorizer", "roots"}
+ASKED_OF_ENGINE = {"bounded_parquet", "policy", "near_names", "clauses", "asking", "decision", "authorizer", "roots"}
 CYPHER = re.compile(r"\b(MATCH|MERGE|UNWIND|FOREACH|CREATE|CALL)\s*[({$]|\bDETACH DELETE\b|\bRETURN\s+\w+\.")
 FILES = [path for package in PACKAGES for path in sorted((HOUSE / package).glob("*.py"))]
 

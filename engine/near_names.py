@@ -1,0 +1,76 @@
+"""Which of the names that there are may be meant by one that is not there; bounded, whatever the names are."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from heapq import nlargest
+
+MAX_NAME = 100  # characters: what is longer is not a typing error, and slow to compare
+CANDIDATES = 50
+COMPARED = 10  # of the candidates, letter by letter
+SHOWN = 3
+CLOSE = 0.6  # of each part of a name
+APART = 0.15  # what is so much less like it than the best is noise beside it
+_PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """` (did you mean X or Y?)`, or nothing."""
+    return did_you_mean(close(word, known))
+
+
+def close(word: str, known: Iterable[str]) -> list[str]:
+    """The most alike first. References are compared part by part, so that what they share above does not count."""
+    if len(word) > MAX_NAME:
+        return []
+    parts = _parts(word)
+    fitting = [(one, other) for one in known if len(one) <= MAX_NAME and (other := _fitting(parts, one))]
+    some = nlargest(COMPARED, fitting, key=lambda each: _ends(word, each[0]))
+    found = [(ratio, one) for one, other in some if (ratio := _alike(parts, other)) >= CLOSE]
+    best = max((ratio for ratio, _ in found), default=0)
+    return [one for ratio, one in nlargest(SHOWN, found) if ratio >= best - APART]
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """` (did you mean X or Y?)`, or nothing."""
+    return f" (did you mean {' or '.join(names)}?)" if names else ""
+
+
+def _parts(name: str) -> list[str]:
+    """Type and segments of a reference; of another word itself. Upper and lower case are the same."""
+    type_, colon, rest = name.casefold().partition(":")
+    return [type_, *_PARTS.findall(rest)] if colon else [type_]
+
+
+def _fitting(parts: list[str], name: str) -> list[str] | None:
+    """The parts of a name, if they could be alike: the cheap cut-off."""
+    others = _parts(name)
+    if len(parts) == 1 and len(others) == 2:  # a name whose type was not written
+        others = others[1:]
+    if len(others) != len(parts):
+        return None
+    return (
+        others if all(abs(len(a) - len(b)) <= max(2, len(a) // 2) for a, b in zip(parts, others, strict=True)) else None
+    )
+
+
+def _ends(one: str, other: str) -> int:
+    """How many letters two names share from their start and from their end."""
+    return _shared(one, other) + _shared(one[::-1], other[::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    pairs = zip(one.casefold(), other.casefold(), strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _alike(parts: list[str], others: list[str]) -> float:
+    """1 for the same; else the least of what their parts have in common, 0 where a part is another word."""
+    return min((_ratio(a, b) for a, b in zip(parts, others, strict=True) if a != b), default=1.0)
+
+
+def _ratio(one: str, other: str) -> float:
+    if max(len(one), len(other)) == 2 and _shared(one, other):  # hr and hx
+        return CLOSE
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.ratio() if matcher.real_quick_ratio() >= CLOSE and matcher.quick_ratio() >= CLOSE else 0.0
