@@ -57,8 +57,8 @@ class Turns:
                 line.append(mine)
                 if line[0] is mine:
                     mine.begin()
-            if not mine.come.wait(seconds):
-                raise error(self._too_late(root, mine, seconds))
+            if not mine.come.wait(seconds) and (in_the_way := self._in_the_way(root, mine)):
+                raise error(f"{root} was not free within {seconds:g} s: {in_the_way}")
             yield
         finally:
             self._leave(lines, root, mine)
@@ -75,13 +75,15 @@ class Turns:
             elif first:
                 line[0].begin()
 
-    def _too_late(self, root: str, mine: _Turn, seconds: float) -> str:
+    def _in_the_way(self, root: str, mine: _Turn) -> str | None:
+        """What the first of the line does, in words; None where it is this thread's turn by now."""
         with self._lock:
             line = self._lines[root]
             first, before = line[0], line.index(mine)
+        if first is mine:
+            return None
         held = time.monotonic() - (first.since or time.monotonic())
         return (
-            f"{root} was not free within {seconds:g} s: thread {first.thread} of this process has been busy for"
-            f" {held:.1f} s with {first.what}, and {before - 1:,} more came before this one; try again, or open with a"
-            " larger timeout"
+            f"thread {first.thread} of this process has been busy for {held:.1f} s with {first.what}, and"
+            f" {before - 1:,} more came before this one; try again, or open with a larger timeout"
         )

@@ -75,7 +75,7 @@ def test_no_call_fails_where_many_threads_share_an_authorizer(
 def auth(tenant: Tenants, server: Connection) -> Iterator[Authorizer]:
     """With a short timeout."""
     made = tenant(given=FACTS)
-    store = Store(server, timeout=1.0)
+    store = Store(server, timeout=3.0)
     yield Authorizer(store, made.tenant, made.policy, made.root)
     store.close()
 
@@ -103,7 +103,7 @@ def test_change_that_waits_too_long_names_the_thread_in_the_way(auth: Authorizer
     with kept(auth), pytest.raises(Unavailable) as raised:
         auth.change("add role:other")
     text = str(raised.value)
-    assert re.search(rf"{auth.tenant} was not free within 1 s: thread busy-writer of this process", text)
+    assert re.search(rf"{auth.tenant} was not free within 3 s: thread busy-writer of this process", text)
     assert "with a change" in text and raised.value.unknown is False
     assert auth.change("add role:other").id
 
