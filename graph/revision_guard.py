@@ -44,14 +44,14 @@ class Overtaken(Exception):
 class RevisionGuard:
     """The writing side of a store. May be shared by threads."""
 
-    def __init__(self, connections: Connections, timeout: float, stall_limit: float) -> None:
+    def __init__(self, connections: Connections, turns: Turns, timeout: float, stall_limit: float) -> None:
         """`timeout`, `stall_limit`: as in Store."""
         self._uri = connections.uri
         self._timeout = timeout
         self._marks = MarkBook(connections.reading, timeout)
         self._watch = LockWatch(connections.reading, stall_limit)
         self._lock = WriterLock(connections, self._watch)
-        self._turns = Turns()
+        self._turns = turns
 
     def died(self, root: str) -> bool:
         """Has a load of this root died? Raises Inconsistent where one is under way, Unknown, Unavailable."""

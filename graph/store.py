@@ -17,6 +17,7 @@ from grantpath.graph.marks import Marks, single, untorn
 from grantpath.graph.reference import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.server import Connection
+from grantpath.graph.turns import Turns
 from grantpath.graph.writer_lock import Held
 from grantpath.graph.writing import Row, Writing
 
@@ -49,7 +50,8 @@ class Store:
         self._timeout = timeout
         self._connections = Connections(connection, timeout)
         self.uri = self._connections.uri
-        self._guard = RevisionGuard(self._connections, timeout, stall_limit)
+        self._turns = Turns()
+        self._guard = RevisionGuard(self._connections, self._turns, timeout, stall_limit)
 
     @property
     def timeout(self) -> float:
@@ -102,13 +104,22 @@ class Store:
             if untorn(row):
                 return row
             telemetry.count("reads.torn")
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(parameters["root"])):
                 break  # what takes longer than writers pause would be disturbed each time
             if attempt == 1 and self._guard.died(parameters["root"]):
                 break
             time.sleep(min(0.0005 * 2**attempt, 0.05))
+        row = self._read_in_turn(text, parameters)
+        if untorn(row):
+            return row
         telemetry.locked_read(parameters["root"], text)
         return self._guard.read_locked(text, parameters)
+
+    def _read_in_turn(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        """The answer while no thread of this process writes; it can still be torn by another process."""
+        root = parameters["root"]
+        with self._turns.turn(root, "a question", self._timeout, shared=True):
+            return self._ask(text, parameters, lambda result: single(result, root))
 
     def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
         """What `take` makes of the answer; asked once more where the connection or the login was lost, unless

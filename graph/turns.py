@@ -16,13 +16,37 @@ class _Turn:
     """One thread in a line; `since` is the moment at which its turn came."""
 
     what: str
+    shared: bool
     thread: str = field(default_factory=lambda: threading.current_thread().name)
     come: threading.Event = field(default_factory=threading.Event)
-    since: float | None = None
+    since: float = 0.0
 
-    def begin(self) -> None:
-        self.since = time.monotonic()
-        self.come.set()
+
+class _Line:
+    """Those whose turn it is, and those that wait."""
+
+    def __init__(self) -> None:
+        self.active: list[_Turn] = []
+        self.waiting: deque[_Turn] = deque()
+
+    def advance(self) -> None:
+        """Lets the first in; where it is shared, all that are shared and wait by now, since none disturbs another."""
+        if self.active or not self.waiting:
+            return
+        if self.waiting[0].shared:
+            self.active = [turn for turn in self.waiting if turn.shared]
+            self.waiting = deque(turn for turn in self.waiting if not turn.shared)
+        else:
+            self.active = [self.waiting.popleft()]
+        for turn in self.active:
+            turn.since = time.monotonic()
+            turn.come.set()
+
+    def leave(self, turn: _Turn) -> None:
+        for turns in (self.active, self.waiting):
+            if turn in turns:
+                turns.remove(turn)
+        self.advance()
 
 
 class Turns:
@@ -41,49 +65,50 @@ class Turns:
 
     def _begin_anew(self) -> None:
         self._lock = threading.Lock()
-        self._lines: dict[str, deque[_Turn]] = {}
+        self._lines: dict[str, _Line] = {}
+
+    def busy(self, root: str) -> bool:
+        """Does a thread of this process have its turn, or wait for it?"""
+        return root in self._lines
 
     @contextmanager
-    def turn(self, root: str, what: str, seconds: float, error: type[GrantpathError] = Unavailable) -> Iterator[None]:
-        """Waits until every earlier thread of the line has left it, and stays its first until the block ends.
+    def turn(
+        self, root: str, what: str, seconds: float, error: type[GrantpathError] = Unavailable, shared: bool = False
+    ) -> Iterator[None]:
+        """Waits for this thread's turn, and keeps it until the block ends.
 
-        `what` names this work in the errors of those behind. Raises `error` where the turn does not come within
-        `seconds`; the text names the thread that has it.
+        `what` names this work in the errors of those behind; `shared` is work that may be done beside other shared
+        work. Raises `error` where the turn does not come within `seconds`; the text names the thread that has it.
         """
-        mine, lines = _Turn(what), self._lines
+        mine, lines = _Turn(what, shared), self._lines
         try:
             with self._lock:
-                line = lines.setdefault(root, deque())
-                line.append(mine)
-                if line[0] is mine:
-                    mine.begin()
+                line = lines.setdefault(root, _Line())
+                line.waiting.append(mine)
+                line.advance()
             if not mine.come.wait(seconds) and (in_the_way := self._in_the_way(root, mine)):
                 raise error(f"{root} was not free within {seconds:g} s: {in_the_way}")
             yield
         finally:
             self._leave(lines, root, mine)
 
-    def _leave(self, lines: dict[str, deque[_Turn]], root: str, mine: _Turn) -> None:
+    def _leave(self, lines: dict[str, _Line], root: str, mine: _Turn) -> None:
         with self._lock:
-            line = lines.get(root, deque())
-            if mine not in line:  # an exception was thrown into this thread before it joined
+            line = lines.get(root)
+            if line is None:  # an exception was thrown into this thread before it joined
                 return
-            first = line[0] is mine
-            line.remove(mine)
-            if not line:
+            line.leave(mine)
+            if not line.active:
                 del lines[root]
-            elif first:
-                line[0].begin()
 
     def _in_the_way(self, root: str, mine: _Turn) -> str | None:
         """What the first of the line does, in words; None where it is this thread's turn by now."""
         with self._lock:
+            if mine.come.is_set():
+                return None
             line = self._lines[root]
-            first, before = line[0], line.index(mine)
-        if first is mine:
-            return None
-        held = time.monotonic() - (first.since or time.monotonic())
+            first, before = line.active[0], line.waiting.index(mine)
         return (
-            f"thread {first.thread} of this process has been busy for {held:.1f} s with {first.what}, and"
-            f" {before - 1:,} more came before this one; try again, or open with a larger timeout"
+            f"thread {first.thread} of this process has been busy for {time.monotonic() - first.since:.1f} s with"
+            f" {first.what}, and {before:,} more came before this one; try again, or open with a larger timeout"
         )

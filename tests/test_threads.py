@@ -136,11 +136,29 @@ def test_first_to_come_is_first_served() -> None:
         for number in range(20):
             threads.append(Thread(target=take, args=(number,)))
             threads[-1].start()
-            while len(turns._lines["metalake:ml"]) < number + 2:
+            while len(turns._lines["metalake:ml"].waiting) < number + 1:
                 time.sleep(0.001)
     for thread in threads:
         thread.join(60)
     assert served == list(range(20)) and turns._lines == {}
+
+
+def test_questions_that_wait_share_a_turn() -> None:
+    turns, together = Turns(), Barrier(3)
+
+    def ask() -> None:
+        with turns.turn("metalake:ml", "a question", 60, shared=True):
+            together.wait(60)
+
+    threads = [Thread(target=ask) for _ in range(3)]
+    with turns.turn("metalake:ml", "a change", 60):
+        for number, thread in enumerate(threads):
+            thread.start()
+            while len(turns._lines["metalake:ml"].waiting) < number + 1:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join(60)
+    assert not together.broken and not turns.busy("metalake:ml")
 
 
 def test_lines_of_two_roots_are_apart() -> None:
