@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, roots
-from grantpath.graph.server import Connection
-from grantpath.graph.store import QUICK_TRIES
+from grantpath.graph.server import Connection, connection
+from grantpath.graph.store import QUICK_TRIES, Store
 
 from . import busy_reader
 from .busy_reader import ALWAYS, AT_TIMES, BOB, KINDS, PUBLIC, QUESTIONS, STAFF, TIMEOUT, Guard, Reader
@@ -236,7 +236,9 @@ def test_a_question_that_takes_longer_than_the_writer_pauses(
         writer.auth.check_many(many)  # the server has plans to make
         reader.batch(many)
         quiet = reader.seconds["check_many"][-1]
-    reader, guard = Reader(writer.auth), Guard(monkeypatch)
+    store = Store(connection(), TIMEOUT)  # of its own: in one store questions and changes take turns before the lock
+    reader = Reader(Authorizer(store, writer.auth.tenant, writer.auth.policy, writer.auth.root))
+    guard = Guard(monkeypatch)
     with writer.busy():
         for _ in range(LONG):
             reader.batch(many)
@@ -250,3 +252,4 @@ def test_a_question_that_takes_longer_than_the_writer_pauses(
     )
     all_right(reader.seen, writer)
     assert guard.count["locked"], "none was disturbed: nothing is shown"
+    store.close()
