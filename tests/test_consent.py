@@ -119,7 +119,12 @@ def test_what_a_killed_test_left_is_found_and_removed(run: Run, store: Store, tm
         assert run("roots", "drop", tenant).code == 2
         dropped = run("roots", "drop", tenant, "--yes", "--json")
         assert (dropped.code, dropped.json["sizes"]["objects"]) == (0, 2)
-        assert store.read("MATCH (n {root: $root}) RETURN count(n) AS many", {"root": tenant})[0]["many"] == 0
+        assert (
+            store.read("MATCH (n:Entity|Revision|Change {root: $root}) RETURN count(n) AS many", {"root": tenant})[0][
+                "many"
+            ]
+            == 0
+        )
     finally:
         remove(store, tenant)
 

@@ -25,8 +25,8 @@ def name(store: Store) -> Iterator[str]:
 
 
 def exists(store: Store, name: str) -> bool:
-    """Is there anything under that key: marks, facts, a lock?"""
-    found = store.read("MATCH (n {root: $root}) RETURN count(n) AS many", {"root": name})
+    """Is there anything under that key: marks, facts, history?"""
+    found = store.read("MATCH (n:Entity|Revision|Change {root: $root}) RETURN count(n) AS many", {"root": name})
     return bool(found[0]["many"])
 
 
