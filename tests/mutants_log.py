@@ -252,7 +252,8 @@ def _many_refusals(scratch: Tenants) -> list[object]:
     return [*found, len(other.log(refused=True))]
 
 
-DROPPED = [[], [(1, "user:op", True, True)], [(1, "user:op", True, True), (2, None, True, True)]]
+ONCE = (1, "user:op", True, True)
+DROPPED = [[], [ONCE], [ONCE], [ONCE, (2, None, True, True)]]
 
 
 def _dropped(scratch: Tenants) -> list[object]:
@@ -267,7 +268,7 @@ def _dropped(scratch: Tenants) -> list[object]:
         heads += [auth.change(f"add user:k{at}").hash for at in range(number)][-1:]
         with patch("grantpath.engine.dropped_roots.roots.remove"):
             drop(auth.store, name, "user:early")
-        found += [_notes(auth, name, heads)] if number == 1 else []
+        found.append(_notes(auth, name, heads))
         drop(auth.store, name, by)
         found.append(_notes(auth, name, heads))
     _edit(neighbour, f"MATCH (note:DroppedRoot {{root: '{name}'}}) DELETE note")
