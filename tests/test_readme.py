@@ -60,7 +60,7 @@ def test_start_works_line_by_line_and_then_the_first_example(
     mine.write_text((HOUSE / example).read_text(encoding="utf-8").replace(ROOT, root))
     monkeypatch.chdir(tmp_path)
     typed = commands(start)
-    assert len(typed) == 9
+    assert len(typed) == 10
     for words, _ in typed:
         ran = run(*words)
         assert ran.code == 0, (words, ran.err)
