@@ -21,7 +21,7 @@ from grantpath.graph.login import Auth, Provider
 from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
-from grantpath.graph.store import Store
+from grantpath.graph.store import STALL_LIMIT, Store
 
 TRIES = 5
 
@@ -45,6 +45,7 @@ class Authorizer(Door):
         auth: Auth | Provider | None = None,
         ca: str | None = None,
         follow_policy: bool | None = None,
+        stall_limit: float = STALL_LIMIT,
     ) -> "Authorizer":
         """An authorizer for `root`, such as metalake:ml (with the policy given, the bare name is enough).
 
@@ -59,10 +60,13 @@ class Authorizer(Door):
         With `follow_policy` it goes on by the new policy where the root is given one (`grantpath policy upgrade`);
         without it, it raises Inconsistent from then on. By default it follows unless `policy` is given.
 
+        A client that is suspended or lost keeps others out of its root for at most `stall_limit` seconds: then this
+        one ends what it was doing. A client that is slow but alive is never ended.
+
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
         asking.check_opening(root, policy, uri)
-        store = Store(connection(uri, auth, ca), timeout)
+        store = Store(connection(uri, auth, ca), timeout, stall_limit)
         try:
             tenant, model, reference = roots.open_root(store, root, policy, may_create=create)
         except BaseException:
