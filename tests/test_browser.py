@@ -215,14 +215,11 @@ def test_lists_say_what_python_says(desk: Desk, graph: Authorizer, query: str) -
 @pytest.fixture(scope="module")
 def company(store: Store) -> Iterator[Authorizer]:
     """The company that the README asks about."""
-    model = policy.load("gravitino")
-    root = model.root("ml")
-    roots.remove(store, root.text)
-    roots.create(store, root.text, model, root)
-    made = Authorizer(store, root.text, model, root)
+    roots.remove(store, "metalake:ml")
+    made = Authorizer(store, *roots.open_root(store, "metalake:ml", "gravitino", may_create=True))
     made.change_all([text for _, text in read_statements(str(COMPANY))])
     yield made
-    roots.remove(store, root.text)
+    roots.remove(store, made.tenant)
 
 
 def test_the_picture_shows_the_path(desk: Desk, company: Authorizer) -> None:
