@@ -52,12 +52,6 @@ DELTAS = [
         "(owned:Entity {root: $root, ref: scope.object})",
         "(owned:Entity {ref: scope.object})",
     ),
-    Mutant(
-        "another tenant's edge",
-        "delta",
-        "(start:Entity {root: $root, ref: scope.subject})",
-        "(start:Entity {ref: scope.subject})",
-    ),
     Mutant("one scope", "delta", "scope.at AS at", "0 AS at"),
 ]
 FACTS = [
@@ -83,7 +77,7 @@ def probes(scratch: Tenants) -> Iterator[Probe]:
 
 
 def _rehearsed(scratch: Tenants) -> object:
-    scratch("lakehouse", [*FACTS[:6], *(f"owner user:{owner} of catalog:xa" for owner in ("xv",))], ROOT_NAME)
+    scratch("lakehouse", [*FACTS[:6], "add user:xw", "owner user:xv of catalog:xa"], ROOT_NAME)
     auth = scratch("lakehouse", FACTS, ROOT_NAME)
     names = scratch("cdap", NAMES, ROOT_NAME)
     return [
