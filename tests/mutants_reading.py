@@ -88,7 +88,12 @@ def _say_nothing(_: str) -> None:
 def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
     store = kept.store
     for twin in (*(twin.graph for twin in twins), kept):
-        known = {"policy": twin.policy.name, "digest": twin.policy.digest, "source": twin.policy.source}
+        known = {
+            "policy": twin.policy.name,
+            "digest": twin.policy.digest,
+            "source": twin.policy.source,
+            "writing": None,
+        }
         yield Probe("a root's policy", "root begin_root", partial(roots.find, store, twin.tenant), always(known))
     yield Probe("made", "create_root begin_root", partial(_made, store), always(True))
     files = "claim_root create_root begin_root remove_root"
@@ -129,7 +134,7 @@ def _made(store: Store) -> bool:
     try:
         kept = roots.find(store, tenant)
         marks = store.execute(mark_book._MARKS, {"root": tenant})[0]
-        wanted = {"policy": model.name, "digest": model.digest, "source": model.source}
+        wanted = {"policy": model.name, "digest": model.digest, "source": model.source, "writing": None}
         return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
     finally:
         roots.remove(store, tenant)
