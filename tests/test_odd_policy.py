@@ -20,6 +20,7 @@ WORLDS = 3
 
 ROOT = "org:ml"
 PEOPLE = ["user:ann", "user:bob", "robot:r"]
+GHOST = "user:ghost"  # only a name, on which something is granted; the role that every user holds is not its own
 TEAMS, CREWS = ["team:a", "team:b"], ["crew:a", "crew:b"]
 PLACES = ["project:p", "project:q", "page:p.x", "page:p.y", "page:q.x"]
 INSIDE = ["badge:a.one", "badge:CHIEFS.one", "badge:ALL.one", "pin:a.one.red", "pin:CHIEFS.one.red", "note:a.one"]
@@ -52,6 +53,7 @@ def world(tenants: Tenants, rng: random.Random) -> Authorizer:
     auth = tenants(POLICY, [f"add {ref}" for ref in [*PEOPLE, *TEAMS, *CREWS, *PLACES, *INSIDE]])
     members, others = possible_facts()
     problems = auth.given([*rng.sample(members, 8), *rng.sample(others, 30)])
+    auth.change(f"allow MANAGE on {GHOST} to user:ann")
     assert problems.count(None) > 15
     return auth
 
@@ -78,7 +80,7 @@ def with_answers(auth: Authorizer) -> Iterator[tuple[Check | Who | Which, bool |
     checks = [
         Check(subject=subject, name=name, object=on, with_=with_)
         for name, on, with_ in names
-        for subject in [*PEOPLE, *CREWS, "crew:CHIEFS"]
+        for subject in [*PEOPLE, *CREWS, "crew:CHIEFS", GHOST]
     ]
     decided = list(zip(checks, map(bool, auth.check_many(checks)), strict=True))
     yield from decided
@@ -124,3 +126,30 @@ def test_every_way_to_ask_says_the_same(tenant: Tenants, closing: Closing) -> No
     closing(f"an odd policy: {len(asked):,} questions asked in every way, {len(differences)} different")
     assert sum(map(bool, expected)) > len(expected) / 10
     assert not differences, "\n".join(differences[:20])
+
+
+def test_a_name_without_an_entity_is_allowed_nothing(tenant: Tenants) -> None:
+    auth = world(tenant, random.Random(f"ghost {SEED}"))
+    state = as_state("ghost", auth)
+    assert [each.exists for each in state.entities if each.ref == GHOST] == [False]
+    # an older graph holds names with the role of every user
+    join = "MATCH (one:Entity {root: $root, ref: $one}), (role:Entity {root: $root, ref: $role}) "
+    join += "CREATE (one)-[:HAS_ROLE]->(role)"
+    auth.store.execute(join, {"root": auth.tenant, "one": GHOST, "role": "crew:ALL"})
+    checks = [(name, on) for name, on, with_ in questions(auth) if not with_ and on != GHOST]
+    assert not any(auth.check_many([(GHOST, name, on) for name, on in checks]))
+    assert not [each for each in checks if GHOST in auth.who(*each)]
+    for name, on in (("greet", "user:ann"), ("guide", "user:ann"), ("see", "user:ann")):
+        explained = auth.explain(GHOST, name, on)
+        assert (explained.decision.allowed, explained.paths) == (False, [])
+        assert list(auth.which("user", GHOST, name)) == []
+    asked = [BulkQuestion("ghost", Check(subject=GHOST, name=name, object=on)) for name, on in checks]
+    asked += [BulkQuestion("ghost", Who(name=name, object=on)) for name, on in checks]
+    answers = answer_many([as_state("ghost", auth)], asked, print)
+    assert not [one for one, answer in zip(asked, answers, strict=True) if answer is True or GHOST in _listed(answer)]
+    auth.change(f"add {GHOST}")
+    assert auth.check(GHOST, "guide", "user:ann"), "it holds the role of every user now"
+
+
+def _listed(answer: object) -> list[str]:
+    return answer if isinstance(answer, list) else []
