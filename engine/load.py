@@ -18,7 +18,7 @@ from grantpath import cypher
 from grantpath.engine import roots
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.dump_meta import NOTES, read_meta
-from grantpath.engine.load_files import read
+from grantpath.engine.load_files import listed, read
 from grantpath.engine.load_graph import Standing
 from grantpath.engine.load_plan import Consent, Doomed, News, Plan, need_consent
 from grantpath.engine.load_replace import Replaced
@@ -84,6 +84,7 @@ def load(
     restored: the root has the dump's revision, history, refusals and request ids then, and no entry for the load
     itself. Another root gets its facts, as of any folder.
     """
+    listed(directory)  # a wrong folder is refused before anything is made of its name
     with telemetry.span("load", authorizer.tenant) as span:
         done = _load(_Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent)
         span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)

@@ -41,19 +41,24 @@ def _none() -> Ints:
     return np.empty(0, dtype=np.int64)
 
 
-def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
+def listed(directory: Path) -> list[Path]:
+    """What is in the folder. Raises InvalidInput where it is not a folder."""
     try:
-        listed = sorted(directory.iterdir())
+        return sorted(directory.iterdir())
     except (OSError, ValueError):
         raise InvalidInput(
             f"{short(str(directory))} is not a folder: name one that holds {', '.join(TABLES)} as {_formats()}"
         ) from None
-    if directory / UNFINISHED in listed:
+
+
+def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
+    inside = listed(directory)
+    if directory / UNFINISHED in inside:
         raise InvalidInput(
             f"{directory} holds a part of a dump, which was cut off or is under way; name another folder"
         )
     files: dict[str, Path] = {}
-    for file in listed:
+    for file in inside:
         if file.suffix.removeprefix(".").lower() not in FORMATS or file.name in beside:
             continue
         if file.stem not in TABLES or file.suffix.lower() != file.suffix:

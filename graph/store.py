@@ -124,7 +124,7 @@ class Store:
     def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
         """What `take` makes of the answer; asked once more where the connection or the login was lost, unless
         that took long."""
-        soon = time.monotonic() + self._timeout / 2
+        soon = time.monotonic() + self._timeout / 10  # so that both tries stay near the timeout
         with self._errors():
             try:
                 return self._ask_once(text, parameters, take)

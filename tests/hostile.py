@@ -10,7 +10,7 @@ import neo4j
 import pytest
 
 from grantpath import cypher
-from grantpath.graph import bulk, store
+from grantpath.graph import bulk, load_recovery, lock_watch, marks, revision_guard, store, writer_lock
 
 from .random_names import ODD
 
@@ -123,9 +123,9 @@ def own_texts() -> set[str]:
     files = {cypher.load(name).text for name in cypher.names() if name != "schema"}
     kept = {
         text
-        for module in (store, bulk)
+        for module in (store, bulk, load_recovery, lock_watch, marks, revision_guard, writer_lock)
         for name, text in vars(module).items()
-        if name.startswith("_") and name.isupper() and isinstance(text, str)
+        if name.isupper() and isinstance(text, str)
     }
     return files | kept | set(cypher.statements("schema"))
 
