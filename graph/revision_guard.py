@@ -103,15 +103,15 @@ class RevisionGuard:
             if not keep or not (writing.changes or writing.noted):
                 return result
             if writing.changes:
-                self._begin(held.tx, base, writing.revision)
+                self._begin(held, base, writing.revision)
             self._commit(held.tx)
         if writing.changes:
             self._end(base, writing.revision)
         return result
 
-    def _begin(self, tx: neo4j.Transaction, base: Marks, revision: int) -> None:
+    def _begin(self, held: Held, base: Marks, revision: int) -> None:
         """Keeps readers out. Raises Overtaken, or the driver's error, where the lock is not held any more."""
-        tx.run("RETURN true").consume()
+        held.need()
         if not self._marks.begin(base, revision):
             raise Overtaken("another writer came between")
 
@@ -162,13 +162,15 @@ class RevisionGuard:
             with suppress(Unknown):
                 held.died = self._dead_load(held, time.monotonic() + self._timeout)
                 held.marks = self._marks.read(root)
+                held.need()
             yield held
 
     # ---- what others left --------------------------------------------------------------------------------------
     def _repaired(self, held: Held, deadline: float) -> Marks:
         """The marks, equal again after a writer that is gone; only for the holder of the lock.
 
-        Undoes or completes a load that died. Raises Inconsistent where one is under way, or where that takes longer.
+        Undoes or completes a load that died. Raises Inconsistent where one is under way, or where that takes longer;
+        the driver's error where the lock was lost: then the marks may be those of a writer that is about to commit.
         """
         while True:
             marks = self._marks.read(held.root)
@@ -176,10 +178,15 @@ class RevisionGuard:
                 self._recover(held, marks, deadline)
             elif marks.begun == marks.revision:
                 return marks
-            elif self._marks.repair(marks):
+            elif self._repair(held, marks):
                 log.warning("%s: repaired the marks of a writer that is gone, at revision %d", held.root, marks.newest)
             elif time.monotonic() > deadline:
                 raise Inconsistent(f"{held.root}: its marks change all the time; ask again")
+
+    def _repair(self, held: Held, marks: Marks) -> bool:
+        """The writer that left these marks is gone: this one had the lock when it read them, and after."""
+        held.need()
+        return self._marks.repair(marks)
 
     def _recover(self, held: Held, marks: Marks, deadline: float) -> None:
         def progress(done: int, of: int) -> None:

@@ -46,6 +46,10 @@ class Held:
         """The id of the holder."""
         return self._claim.id
 
+    def need(self) -> None:
+        """Raises the driver's error where the lock was lost: what was read since it was taken may be out of date."""
+        self.tx.run("RETURN true").consume()
+
     def beat(self) -> None:
         """Gives a sign of life now. Raises Unavailable."""
         try:

@@ -26,7 +26,7 @@ STEPS = ["locked", "read", "worked", "begin", "commit", "end"]
 LOST = ["kept", "terminated", "cut"]
 # What another writer does meanwhile: complete changes, and then one that is held before its commit or its end mark.
 OTHERS = [(0, ""), (1, ""), (2, ""), (0, "commit"), (1, "commit"), (0, "end"), (1, "end")]
-WORST = [("terminated", (1, "end")), ("cut", (2, "")), ("kept", (1, "end"))]
+WORST = [("terminated", (0, "commit")), ("terminated", (1, "end")), ("cut", (2, "")), ("kept", (1, "end"))]
 LOG = """MATCH (change:Change {root: $root})
 RETURN change.revision AS revision, change.id AS id, change.statement AS statement ORDER BY revision"""
 Order = tuple[str, str, tuple[int, str]]
@@ -95,7 +95,9 @@ class Round:
             assert between.reached.wait(WAIT)
         stop.go.set()
         assert tried.reached.wait(WAIT)
-        if held != "commit":  # then the other one holds no lock
+        if held == "commit":
+            self.look()
+        else:  # the other one holds no lock
             self.ask()
         tried.go.set()
         if held:
@@ -123,6 +125,12 @@ class Round:
             self.found.append(f"blocked: {error}")
         else:
             self.read.append((decision.revision, decision.allowed))
+
+    def look(self) -> None:
+        """Another writer is about to commit: its marks must still keep readers out."""
+        marks = self.auth.store._guard._marks.read(self.auth.tenant)
+        if marks.begun == marks.revision:
+            self.found.append(f"readers are let in at {marks.revision}, before the commit")
 
     def settle(self) -> None:
         """What was read and told is what the log says."""
