@@ -44,6 +44,7 @@ class Bulk:
         self._what = what
         self._own = {"root": held.root, "load": held.id}
         self._recovery = Recovery(held.execute, held.root, held.id)
+        self.began = False
 
     @property
     def root(self) -> str:
@@ -65,12 +66,17 @@ class Bulk:
 
         Raises Inconsistent where the root was changed since the lock was taken: then the facts that were read are old.
         """
+        self.began = True
         self._held.beat()  # so that the load is known to be alive even where it loses its lock at once
         if not self._held.execute(_BEGIN, {**self._own, **self._base.key, "what": self._what}):
-            raise Inconsistent(
-                f"{self.root}: the lock of `{self._what}` was lost, and another writer came between; nothing was"
-                " written, run it again"
-            )
+            raise self.overtaken()
+
+    def overtaken(self) -> Inconsistent:
+        """The error of one that lost its lock before it began, so that what it read may be out of date."""
+        return Inconsistent(
+            f"{self.root}: the lock of `{self._what}` was lost, and another writer came between; nothing was written,"
+            " run it again"
+        )
 
     def write(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """One batch: a query that locks the mark, heeds it, and notes what it wrote. Returns its row.
@@ -151,9 +157,12 @@ def bulk_write(store: Store, root: str, what: str, progress: Progress) -> Iterat
         if held.died:
             held.beat()  # the dead load's mark gets this id
             Recovery(held.execute, root, held.id).run(held.died, progress)
-        bulk = Bulk(held, store.settled(held), what)
+        base = store.settled(held)
+        bulk = Bulk(held, base, what)
         try:
             yield bulk
+            if not bulk.began and store.settled(held) != base:
+                raise bulk.overtaken()  # what a dry run shows is not of one state
         except BaseException:
             with suppress(GrantpathError):  # a server that is gone: the next caller undoes this one
                 bulk.undo(bulk.id, progress)
