@@ -32,7 +32,7 @@ log = logging.getLogger("grantpath.change")
 TICK = 0.5  # seconds between two looks
 BEAT = 1.0  # seconds between two heartbeats, and the age at which a claim begins to beat
 IDLE = 10.0  # seconds without a claim after which the thread ends
-PART = 0.8  # of the limit: a holder that is silent for so long is ended, so that all is over within the limit
+PART = 2 / 3  # of the limit: a holder that is silent for so long is ended, so that all is over within the limit
 LOST = 1 / 3  # of the limit: the same for a load that has lost its lock
 HOST = socket.gethostname()
 

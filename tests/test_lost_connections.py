@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 from urllib.parse import urlsplit
 
 import pytest
@@ -30,7 +30,10 @@ ASKING = 8  # threads
 
 
 class Proxy:
-    """Passes bytes to the server and back; connections can be doomed: the next word on one of them closes it."""
+    """Passes bytes to the server and back; connections can be doomed: the next word on one of them closes it.
+
+    Where it is frozen, it passes nothing any more, and hides from the server that a client is gone.
+    """
 
     def __init__(self, uri: str) -> None:
         parts = urlsplit(uri)
@@ -40,12 +43,14 @@ class Proxy:
         self.open: list[socket.socket] = []  # towards the client
         self.doomed: set[socket.socket] = set()
         self.lost = 0
+        self.frozen, self._closed = Event(), Event()
         Thread(target=self._listen, daemon=True).start()
 
     def doom(self) -> None:
         self.doomed.update(self.open)
 
     def close(self) -> None:
+        self._closed.set()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -67,7 +72,11 @@ class Proxy:
                 if client in self.doomed:
                     self.lost += source is client
                     break
+                if self.frozen.is_set():
+                    break
                 target.sendall(data)
+        if self.frozen.is_set():
+            self._closed.wait()
         for each in (source, target):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

@@ -17,6 +17,7 @@ from grantpath.graph.store import STALL_LIMIT, Store
 from grantpath.graph.writing import Writing
 
 from .conftest import Tenants
+from .test_lost_connections import Proxy
 from .trust import say, size
 
 CLIENTS = size(full=50, short=3)
@@ -54,10 +55,12 @@ except GrantpathError as error:
 STEPS = ["_commit", "write", "begin", "_begin", "finish", "_end"]
 
 
-def stopped(auth: Authorizer, step: str, folder: Path) -> "subprocess.Popen[str]":
-    """A client that has stopped itself there."""
-    command = [sys.executable, "-c", CLIENT, auth.tenant, step, str(folder)]
-    client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def stopped(auth: Authorizer, step: str, folder: Path, server: Connection | None = None) -> "subprocess.Popen[str]":
+    """A client of this server, or of the one of all tests, that has stopped itself there."""
+    command, variables = [sys.executable, "-c", CLIENT, auth.tenant, step, str(folder)], dict(os.environ)
+    if server:
+        variables |= {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
+    client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables)
     assert os.waitpid(client.pid, os.WUNTRACED)[1] & 0xFF == 0x7F
     return client
 
@@ -96,6 +99,28 @@ def test_suspended_client_keeps_others_out_for_the_limit_at_most(
         assert said == "unknown" or (said == "done") is bool(there), f"{STEPS[number % len(STEPS)]}: {said}, {there}"
     store.close()
     say(capsys, f"{CLIENTS} clients suspended: others went on within {slowest:.1f} s (limit {LIMIT} s); told {told}")
+
+
+@pytest.mark.parametrize("step", ["_commit", "write"])
+def test_vanished_host_keeps_others_out_for_the_limit_at_most(
+    server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str
+) -> None:
+    """The server hears nothing of the client's death: its connections stay open."""
+    (tmp_path / "subjects.csv").write_text("ref\nuser:bob\nuser:mine\n")
+    store, proxy = Store(server, timeout=10.0, stall_limit=LIMIT), Proxy(server.uri)
+    made = tenant("gravitino", ["add catalog:hr"])
+    client = stopped(made, step, tmp_path, Connection(proxy.uri, server.user, server.password))
+    proxy.frozen.set()
+    client.kill()
+    client.communicate()
+    try:
+        took = answered(Authorizer(store, made.tenant, made.policy, made.root))
+    finally:
+        store.close()
+        proxy.close()
+    assert made.store.read(USERS, {"root": made.tenant})[0]["users"] == 0
+    assert took > LIMIT / 3, "it was not in the way"
+    say(capsys, f"a host vanished at {step}: others went on after {took:.1f} s (limit {LIMIT} s)")
 
 
 USERS = "MATCH (user:User {root: $root}) WHERE user.name IN ['bob', 'mine'] RETURN count(user) AS users"
