@@ -3,12 +3,12 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Unknown, dump, listing, roots
-from grantpath.engine.changing import Changer
+from grantpath.engine import Authorizer, Inconsistent, Unknown, changing, dump, listing, roots
 from grantpath.graph.server import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync import mirror as mirroring
@@ -49,20 +49,20 @@ def test_a_list_does_not_go_on_in_another_root(tenant: Tenants, monkeypatch: pyt
     assert list(auth.who(*ASKED)) == ["user:c", "user:d"]
 
 
-def test_a_dump_is_not_of_two_roots(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dump_is_not_of_two_roots(tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     auth = tenant("gravitino", facts("a", "b"))
-    read, again = Store.read, [["c", "d"]]
+    write, again = dump._write, [["c", "d"]]
 
-    def between(self: Store, *asked: object) -> object:
-        rows = read(self, *asked)  # type: ignore[arg-type]
+    def between(*words: Any) -> None:
+        write(*words)
         if again:
             make_again(auth, again.pop())
-        return rows
 
-    monkeypatch.setattr(Store, "read", between)
-    found = dump.read(auth).tables
-    assert found["subjects"] == [("role:r",), ("user:c",), ("user:d",)]
-    assert found["members"] == [("user:c", "role:r"), ("user:d", "role:r")]
+    monkeypatch.setattr(dump, "_write", between)
+    dump.dump(auth, tmp_path)
+    assert not again
+    assert (tmp_path / "subjects.csv").read_text().split() == ["ref", "role:r", "user:c", "user:d"]
+    assert (tmp_path / "members.csv").read_text().split()[1:] == ["user:c,role:r", "user:d,role:r"]
 
 
 def test_a_mirror_is_not_of_two_roots(server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: b
     auth = tenant("gravitino")
     locked = threading.Event()
 
-    record = Changer._record
+    record = changing.record
 
     def waits(*words: Any) -> Any:
         locked.set()
@@ -96,7 +96,7 @@ def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: b
         return record(*words)
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
-        patch.setattr(Changer, "_record", waits)
+        patch.setattr(changing, "record", waits)
         written = pool.submit(auth.change, "add user:a", dry_run=not keep)
         assert locked.wait(10)
         roots.take_back(auth.store, auth.tenant)

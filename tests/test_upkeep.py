@@ -219,7 +219,7 @@ NEW_PRIVILEGE = ("  CREATE_TAG: {on: metalake}", "  CREATE_TAG: {on: metalake}\n
 
 
 def test_an_edited_policy_is_put_on_a_root(
-    tenant: Tenants, edited: Callable[..., policy.Policy], server: Connection
+    tenant: Tenants, edited: Callable[..., policy.Policy], server: Connection, tmp_path: Path
 ) -> None:
     auth = tenant(given=FACTS)
     before = facts_of(auth)
@@ -235,7 +235,7 @@ def test_an_edited_policy_is_put_on_a_root(
         lambda: auth.change("add user:cas"),
         lambda: auth.given(["add user:cas"]),
         auth.revision_now,
-        lambda: facts_of(auth),
+        lambda: dump(auth, tmp_path / "dump"),
     ):
         with pytest.raises(Inconsistent, match="another policy since it was opened"):
             late()
