@@ -17,7 +17,7 @@ CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Refusal:Requ
     made: 0, revision: 0, begun: 0, turn: 0, locked: 0, id: 0, at: 0, actor: 0, as_role: 0, statement: 0, object: 0,
     subject: 0, said: 0, reason: 0, request: 0, number: 0, ids: 0, revisions: 0, batches: 0, nodes: 0, edges: 0,
     unmade: 0, names: 0, by: 0, loading: 0, loading_what: 0, loading_done: 0, chain: 0, hash: 0, previous: 0,
-    unchained: 0, pruned: 0, pruned_hash: 0, pruned_revision: 0, more: 0, holder: 0}),
+    unchained: 0, pruned: 0, pruned_hash: 0, pruned_revision: 0, more: 0, holder: 0, head: 0}),
   (labels)-[:CHILD_OF]->(keys), (labels)-[:MEMBER_OF]->(keys), (labels)-[:HAS_ROLE]->(keys),
   (labels)-[:OWNS]->(keys), (labels)-[:ALLOW]->(keys), (labels)-[:DENY]->(keys)
 DETACH DELETE labels, keys;

@@ -16,7 +16,7 @@ from grantpath.engine.following import following
 from grantpath.engine.listing import Listing
 from grantpath.engine.policy import Question
 from grantpath.graph import telemetry
-from grantpath.graph.errors import Inconsistent
+from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.login import Auth, Provider
 from grantpath.graph.reference import Reference
 from grantpath.graph.server import connection
@@ -85,6 +85,8 @@ class Authorizer(Door):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, Unknown):
+            error.look_now()  # its text may be read later, when no connection is left
         self.close()
 
     # ---- checks ----------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class Watched(Authorizer):
                 with suppress(GrantpathError):  # the error that is under way tells more
                     roots.take_back(self.store, self.tenant)
         finally:
-            self.close()
+            super().__exit__(kind, error, at)
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
         row = super().ask(query, at_least=at_least, **parameters)

@@ -119,6 +119,11 @@ class Unknown(Invalid):
         """` (did you mean X?)`, or nothing."""
         return self.look() if self.look else ""
 
+    def look_now(self) -> None:
+        """Looks up the names that may be meant, so that the text needs no connection any more."""
+        hint = self.hint
+        self.look = lambda: hint
+
     def __str__(self) -> str:
         return f"{self._text}{self.hint}{self._remedy}"
 

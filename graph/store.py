@@ -109,6 +109,7 @@ class Store:
             if attempt == 1 and self._guard.died(parameters["root"]):
                 break
             time.sleep(min(0.0005 * 2**attempt, 0.05))
+        self._guard.died(parameters["root"])  # a load that is under way has the turn for long: raises at once
         row = self._read_in_turn(text, parameters)
         if untorn(row):
             return row
