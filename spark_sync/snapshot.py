@@ -75,7 +75,8 @@ class Snapshot:
         try:
             return from_source(_read(self.folder / POLICY_FILE))
         except (OSError, ValueError, InvalidPolicy) as error:
-            raise InvalidInput(f"{self.folder / POLICY_FILE}: cannot be read ({type(error).__name__}); make the snapshot anew") from None
+            path = self.folder / POLICY_FILE
+            raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); make the snapshot anew") from None
 
     @cached_property
     def root(self) -> Reference:
