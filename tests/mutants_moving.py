@@ -219,7 +219,8 @@ def _upgraded(scratch: Tenants, folder: Path) -> Iterator[Probe]:
 
         def wanted(name: str = name, new: policy.Policy = new, said: list[str] = said) -> object:
             fresh, neighbour = scratch(str(new.name), said, UPGRADED), scratch(name, said, UPGRADED)
-            return dump(fresh), {"policy": new.name, "digest": new.digest, "source": new.source}, dump(neighbour)
+            kept = {"policy": new.name, "digest": new.digest, "source": new.source, "writing": None}
+            return dump(fresh), kept, dump(neighbour)
 
         yield Probe(f"an upgrade of {name}", queries, look, _with_policy(new, wanted))
 

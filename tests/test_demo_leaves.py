@@ -4,6 +4,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,7 +64,8 @@ def test_a_root_that_no_demo_made_is_left_alone(
 def test_an_external_server_is_used_only_with_consent(
     run: Run, names: list[str], server: Connection, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_demo.server, "status", lambda: type("Status", (), {"uri": None})())
+    elsewhere = SimpleNamespace(status=lambda: SimpleNamespace(uri=None))  # no embedded server runs
+    monkeypatch.setattr(cli_demo, "server", elsewhere)
     ran = run("demo", "--out", str(tmp_path / "out"))
     assert (ran.code, ran.out) == (2, "")
     assert f"on {server.uri}, and removes those of the last demo; confirm it with --yes" in ran.err

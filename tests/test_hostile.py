@@ -180,7 +180,7 @@ def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
         *(lambda wrong=wrong: Authorizer.open("ml", wrong) for wrong in (5, b"gravitino")),
         lambda: Authorizer.open("ml", "gravitino", uri=5),  # type: ignore[arg-type]
     ):
-        with pytest.raises(Invalid, match=r"limit=|after=|with_=|is no check|no list|root=|policy=|uri="):
+        with pytest.raises(Invalid, match=r"limit=|after=|with_=|is no check|not a list|root=|policy=|uri="):
             work()
     for call in (auth.check_many, auth.change_all, auth.given):
         with pytest.raises(InvalidInput, match=r"^'add user:x' is not a list of \w+; wrap a single one in a list$"):
