@@ -109,6 +109,9 @@ class LockWatch:
                 self._thread.start()
         try:
             yield claim
+        except (Neo4jError, DriverError, OSError):
+            claim.beaten = False  # the server may hang: the last sign of life is not removed, it grows old
+            raise
         finally:
             self._leave(claim)
 
