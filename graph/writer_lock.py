@@ -48,7 +48,7 @@ class Held:
 
     def need(self) -> None:
         """Raises the driver's error where the lock was lost: what was read since it was taken may be out of date."""
-        self.tx.run("RETURN true").consume()
+        self.tx.run(_STILL_HELD).consume()
 
     def beat(self) -> None:
         """Gives a sign of life now. Raises Unavailable."""
@@ -120,6 +120,7 @@ def _kept(claim: Claim, began: float) -> str:
 
 
 _LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
+_STILL_HELD = "RETURN true"
 _UNLOCK = """CALL () { MATCH (writer:Writer {root: $root}) DELETE writer }
 MATCH (gate:Gate {root: $root}) WHERE gate.by = $by
 DELETE gate"""
