@@ -27,7 +27,7 @@ test: $(INSTALLED)
 
 # Every test file that has a long form.
 trust: $(INSTALLED)
-	@GRANTPATH_TRUST=full $(RUN) -m pytest -s $$(grep -l -E "^from \.trust import|GRANTPATH_TRUST" tests/test_*.py) $(ARGS)
+	@GRANTPATH_TRUST=full $(RUN) -m pytest -s $$(grep -rl -E "support.sizes import|GRANTPATH_TRUST" tests --include="test_*.py") $(ARGS)
 
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)

@@ -54,7 +54,7 @@ def main(line: str, version: str) -> None:
         ("org.neo4j.client", "neo4j-browser", BROWSER),
     ]
     lines = sorted(lock_line(resolved) for resolved in resolve(roots))
-    target = Path(__file__).parent.parent / "graph" / f"neo4j-{line}.lock"
+    target = Path(__file__).parent.parent / "graph" / "artifacts" / f"neo4j-{line}.lock"
     header = f"# Neo4j Community {version} by make_lock.py: group:artifact:version[:classifier] sha256 size"
     target.write_text("\n".join([header, *lines]) + "\n")
     print(f"{target.name}: {len(lines)} jars, {sum(int(row.split()[-1]) for row in lines) / 1e6:.0f} MB")

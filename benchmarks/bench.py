@@ -18,9 +18,11 @@ from generate import Size, generate
 from plain import PlainEstate
 from questions import Question, sample_questions
 
-from grantpath.engine import Authorizer, load, roots
-from grantpath.graph.cache import cache_folder
-from grantpath.graph.server import connection
+from grantpath.engine import Authorizer
+from grantpath.engine.tenants import registry
+from grantpath.engine.transfer import importer
+from grantpath.graph.artifacts.cache import cache_folder
+from grantpath.graph.embedded.connect import connection
 
 SEED = 7
 ESTATES = {"gravitino": "bench", "lakehouse": "bench-nested"}  # by policy, the root; lakehouse nests groups and roles
@@ -60,7 +62,7 @@ def _measure(policy: str, options: argparse.Namespace, say: Callable[[str], None
     )
     directory = _estate(size, say)
     with Authorizer.open(size.root, policy, create=True) as authorizer:
-        roots.remove(authorizer.store, authorizer.tenant)
+        registry.remove(authorizer.store, authorizer.tenant)
     with Authorizer.open(size.root, policy, create=True) as authorizer:
         figures: Figures = {"load": _load(authorizer, directory, say)}
         questions = sample_questions(directory, SINGLE + 20 * BATCH, SEED)
@@ -117,7 +119,7 @@ def _estate(size: Size, say: Callable[[str], None]) -> Path:
 def _load(authorizer: Authorizer, directory: Path, say: Callable[[str], None]) -> Figures:
     say("loading")
     start = time.perf_counter()
-    report = load.load(authorizer, directory)
+    report = importer.load(authorizer, directory)
     seconds = time.perf_counter() - start
     rows = sum(report.rows.values())
     return {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}
@@ -192,8 +194,8 @@ def _lists(authorizer: Authorizer, questions: Sequence[Question], say: Callable[
 
 def _spark(authorizer: Authorizer, say: Callable[[str], None]) -> Figures:
     os.environ.setdefault("GRANTPATH_SPARK_MEMORY", SPARK_MEMORY)
-    from grantpath.spark_sync.access import access
-    from grantpath.spark_sync.mirror import mirror
+    from grantpath.spark_sync.bulk_access import access
+    from grantpath.spark_sync.graph_reader import mirror
 
     folder = Path(tempfile.mkdtemp(prefix="grantpath-bench-"))
     try:

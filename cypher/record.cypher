@@ -2,7 +2,7 @@
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  revision, id (the change's own), at, actor (null for a fact), as_role (the actor's active role, or null),
 //                     statement, object, subject (the references that the statement names, or null), previous and hash (of
-//                     the chain: engine/log_chain.py), unchained (of the first entry of a chain), pruned, pruned_revision
+//                     the chain: engine/change/log_chain.py), unchained (of the first entry of a chain), pruned, pruned_revision
 //                     and pruned_hash (of an entry that says what was pruned)
 // Returns one row: recorded INTEGER
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,7 +1,7 @@
 """What the graph means: policies, decisions, changes. Start at `Authorizer`.
 
 The names that this package exports are in api.py. It is imported when the first of them is used, because the command
-line must be able to report that an import fails (`engine/start.py`).
+line must be able to report that an import fails (`engine/cli/start.py`).
 """
 
 from typing import TYPE_CHECKING, Any

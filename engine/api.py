@@ -1,10 +1,10 @@
 """The names that `grantpath.engine` exports."""
 
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.decision import Decision, Explanation
-from grantpath.engine.history import Logged
-from grantpath.engine.listing import Listing
-from grantpath.engine.request import Change
+from grantpath.engine.change.audit_log import Logged
+from grantpath.engine.change.idempotency import Change
+from grantpath.engine.decide.decision import Decision, Explanation
+from grantpath.engine.decide.listing import Listing
 from grantpath.graph.errors import (
     GrantpathError,
     Inconsistent,

@@ -1,4 +1,4 @@
-"""The public verbs on one root of one database: check, explain, who and which; those that change are in door.py."""
+"""The public verbs on one root: check, explain, who and which. Those that change it are in change_verbs.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -7,26 +7,27 @@ from functools import cache, partial
 from types import TracebackType
 from typing import Any
 
-from grantpath.engine import asking, roots
-from grantpath.engine.case import Case
-from grantpath.engine.decision import Decision, Explanation, decide
-from grantpath.engine.door import Door
-from grantpath.engine.explaining import Moved, explained
-from grantpath.engine.following import following
-from grantpath.engine.listing import Listing
-from grantpath.engine.policy import Question
+from grantpath.engine.change_verbs import ChangeVerbs
+from grantpath.engine.decide import request
+from grantpath.engine.decide.decision import Decision, Explanation, decide
+from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.decide.explanation import Moved, explained
+from grantpath.engine.decide.listing import Listing
+from grantpath.engine.policy.policy import Question
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
+from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.login import Auth, Provider
 from grantpath.graph.reference import Reference
-from grantpath.graph.server import connection
 from grantpath.graph.statement import Check
 from grantpath.graph.store import STALL_LIMIT, Store
 
 TRIES = 5
 
 
-class Authorizer(Door):
+class Authorizer(ChangeVerbs):
     """Asks and changes one root. May be shared by threads; close it, or use it in a `with` statement.
 
     Every question takes `at_least`, the revision of a change that the answer must have seen: where the graph is older
@@ -65,10 +66,10 @@ class Authorizer(Door):
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
-        asking.check_opening(root, policy, uri)
+        request.check_opening(root, policy, uri)
         store = Store(connection(uri, auth, ca), timeout, stall_limit)
         try:
-            tenant, model, reference = roots.open_root(store, root, policy, may_create=create)
+            tenant, model, reference = registry.open_root(store, root, policy, may_create=create)
         except BaseException:
             store.close()
             raise
@@ -107,47 +108,47 @@ class Authorizer(Door):
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
-            asked = self._resolve(asking.check_of(subject, name, object, with_, as_role))
+            asked = self._resolve(request.check_of(subject, name, object, with_, as_role))
             [answer], row = self._ask_all([asked], at_least)
             decision = self._answer(asked, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
 
     @following
-    def check_many(self, checks: Iterable[asking.AnyCheck], *, at_least: int | None = None) -> list[Decision]:
+    def check_many(self, checks: Iterable[request.AnyCheck], *, at_least: int | None = None) -> list[Decision]:
         """The decisions for a batch of at most 10,000, in order, all from one state of the graph, in one round trip.
 
         Each is (subject, name, object) or a Check. A bad one raises its error as `check` does, with its index from 0
         in the text and as `.index`.
         """
         with telemetry.span("check_many", self.tenant) as span:
-            listed = asking.need_list("checks", checks)
-            asked = asking.each_of("check", listed, lambda check: self._resolve(asking.as_check(check)))
+            listed = request.need_list("checks", checks)
+            asked = request.each_of("check", listed, lambda check: self._resolve(request.as_check(check)))
             if not asked:
                 return []
             found, row = self._ask_all(asked, at_least)
             answers = list(zip(asked, found, strict=True))
-            decisions = asking.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
+            decisions = request.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
             telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
             return decisions
 
-    def _resolve(self, check: Check) -> asking.Asked:
+    def _resolve(self, check: Check) -> request.Asked:
         object_ = self.reference(check.object)
         seconds = {key: self.reference(ref) for key, ref in check.with_.items()}
         question = self.policy.question(check.name, object_.type, frozenset(seconds))
-        asking.check_seconds(question, seconds)
-        where = asking.places(self.policy, self.root, object_, seconds)
+        request.check_seconds(question, seconds)
+        where = request.places(self.policy, self.root, object_, seconds)
         subject = self._subject(check.subject)
-        return asking.Asked(check, subject, where, question, self._role(check.as_role))
+        return request.Asked(check, subject, where, question, self._role(check.as_role))
 
     def _subject(self, text: str) -> Reference:
-        return asking.subject_asked_about(self.policy, self.root, text)
+        return request.subject_asked_about(self.policy, self.root, text)
 
     def _role(self, text: str | None) -> str | None:
-        return None if text is None else asking.active_role(self.policy, self.root, text)
+        return None if text is None else request.active_role(self.policy, self.root, text)
 
     def _ask_all(
-        self, asked: Sequence[asking.Asked], at_least: int | None
+        self, asked: Sequence[request.Asked], at_least: int | None
     ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers in the order of the checks, and the row that they came in."""
         conditions: dict[Question, int] = {}
@@ -156,16 +157,16 @@ class Authorizer(Door):
             condition = conditions.setdefault(each.question, len(conditions))
             checks.append(self._check_entry(each, condition))
         questions = [question.sight.parameters for question in conditions]
-        row = self.ask("check", at_least=at_least, checks=asking.numbered(checks), conditions=questions)
-        return asking.in_order(row["answers"], len(asked)), row
+        row = self.ask("check", at_least=at_least, checks=request.numbered(checks), conditions=questions)
+        return request.in_order(row["answers"], len(asked)), row
 
-    def _check_entry(self, asked: asking.Asked, condition: int) -> dict[str, Any]:
+    def _check_entry(self, asked: request.Asked, condition: int) -> dict[str, Any]:
         one_role = self._one_role(asked.question, asked.subject)
-        return asking.check_parameters(
+        return request.check_parameters(
             asked.subject.text, asked.where, asked.question.sight, condition, one_role, asked.as_role, asked.needed
         )
 
-    def _answer(self, asked: asking.Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
+    def _answer(self, asked: request.Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
         self._all_there(asked.needed, answer["known"])
         decision = decide(self._case(asked), answer["hats"], row["revision"])
         return replace(decision, asked=asked.check)
@@ -174,18 +175,18 @@ class Authorizer(Door):
         """Is each held role judged alone? A role that is asked about acts as itself."""
         return question.one_role and subject.type not in self.policy.role_types
 
-    def _case(self, asked: asking.Asked) -> Case:
+    def _case(self, asked: request.Asked) -> Case:
         one_role = self._one_role(asked.question, asked.subject)
         clauses, by_at = asked.question.clauses, asked.where.by_at
-        near = cache(partial(roots.near, self.store, self.tenant, self.policy, asked.subject.text))
+        near = cache(partial(registry.near, self.store, self.tenant, self.policy, asked.subject.text))
         return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role, near)
 
     def _all_there(self, needed: Sequence[str], known: Sequence[str]) -> None:
         """Raises Unknown for an object, a second object or an active role that is not there."""
         for ref in needed:
             if ref not in known or ref in self.policy.hidden:
-                error = roots.absent(self.store, self.tenant, self.root, ref)
-                raise roots.suggesting(error, self.store, self.tenant, self.policy)
+                error = registry.absent(self.store, self.tenant, self.root, ref)
+                raise registry.suggesting(error, self.store, self.tenant, self.policy)
 
     # ---- explanations ----------------------------------------------------------------------------------------
     @following
@@ -204,7 +205,7 @@ class Authorizer(Door):
         Raises as `check`.
         """
         with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
-            asked = self._resolve(asking.check_of(subject, name, object, with_, as_role))
+            asked = self._resolve(request.check_of(subject, name, object, with_, as_role))
             for _ in range(TRIES):
                 [answer], row = self._ask_all([asked], at_least)
                 self._all_there(asked.needed, answer["known"])
@@ -214,7 +215,6 @@ class Authorizer(Door):
                     return replace(found, decision=replace(found.decision, asked=asked.check))
             raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
 
-    # ---- lists -----------------------------------------------------------------------------------------------
     @following
     def who(
         self,
@@ -235,12 +235,12 @@ class Authorizer(Door):
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
             object_ = self.reference(object)
-            seconds = asking.named_seconds(with_, self.reference)
+            seconds = request.named_seconds(with_, self.reference)
             question = self.policy.question(name, object_.type, frozenset(seconds))
-            asking.check_seconds(question, seconds)
-            where = asking.places(self.policy, self.root, object_, seconds)
+            request.check_seconds(question, seconds)
+            where = request.places(self.policy, self.root, object_, seconds)
             needed = [ref.text for ref in [*seconds.values(), *([] if question.may_be_missing else [object_])]]
-            parameters = {**asking.who_parameters(self.policy, where, question), "needed": needed}
+            parameters = {**request.who_parameters(self.policy, where, question), "needed": needed}
             return self._listing(span, "who", parameters, limit, after, at, at_least)
 
     @following
@@ -260,13 +260,13 @@ class Authorizer(Door):
         """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
             self.policy.names.check_type(type)
-            seconds = asking.named_seconds(with_, self.reference)
+            seconds = request.named_seconds(with_, self.reference)
             question = self.policy.question(name, type, frozenset(seconds))
-            asking.check_seconds(question, seconds)
-            where = asking.places(self.policy, self.root, self.root, seconds)
+            request.check_seconds(question, seconds)
+            where = request.places(self.policy, self.root, self.root, seconds)
             asker, role = self._subject(subject), self._role(as_role)
             parameters = {
-                **asking.which_parameters(self.policy, self.root, asker.text, question, where, role),
+                **request.which_parameters(self.policy, self.root, asker.text, question, where, role),
                 "one_role": self._one_role(question, asker),
                 "needed": [*(ref.text for ref in seconds.values()), *([role] if role else [])],
             }
@@ -283,7 +283,7 @@ class Authorizer(Door):
         at_least: int | None,
     ) -> Listing:
         """The list, its first page read, so that errors come with the call."""
-        asking.check_page(limit, after, at)
+        request.check_page(limit, after, at)
         floor = max((each for each in (at, at_least) if each is not None), default=None)
 
         def page(after: str, size: int) -> Mapping[str, Any]:

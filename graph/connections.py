@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import neo4j
 
 from grantpath.graph.address import shown
+from grantpath.graph.connection import Connection
 from grantpath.graph.driver import Pool
 from grantpath.graph.errors import Unavailable
 from grantpath.graph.forks import remake_in_children
-from grantpath.graph.server import Connection
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from neo4j.exceptions import (
 
 from grantpath.graph import login, tls
 from grantpath.graph.address import need_address, not_an_address, shown
+from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Unavailable
-from grantpath.graph.server import Connection
 
 CONNECTIONS = 100  # of one pool; a caller beyond them waits for one to become free
 IDLE_SECONDS = 30.0  # then a connection is tried before it is used, and the system probes it meanwhile

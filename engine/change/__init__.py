@@ -1,0 +1,1 @@
+"""Guarded changes and the log of what was changed."""

@@ -1,0 +1,220 @@
+"""Makes changes in one transaction, each seeing those before it: what is invalid, what is refused, what is done."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine.change.authorize import Authorizing
+from grantpath.engine.change.deltas import Watch, scope_of
+from grantpath.engine.change.planned_change import Actor, Step
+from grantpath.engine.change.preconditions import Standing
+from grantpath.engine.change.schedule import Footprint, Footprints, levels
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.tenants import registry
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.reference import Reference
+from grantpath.graph.transaction import Asks
+
+AT_ONCE = 500  # rows in one statement
+# What is taken away goes first, and what an edge needs comes before it.
+WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
+
+
+@dataclass
+class _Rows:
+    """What a level writes, by query."""
+
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    drops_root: bool = False
+
+
+class Making:
+    """The changes of one actor (None: facts, nobody asked) in one transaction."""
+
+    def __init__(
+        self, writing: Asks, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
+    ) -> None:
+        """`watched`: note in each step which facts it adds and removes."""
+        self._writing = writing
+        self._watched = watched
+        self._policy = policy
+        self._root = root
+        self._actor = actor
+        self._mentioned: set[str] = set()
+        self._authorizing = Authorizing(writing, policy, root, self._ask)
+
+    def make(self, steps: Sequence[Step], all_or_nothing: bool) -> None:
+        """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
+
+        `all_or_nothing`: what follows a wrong one may be left undone.
+        """
+        done = 0
+        while done < len(steps):
+            part, prints = self._next_part(steps[done:])
+            end = len(part)
+            for level in levels(prints):
+                self._make_level([part[index] for index in level if index < end])
+                if all_or_nothing:  # one before it may be wrong, too
+                    end = next((index for index, step in enumerate(part) if step.error), end)
+            done += len(part)
+            if all_or_nothing and any(step.error for step in steps[:done]):
+                return
+
+    def judge(self, steps: Sequence[Step]) -> int | None:
+        """The index of the first one that is wrong, with its error, if that is known before anything is written."""
+        part, prints = self._next_part(steps)
+        first = next(iter(levels(prints)), [])
+        self._judge([part[index] for index in first])
+        for index, (at, step) in enumerate(zip(first, part, strict=False)):
+            if at != index:
+                return None  # it sees what another one writes
+            if step.error:
+                return index
+        return None
+
+    def _next_part(self, steps: Sequence[Step]) -> tuple[list[Step], list[Footprint]]:
+        """The next ones, as far as the actor holds what he holds now."""
+        ref = self._actor.ref.text if self._actor else None
+        held = set(self._ask("held", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
+        footprints = Footprints(self._policy, self._root, ref, held)
+        prints: list[Footprint] = []
+        for step in steps:
+            prints.append(footprints.of(step.change, self._looks_below(step.change)))
+            if prints[-1].turns_the_actor:
+                break
+        return list(steps[: len(prints)]), prints
+
+    def _looks_below(self, change: Resolved) -> Mapping[str, Reference]:
+        if not self._actor:
+            return {}
+        below = self._authorizing.right(change).below
+        return {at: ref for at, ref in self._authorizing.where(change).by_at.items() if at in below} if below else {}
+
+    # ---- one level -----------------------------------------------------------------------------------------------
+    def _make_level(self, steps: list[Step]) -> None:
+        """Steps of which none sees what another one writes."""
+        valid, standing, roles = self._judge(steps)
+        rows = _Rows()
+        for step in valid:
+            if step.error is None and not standing.changes_nothing(step.change):
+                step.changed = True
+                self._write(step.change, standing, rows)
+                if step.change.kind == "add" and self._actor:
+                    self._reward(step.change, self._actor, roles[step], rows)
+        made = [step for step in valid if step.changed] if self._watched else []
+        scopes = [scope_of(at, step.change, self._root) for at, step in enumerate(made)]
+        watch = Watch(self._ask, self._policy, scopes)
+        self._put_all(rows)
+        for step, delta in zip(made, watch.deltas(), strict=True):
+            step.delta = delta
+
+    def _judge(self, steps: list[Step]) -> tuple[list[Step], Standing, dict[Step, str | None]]:
+        """Which are valid and due, what stands before them, and by step the role that its actor acts with; those that
+        are wrong have their error."""
+        as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
+        standing = Standing.read(self._writing, self._policy, self._root, changes, as_role)
+        valid = [step for step in steps if self._is_due(step, standing)]
+        if as_role and (as_role not in standing.there or as_role in self._policy.hidden):
+            error = self._absent(as_role)
+            for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
+                step.error = error
+            return [], standing, {}
+        return valid, standing, self._authorizing.authorize(valid, self._actor) if self._actor else {}
+
+    def _is_due(self, step: Step, standing: Standing) -> bool:
+        """Is it valid, and left to be done?"""
+        ref = step.change.object.text
+        if step.mentioned and ref in standing.there:
+            return False
+        if step.change.kind == "add" and ref in self._mentioned:
+            self._mentioned.discard(ref)
+            return False
+        try:
+            standing.check(step.change)
+        except GrantpathError as error:
+            step.error = error
+            return False
+        if step.mentioned:
+            self._mentioned.add(ref)
+        elif step.change.kind == "drop":
+            self._mentioned.discard(ref)
+        return True
+
+    def _absent(self, ref: str) -> GrantpathError:
+        """The error for what is not there by now, seen from within the transaction."""
+        return registry.absent(self._writing, self._writing.root, self._root, ref)
+
+    # ---- writing -------------------------------------------------------------------------------------------------
+    def _write(self, change: Resolved, standing: Standing, rows: _Rows) -> None:
+        object_, subject = change.object.text, change.subject.text if change.subject else ""
+        match change.kind:
+            case "add":
+                rows.rows["add"].append(self._entity(change.object, exists=True))
+            case "drop":
+                rows.rows["drop"].append({"ref": object_})
+                rows.drops_root |= change.object == self._root
+            case "member":
+                rows.rows["join"].append({"subject": subject, "container": object_})
+            case "remove":
+                rows.rows["leave"].append({"subject": subject, "container": object_})
+            case "owner":
+                rows.rows["own"].append({"owner": subject, "object": object_})
+            case kind:
+                if kind == "grant" and object_ not in standing.there:
+                    rows.rows["add"] += self._name(change.object)
+                grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
+                rows.rows[kind].append(grant)
+
+    def _name(self, ref: Reference) -> list[dict[str, Any]]:
+        """A name that holds grants before it is created, with the names above it."""
+        chain = reversed(self._policy.chain(ref, self._root)[:-1])
+        return [self._entity(each, exists=False) for _, each in chain]
+
+    def _entity(self, ref: Reference, exists: bool) -> dict[str, Any]:
+        securable = self._policy.is_securable(ref.type)
+        builtins = self._policy.builtins.items()
+        return {
+            "ref": ref.text,
+            "type": ref.type,
+            "name": ref.name,
+            "labels": self._policy.labels(ref.type),
+            "parent": self._policy.parent(ref, self._root).text if securable else None,
+            "exists": exists,
+            "holds": [
+                role for role, entry in builtins if exists and entry.held_by_every == ref.type and role != ref.text
+            ],
+        }
+
+    def _reward(self, change: Resolved, actor: Actor, role: str | None, rows: _Rows) -> None:
+        """What the creator gets: ownership (his, or his active role's), or a privilege."""
+        gives, object_ = self._policy.file.creating, change.object
+        creator = role or actor.ref.text
+        if gives == "owner":
+            if creator.partition(":")[0] in self._policy.file.types[object_.type].owned_by:
+                rows.rows["own"].append({"owner": creator, "object": object_.text})
+        elif gives and object_.type in self._policy.names.privileges[gives].on:
+            grant = {"effect": "ALLOW", "privilege": gives, "object": object_.text, "subject": actor.ref.text}
+            rows.rows["grant"].append(grant)
+
+    def _put_all(self, written: _Rows) -> None:
+        for query in WRITES:
+            waiting = iter(written.rows[query])
+            while rows := list(islice(waiting, AT_ONCE)):
+                match query:
+                    case "drop":
+                        refs = [row["ref"] for row in rows]
+                        self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden)
+                    case "revoke":
+                        self._ask("revoke", rows=rows, kept=self._policy.hidden)
+                    case _:
+                        self._ask(query, rows=rows)
+
+    def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+        loaded = cypher.load(query)
+        parameters["root"] = self._writing.root
+        loaded.check(parameters)
+        return self._writing.ask(loaded.text, parameters)

@@ -1,0 +1,129 @@
+"""What a change adds and removes: the exact facts, as canonical statements, read before and after it.
+
+A delta is complete: it has what a drop removes along with its object, and what the creator of an object gets. The
+statements are in the order in which they must be made: what is added from the top down, entities before edges; what is
+removed the other way round. A fact that is removed is written as the statement that had added it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.graph.reference import Reference
+from grantpath.graph.transaction import Row
+
+Ask = Callable[..., Sequence[Row]]
+Scope = dict[str, Any]
+Fact = tuple[str, str, str, str]  # kind, privilege, subject, object; empty where there is none
+ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
+
+
+@dataclass
+class Delta:
+    """Statements of the facts that are added, and of those that are removed."""
+
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+
+class Changed(Protocol):
+    """A delta, or what has one."""
+
+    @property
+    def added(self) -> list[str]:
+        """Statements."""
+
+    @property
+    def removed(self) -> list[str]:
+        """Statements."""
+
+
+class Watch:
+    """Reads what changes are about to touch; `deltas` reads it again when they are written."""
+
+    def __init__(self, ask: Ask, policy: Policy, scopes: Sequence[Scope]) -> None:
+        """`ask` asks a query of cypher/ by its name, in the changes' transaction; `scopes` is where they write."""
+        self._ask = ask
+        self._policy = policy
+        self._scopes = scopes
+        self._before = self._facts()
+
+    def deltas(self) -> list[Delta]:
+        """The delta of each change, in the order of their numbers; a fact that several touch is in the first one's."""
+        after, found = self._facts(), []
+        seen: set[Fact] = set()
+        for at in sorted({scope["at"] for scope in self._scopes}):
+            before_it, after_it = self._before[at], after[at]
+            added, removed = after_it - before_it - seen, before_it - after_it - seen
+            seen |= added | removed
+            found.append(Delta(self._said(added, up=False), self._said(removed, up=True)))
+        return found
+
+    def _facts(self) -> dict[int, set[Fact]]:
+        facts: dict[int, set[Fact]] = defaultdict(set)
+        for row in self._ask("delta", scopes=self._scopes) if self._scopes else ():
+            facts[row["at"]].add((row["fact"], row["privilege"] or "", row["subject"] or "", row["object"]))
+        return facts
+
+    def _said(self, facts: Iterable[Fact], up: bool) -> list[str]:
+        return [statement(fact) for fact in sorted(facts, key=self._rank, reverse=up)]
+
+    def _rank(self, fact: Fact) -> tuple[int, int, bytes]:
+        kind, _, _, object_ = fact
+        type_ = object_.partition(":")[0]
+        depth = len(self._policy.names.chain(type_)) if kind == "ENTITY" and type_ in self._policy.file.types else 0
+        return ORDER.index(kind), depth, statement(fact).encode()
+
+
+def statement(fact: Fact) -> str:
+    """The canonical statement of a fact."""
+    kind, privilege, subject, object_ = fact
+    match kind:
+        case "ENTITY":
+            return f"add {object_}"
+        case "MEMBER":
+            return f"member {subject} of {object_}"
+        case "OWNS":
+            return f"owner {subject} of {object_}"
+    return f"{kind.lower()} {privilege} on {object_} to {subject}"
+
+
+def scope_of(at: int, change: Resolved, root: Reference) -> Scope:
+    """What of the graph a change can touch; `at` is its number."""
+    match change.kind:
+        case "add":
+            kind = "entity"
+        case "drop":
+            kind = "all" if change.object == root else "inside"
+        case "owner":
+            kind = "owner"
+        case _:
+            kind = "edge"
+    subject = change.subject.text if change.subject else None
+    return scope(at, kind, change.object.text, subject)
+
+
+def scope(at: int, kind: str, object_: str, subject: str | None = None) -> Scope:
+    """A part of the graph, as cypher/delta.cypher describes it."""
+    return {"at": at, "kind": kind, "object": object_, "subject": subject}
+
+
+def net(deltas: Iterable[Changed]) -> Delta:
+    """What deltas that follow each other do together: what one adds and a later one removes is in neither list."""
+    added: dict[str, None] = {}
+    removed: dict[str, None] = {}
+    for delta in deltas:
+        for lost in delta.removed:
+            if lost in added:
+                del added[lost]
+            else:
+                removed[lost] = None
+        for gained in delta.added:
+            if gained in removed:
+                del removed[gained]
+            else:
+                added[gained] = None
+    return Delta(list(added), list(removed))

@@ -1,0 +1,113 @@
+"""What a caller asks for at once, and what was done under its id when it was asked for before."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine.change.planned_change import Actor
+from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.reference import need_text, short
+from grantpath.graph.transaction import Asks, Writing
+
+MAX_ID = 200
+
+
+@dataclass(frozen=True)
+class Change:
+    """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds.
+
+    `already`: it was done before, under this id, and nothing is done now. `hash`: that of its entry in the log, with
+    which `verify_log` proves all entries up to it; None where it changed nothing, in a dry run, or was pruned.
+    `added` and `removed` are of a dry run: every fact that would be added or removed, as canonical statements, with
+    what a drop removes along with its object and what a creator gets.
+    """
+
+    id: str | None
+    revision: int
+    already: bool = field(default=False, compare=False, repr=False)
+    hash: str | None = field(default=None, compare=False, repr=False)
+    added: list[str] = field(default_factory=list, compare=False, repr=False)
+    removed: list[str] = field(default_factory=list, compare=False, repr=False)
+
+
+class Request:
+    """What a caller asks for at once, by its id."""
+
+    def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None) -> None:
+        if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
+            raise InvalidInput(f"{short(repr(id_))} is no id; give a text of 1 to {MAX_ID} characters")
+        if id_ is not None:
+            need_text("id", id_)
+        self.id = id_ or uuid.uuid4().hex
+        self.ids = [self.id] if len(texts) == 1 else [f"{self.id}.{index}" for index in range(len(texts))]
+        self.what = repr(short(texts[0])) if len(texts) == 1 else f"a batch of {len(texts)}"
+        self._actor = (actor.ref.text, actor.as_role) if actor else (None, None)
+        self._texts = list(texts)
+
+    @property
+    def _said(self) -> str:
+        return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
+
+    def earlier(self, writing: Asks) -> list[Change] | None:
+        """What was done under this id before. Raises Invalid where that was something else."""
+        row = ask(writing, "request", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
+        if row["said"] == self._said:
+            done = zip(row["ids"], row["revisions"], row["hashes"], strict=True)
+            return [Change(id_ or None, at, True, hash_) for id_, at, hash_ in done]
+        change = row["change"]
+        if change and row["said"] is None and self._is(change):
+            return [Change(self.id, change["revision"], True, change["hash"])]
+        if change or row["said"] or row["taken"]:
+            taken = next(iter(row["taken"]), self.id)
+            raise Invalid(
+                f"the id {short(taken)} belongs to another change; repeat that very one, or take a new id",
+                code="id_taken",
+            )
+        return None
+
+    def is_new(self, writing: Asks) -> bool:
+        """Is nothing done under this id yet?"""
+        try:
+            return self.earlier(writing) is None
+        except Invalid:  # it belongs to something else
+            return False
+
+    def _is(self, change: Mapping[str, Any]) -> bool:
+        """Is it a change that was made without an id, and is repeated with the one that it got?"""
+        return (change["actor"], change["as_role"], [change["statement"]]) == (*self._actor, self._texts)
+
+    def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
+        """Notes what is done, with it."""
+        loaded = cypher.load("remember")
+        parameters: dict[str, Any] = {
+            "root": writing.root,
+            "id": self.id,
+            "said": self._said,
+            "ids": [change.id or "" for change in changes],
+            "revisions": [change.revision for change in changes],
+        }
+        loaded.check(parameters)
+        writing.note(loaded.text, parameters)
+
+
+def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
+    """Are these changes in the history? They went there together."""
+    one = first_id(changes)
+    return one is not None and ask(writing, "request", id=one, parts=[])[0]["change"] is not None
+
+
+def first_id(changes: Sequence[Change]) -> str | None:
+    """The id of the first one that changed anything."""
+    return next((change.id for change in changes if change.id), None)
+
+
+def ask(writing: Asks, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+    """The rows of a query of cypher/, within a transaction."""
+    loaded = cypher.load(query)
+    parameters["root"] = writing.root
+    loaded.check(parameters)
+    return writing.ask(loaded.text, parameters)

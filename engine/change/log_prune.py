@@ -1,0 +1,84 @@
+"""Removes old entries of a root's log; an entry of its own says so, and keeps the chain verifiable."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from grantpath import cypher
+from grantpath.engine.change.audit_log import in_utc
+from grantpath.engine.change.audit_writer import append, whole
+from grantpath.engine.change.idempotency import ask
+from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.reference import need_number
+from grantpath.graph.transaction import Writing
+
+AT_ONCE = 5_000
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What was removed: how many entries, up to which revision (None: nothing); the root's revision now, and the hash
+    of the entry that says so."""
+
+    entries: int
+    up_to: int | None
+    revision: int
+    hash: str | None
+    made: str
+
+
+def prune(
+    authorizer: OpenTenant,
+    before: int | datetime,
+    by: str | None = None,
+    dry_run: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Pruned:
+    """Removes the entries of revisions before `before`, or of times before it, and the refused attempts among them.
+
+    The newest entry that goes is named, with its hash, by an entry of the log's own, so that the chain can be verified
+    still. The ids that callers chose keep working; those that grantpath gave are forgotten with their entries. `by` is
+    the operator that the log names; it needs no authority. With `dry_run` nothing is removed. `progress` is given how
+    many are gone. Raises InvalidInput, Invalid, Unknown, Inconsistent, Unavailable.
+    """
+    bound: dict[str, int | datetime | None]
+    if isinstance(before, datetime):
+        bound = {"before": None, "since": in_utc(before)}
+    else:
+        need_number("before", before)
+        bound = {"before": before, "since": None}
+    operator = authorizer.operator(by)
+
+    def work(writing: Writing) -> Pruned:
+        found = ask(writing, "log_bound", **bound)[0]
+        count, up_to = int(found["entries"]), found["up_to"]
+        if not count:
+            return Pruned(0, None, writing.revision, None, found["made"])
+        if found["hash"] is None:
+            raise InvalidInput(
+                f"{authorizer.tenant} keeps its log: entry {up_to} has no hash, and only a chain can be pruned; "
+                + (f"prune before {found['chained'] + 1} or later" if found["chained"] else "make a change first")
+            )
+        revision = writing.next_revision()
+        told = f"prune log before revision {up_to + 1}: {count:,} {'entry' if count == 1 else 'entries'}"
+        entry = whole(revision, uuid.uuid4().hex, told, operator)
+        entry |= {"pruned": count, "pruned_revision": up_to, "pruned_hash": found["hash"]}
+        return Pruned(count, up_to, revision, append(partial(ask, writing), [entry])[0], found["made"])
+
+    pruned = authorizer.store.write(authorizer.tenant, work, keep=not dry_run)
+    if pruned.up_to is not None and not dry_run:
+        _remove(authorizer, pruned, progress)
+    return pruned
+
+
+def _remove(authorizer: OpenTenant, pruned: Pruned, progress: Callable[[int], None]) -> None:
+    query = cypher.load("log_prune")
+    parameters = {"root": authorizer.tenant, "made": pruned.made, "up_to": pruned.up_to, "limit": AT_ONCE}
+    query.check(parameters)
+    gone = 0
+    while removed := authorizer.store.execute(query.text, parameters)[0]["removed"]:
+        gone += removed
+        progress(gone)

@@ -1,0 +1,110 @@
+"""What stands in the graph before a change, and what is therefore invalid, or nothing new, whoever asks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine.decide.request import in_order, numbered
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.tenants.registry import dropped
+from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.reference import Reference
+from grantpath.graph.transaction import Asks
+
+
+@dataclass
+class Standing:
+    """What stands before some changes that are made together, and the joinings among them so far."""
+
+    policy: Policy
+    root: Reference
+    there: set[str]
+    about: Mapping[int, Mapping[str, Any]]  # by the identity of the change
+    _joined: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    @classmethod
+    def read(
+        cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
+    ) -> "Standing":
+        """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
+        query = cypher.load("standing")
+        refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
+        parameters = {
+            "root": writing.root,
+            "refs": sorted(refs),
+            "joining": sorted({change.joining for change in changes if change.joining}),
+            "changes": numbered(
+                {
+                    "object": change.object.text,
+                    "subject": change.subject.text if change.subject else None,
+                    "edge": change.edge,
+                    "privilege": change.privilege,
+                }
+                for change in changes
+            ),
+        }
+        query.check(parameters)
+        row = writing.ask(query.text, parameters)[0]
+        about = {
+            id(change): standing
+            for change, standing in zip(changes, in_order(row["standing"], len(changes)), strict=True)
+        }
+        return cls(policy, root, set(row["there"]), about)
+
+    def check(self, change: Resolved) -> None:
+        """Raises Invalid where the graph is not as the change needs it. To be asked in the order of the changes."""
+        for ref in [*change.seconds.values(), *([change.subject] if change.subject else [])]:
+            self._there(ref)
+        if change.kind == "add":
+            if change.object.text in self.there:
+                raise Invalid(f"{change.object} is there already; drop it first, or choose another name")
+            self._there(self.policy.parent(change.object, self.root))
+        elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
+            self._there(change.object)
+        if change.kind == "member" and change.joining:
+            if self._circle(change.joining, change):
+                raise Invalid(f"{change.text!r} would close a circle: {change.object} is in {change.subject} already")
+            self._joined.append((change.joining, self.about[id(change)]["above"]))
+        keep = self.policy.file.types[change.object.type].keep_while_owning
+        owning = self.about[id(change)]["owning"]
+        if change.kind == "drop" and keep and owning:
+            raise Invalid(f"{change.object} owns {owning}; hand that on first")
+
+    def _there(self, ref: Reference) -> None:
+        if ref == self.root and ref.text not in self.there:
+            raise dropped(ref.text)
+        if ref.text not in self.there:
+            raise Unknown(f"{ref} is not there", "; add it first, or check the name", absent=ref.text)
+
+    def _circle(self, subject: str, change: Resolved) -> bool:
+        """Is the container in the subject already, by the graph or by what joined before in the same batch?"""
+        seen: set[str] = set()
+        waiting = set(self.about[id(change)]["above"])
+        while waiting:
+            seen |= waiting
+            waiting = {each for joined, above in self._joined if joined in waiting for each in above} - seen
+        return subject in seen
+
+    def changes_nothing(self, change: Resolved) -> bool:
+        """Is it so already?"""
+        standing = self.about[id(change)]
+        match change.kind:
+            case "member" | "grant":
+                return bool(standing["edge"])
+            case "remove" | "revoke":
+                return not standing["edge"]
+            case "owner":
+                return change.subject is not None and standing["owner"] == change.subject.text
+        return False
+
+
+def _named(policy: Policy, root: Reference, change: Resolved) -> Iterator[str]:
+    """Every entity that must be there, or must not."""
+    yield change.object.text
+    yield from (ref.text for ref in change.seconds.values())
+    if change.subject:
+        yield change.subject.text
+    if change.kind == "add":
+        yield policy.parent(change.object, root).text

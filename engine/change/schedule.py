@@ -1,0 +1,151 @@
+"""Which statements of a batch can be made together, and still each sees those before it as if made one by one.
+
+Every statement reads something (to be valid, to be allowed) and writes something. Statements are put into levels. A
+level is asked about as a whole, then written as a whole. So a statement stands in a later level than any before it that
+writes what it reads, and in no earlier level than any before it that reads what it writes. A statement that writes over
+another's doing reads that, too, so nothing else is needed.
+
+What is read and written goes by keys:
+
+    at REF        the entity, its owner, and the grants on it to the actor or what he holds
+    below REF     any of that at the entity or inside it, and any edge of a subject
+    edge ...      one membership or grant
+    actor         what the actor holds
+    leaving       that a group or role loses a member or goes: circles open
+    owning        who owns what
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.graph.reference import Reference
+
+Key = str
+ACTOR: Key = "actor"
+LEAVING: Key = "leaving"
+OWNING: Key = "owning"
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a statement reads and writes. `joins`: its circles are counted with those of the level, in order."""
+
+    reads: set[Key]
+    writes: set[Key]
+    joins: bool
+
+    @property
+    def turns_the_actor(self) -> bool:
+        """May the actor hold something else behind it?"""
+        return ACTOR in self.writes
+
+
+def levels(prints: Sequence[Footprint]) -> list[list[int]]:
+    """The statements, by index, that can be made together; one level after the other."""
+    made: list[list[int]] = []
+    read: dict[Key, int] = {}  # by key the last level that reads it
+    written: dict[Key, int] = {}
+    joined = 0
+    for index, one in enumerate(prints):
+        levels_before = [written[key] + 1 for key in one.reads if key in written]
+        level = max(levels_before + [read[key] for key in one.writes if key in read], default=0)
+        if one.joins:
+            level = joined = max(level, joined)
+        for key in one.reads:
+            read[key] = max(level, read.get(key, 0))
+        for key in one.writes:
+            written[key] = max(level, written.get(key, 0))
+        while len(made) <= level:
+            made.append([])
+        made[level].append(index)
+    return made
+
+
+class Footprints:
+    """The footprints of changes that one actor makes, as long as what he holds stays the same; None: facts."""
+
+    def __init__(self, policy: Policy, root: Reference, actor: str | None, held: set[str]) -> None:
+        self._policy = policy
+        self._root = root
+        self._actor = actor
+        self._held = held | {actor} if actor else set()
+        self._chains: dict[Reference, _Chain] = {}
+
+    def of(self, change: Resolved, below: Mapping[str, Reference]) -> Footprint:
+        """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
+        chain = self._chain(change.object)
+        reads, writes = set(chain.at), set(chain.below)
+        for ref in change.seconds.values():
+            reads |= self._chain(ref).at
+        reads.update(f"below {ref}" for ref in below.values())
+        if self._actor:
+            reads |= {ACTOR, f"at {self._actor}"}
+        if change.subject:
+            reads |= self._chain(change.subject).at
+            writes.add(f"below {change.subject}")
+        self._by_kind(change, reads, writes)
+        return Footprint(reads, writes, change.joining is not None)
+
+    def _by_kind(self, change: Resolved, reads: set[Key], writes: set[Key]) -> None:
+        at = f"at {change.object}"
+        match change.kind:
+            case "add":
+                writes |= {at, OWNING} if self._actor else {at}
+                if change.object.text == self._actor:
+                    writes.add(ACTOR)
+            case "drop":
+                reads.add(f"below {change.object}")
+                writes |= {at, OWNING, *self._taken_along(change)}
+                if self._policy.file.types[change.object.type].keep_while_owning:
+                    reads.add(OWNING)
+            case "owner":
+                writes |= {at, OWNING}
+            case "member" | "remove":
+                self._membership(change, reads, writes)
+            case _:
+                self._edge(change, reads, writes)
+                if change.subject and change.subject.text in self._held:
+                    writes.add(at)
+
+    def _membership(self, change: Resolved, reads: set[Key], writes: set[Key]) -> None:
+        self._edge(change, reads, writes)
+        if change.joining:
+            reads.add(LEAVING)
+        if change.kind == "remove" and change.contains:
+            writes.add(LEAVING)
+        if change.subject and change.subject.text in self._held:
+            writes.add(ACTOR)
+
+    @staticmethod
+    def _edge(change: Resolved, reads: set[Key], writes: set[Key]) -> None:
+        edge = f"edge {change.edge if change.effect is None else change.effect} {change.privilege} "
+        edge += f"{change.subject} {change.object}"
+        reads.add(edge)
+        writes.add(edge)
+
+    def _taken_along(self, change: Resolved) -> Iterator[Key]:
+        """Where subjects go, memberships go."""
+        types = [change.object.type, *self._policy.names.below(change.object.type)]
+        groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]
+        if groups:
+            yield LEAVING
+        if change.object.text in self._held or (groups and change.object.type not in groups):
+            yield ACTOR
+
+    def _chain(self, ref: Reference) -> "_Chain":
+        known = self._chains.get(ref)
+        if known is None:
+            above = self._policy.chain(ref, self._root)[1:2]
+            chain = self._chain(above[0][1]) if above else _Chain(frozenset(), frozenset())
+            known = self._chains[ref] = _Chain(chain.at | {f"at {ref}"}, chain.below | {f"below {ref}"})
+        return known
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The keys of a reference and of what is above it."""
+
+    at: frozenset[Key]
+    below: frozenset[Key]

@@ -1,0 +1,7 @@
+"""`python -m grantpath.engine.cli`: the command `grantpath`, without its script."""
+
+import sys
+
+from grantpath.engine.cli.start import main
+
+sys.exit(main())

@@ -1,0 +1,213 @@
+"""The commands that ask the graph: check, explain, who, which, params."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from grantpath.engine.cli.browser_params import browser_line
+from grantpath.engine.cli.context import As, Session, With, command, seconds
+from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
+from grantpath.engine.decide.decision import Decision
+from grantpath.engine.decide.listing import Listing
+
+PANEL = "Ask"
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="who, as user:bob")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, as SELECT_TABLE or load_table")]
+Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, as table:hr.public.staff")]
+Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, as table")]
+Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="at most so many; all if it is not given")]
+AtLeast = Annotated[
+    int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
+]
+After = Annotated[str, typer.Option(metavar="REF", help="only those behind this one: the last of the page before")]
+At = Annotated[
+    int | None, typer.Option(metavar="REVISION", help="the revision that the page must be of: that of the page before")
+]
+
+
+class Query(StrEnum):
+    """The queries that `params` can print for."""
+
+    check_and_explain = "check-and-explain"
+    check = "check"
+    explain = "explain"
+    who = "who"
+    which = "which"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    command(app, PANEL, "grantpath check user:bob load_table table:hr.public.staff")(check)
+    command(app, PANEL, "grantpath explain user:bob load_table table:hr.public.staff")(explain)
+    command(app, PANEL, "grantpath who load_table table:hr.public.staff")(who)
+    command(app, PANEL, "grantpath which table user:bob load_table")(which)
+    command(app, PANEL, "grantpath params user:bob load_table table:hr.public.staff")(params)
+
+
+def check(
+    session: Session,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    at_least: AtLeast = None,
+) -> int:
+    """May SUBJECT use NAME on REF?
+
+    An UPPER_CASE name is a privilege, a lower_case one an operation of the policy. Exit code 0: allowed, 1: not
+    allowed, 2: it could not be asked. Nothing but a yes ends with 0.
+
+    In a script write `--` before words that come from outside, so that none of them is read as an option:
+
+    grantpath check -- "$S" "$NAME" "$REF"
+    """
+    with session.open() as authorizer:
+        decision = authorizer.check(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
+    if session.json:
+        emit(decision.as_dict())
+    else:
+        show_decision(decision, f"{subject} {name} on {ref}")
+    return 0 if decision else 1
+
+
+def explain(
+    session: Session,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    at_least: AtLeast = None,
+) -> int:
+    """Why may SUBJECT use NAME on REF, or why not?
+
+    For yes it prints the paths of the graph that allow it, for no the nearest remedy, with the path of each DENY that
+    is in its way; --json has its statements as `remedy`. Exit codes as for check.
+    """
+    with session.open() as authorizer:
+        explanation = authorizer.explain(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
+    if session.json:
+        emit({**explanation.decision.as_dict(), "paths": explanation.paths, "remedy": explanation.remedy})
+    else:
+        show_decision(explanation.decision, f"{subject} {name} on {ref}")
+        lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
+    return 0 if explanation else 1
+
+
+def who(
+    session: Session,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    limit: Limit = None,
+    after: After = "",
+    at: At = None,
+    at_least: AtLeast = None,
+) -> None:
+    """Who may use NAME on REF?
+
+    One user or service principal a line, in byte order.
+    """
+    with session.open() as authorizer:
+        found = authorizer.who(
+            name, ref, with_=seconds(with_), limit=_one_more(limit), after=after, at=at, at_least=at_least
+        )
+        _list(session, found, limit)
+
+
+def which(
+    session: Session,
+    type_: Type,
+    subject: Subject,
+    name: Name,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    limit: Limit = None,
+    after: After = "",
+    at: At = None,
+    at_least: AtLeast = None,
+) -> None:
+    """On which objects of TYPE may SUBJECT use NAME?
+
+    One object a line, in byte order.
+    """
+    with session.open() as authorizer:
+        found = authorizer.which(
+            type_,
+            subject,
+            name,
+            as_role=as_,
+            with_=seconds(with_),
+            limit=_one_more(limit),
+            after=after,
+            at=at,
+            at_least=at_least,
+        )
+        _list(session, found, limit)
+
+
+def params(
+    session: Session,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    for_: Annotated[Query, typer.Option("--for", help="the query of cypher/ that you want to paste")] = (
+        Query.check_and_explain
+    ),
+) -> None:
+    """Print the :params line for Neo4j Browser, to run before a query of cypher/ is pasted.
+
+    The line serves check.cypher and explain.cypher both. With --for who the SUBJECT is left aside, with --for which
+    all of REF but its type.
+    """
+    second = seconds(with_)
+    with session.open() as authorizer:
+        if for_ is Query.who:
+            authorizer.who(name, ref, with_=second)
+        elif for_ is Query.which:
+            authorizer.which(ref.partition(":")[0], subject, name, as_role=as_, with_=second)
+        else:
+            authorizer.explain(subject, name, ref, as_role=as_, with_=second)
+        queries = for_.value.split("-and-")
+        asked: dict[str, Any] = {}
+        for query in queries:
+            asked.update(authorizer.asked[query])
+    if session.json:
+        emit({"params": asked, "queries": [f"{query}.cypher" for query in queries]})
+    else:
+        print(browser_line(asked))
+
+
+def show_decision(decision: Decision, question: str) -> None:
+    """A decision for a person: the verdict, and why or what is missing."""
+    console = out()
+    if decision:
+        console.print(styled("allowed", "bold green"), styled(f" {question}"), sep="")
+    else:
+        console.print(styled("not allowed", "bold red"), styled(f" {question}"), sep="")
+    lines(console, "because", decision.because, "green")
+    lines(console, "missing", decision.missing, "yellow")
+
+
+def _one_more(limit: int | None) -> int | None:
+    """One more than is shown tells whether there are more."""
+    return None if limit is None else limit + 1
+
+
+def _list(session: Session, found: Listing, limit: int | None) -> None:
+    answer = list(found)
+    complete = limit is None or len(answer) <= limit
+    answer = answer if complete else answer[:limit]
+    if session.json:
+        emit({"answer": answer, "complete": complete, "revision": found.revision})
+        return
+    for ref in answer:
+        print(printable(ref))
+    more = "" if complete else "; there are more"
+    if answer and not complete:
+        more = f"; more with --after {printable(answer[-1])!r} --at {found.revision}"
+    err().print(styled(f"{len(answer):,} at revision {found.revision}{more}", "dim"))

@@ -1,0 +1,173 @@
+"""The command that changes the graph: change."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grantpath.engine.change.deltas import net
+from grantpath.engine.change.idempotency import Change
+from grantpath.engine.cli.consent import Yes, confirm_drop
+from grantpath.engine.cli.context import As, Create, Session, Watched, command
+from grantpath.engine.cli.output import emit, out, show_lists, styled
+from grantpath.engine.policy.yaml_reader import MAX_BYTES, read_text
+from grantpath.engine.tenants.registry import sizes
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
+from grantpath.graph.statement import parse_statement
+
+PANEL = "Change"
+BLANK = " \t\r"
+Statement = Annotated[
+    str | None, typer.Argument(metavar="[STATEMENT]", help="what to change, in quotes; the forms stand above")
+]
+File = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="a file of statements, one a line; - reads standard input")
+]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="ID", help="an id of yours: repeated with it, the change is made once"),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="list what would be added and removed, and change nothing")]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="SUBJECT", help="who asks for it, as user:ann; without it, a fact is written"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    grant = '"allow SELECT_TABLE on table:hr.public.staff to role:analyst"'
+    command(app, PANEL, f"grantpath change {grant} --by user:ann")(change)
+
+
+def change(
+    session: Session,
+    statement: Statement = None,
+    by: By = None,
+    as_: As = None,
+    file: File = None,
+    id_: Id = None,
+    dry_run: DryRun = False,
+    create: Create = False,
+    yes: Yes = False,
+) -> None:
+    """Make one change, or those of a file: all of them, or none.
+
+    Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
+    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. In a file each
+    stands on a line of its own, sees those before it, and a line that starts with # is left out.
+
+    With --by the policy decides whether that user may; without it a fact is written. With --create the facts may be
+    the first ones of a new root. A statement that drops the root itself asks at a terminal for its name; elsewhere
+    --yes must confirm it. Exit code 0: done, 1: refused, 2: invalid.
+    """
+    if (statement is None) == (file is None):
+        raise typer.BadParameter("name a STATEMENT, or a --file of them")
+    if create and (dry_run or by is not None):
+        raise typer.BadParameter(f"--create writes a new root: leave out {'--dry-run' if dry_run else '--by'}")
+    history = id_ is not None  # what was done under the id may be the drop of the root
+    if statement is not None:
+        parse_statement(statement)
+        with session.open(create, history) as authorizer:
+            _consent(authorizer, [statement], dry_run or yes)
+            done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
+        _show(session, [done], dry_run, _told(done, dry_run))
+        return
+    lines = read_statements(str(file))
+    with session.open(create, history) as authorizer:
+        _consent(authorizer, [text for _, text in lines], dry_run or yes)
+        try:
+            made = authorizer.change_all([text for _, text in lines], by=by, as_role=as_, id=id_, dry_run=dry_run)
+        except GrantpathError as error:
+            if error.index is None:
+                raise
+            what = str(error).removeprefix(f"statement {error.index}: ")
+            named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
+            named.code = error.code
+            raise named from None
+    _show(session, made, dry_run, _told_all(made, dry_run))
+
+
+def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
+    """A statement that drops the root takes all that it holds, as `roots drop` does. Raises InvalidInput."""
+    if not given and any(_drops_root(authorizer, text) for text in statements):
+        row = sizes(authorizer.store, authorizer.tenant)
+        holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
+        confirm_drop(authorizer.root.text, holds)
+
+
+def _drops_root(authorizer: Watched, text: str) -> bool:
+    try:
+        said = parse_statement(text)
+        return said.kind == "drop" and authorizer.reference(said.object) == authorizer.root
+    except Invalid:
+        return False  # the change itself will say what is wrong
+
+
+def read_statements(file: str) -> list[tuple[int, str]]:
+    """The statements of a file (-: standard input), each with its line. Raises InvalidInput.
+
+    Only spaces, tabs and carriage returns around a statement are dropped. Other white space may be a part of a name,
+    and cannot be seen: a line that begins or ends with it is refused.
+    """
+    text = _read_input() if file == "-" else read_text(Path(file))
+    numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
+    found = [(at, line.strip(BLANK)) for at, line in numbered]
+    found = [(at, line) for at, line in found if line and not line.startswith("#")]
+    for at, line in found:
+        for char, where in ((line[0], "begins"), (line[-1], "ends")):
+            if char.isspace() or not char.isprintable():
+                raise InvalidInput(
+                    f"{file}:{at}: the line {where} with U+{ord(char):04X}, which cannot be seen; remove it, or quote "
+                    "the name that it belongs to with backticks; nothing is done"
+                )
+    if not found:
+        raise InvalidInput(f"{file} holds no statement; write one a line, such as add user:bob")
+    return found
+
+
+def _read_input() -> str:
+    try:
+        text = sys.stdin.read(MAX_BYTES + 1)
+    except UnicodeDecodeError:
+        raise InvalidInput("standard input is not UTF-8; write it in UTF-8") from None
+    if len(text) > MAX_BYTES:
+        raise InvalidInput(f"standard input is longer than {MAX_BYTES:,} characters; split it, or `grantpath load` it")
+    return text
+
+
+def _told(change: Change, dry_run: bool) -> dict[str, Any]:
+    told = {"id": change.id, "revision": change.revision, "hash": change.hash}
+    return {**told, "added": change.added, "removed": change.removed} if dry_run else told
+
+
+def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
+    """`hash` is that of the last entry, which proves the whole batch; what is added and removed is by all together."""
+    hashes = [each.hash for each in made if each.hash]
+    told = {"changes": [_told(each, dry_run) for each in made], "revision": made[-1].revision}
+    together = net(made)
+    lists = {"added": together.added, "removed": together.removed} if dry_run else {}
+    return {**told, "hash": hashes[-1] if hashes else None, **lists}
+
+
+def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
+    already = dry_run and made[0].already
+    if session.json:
+        notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}
+        emit({"done": not dry_run, **notes, **told})
+        return
+    changed = [each for each in made if each.id is not None]
+    many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""
+    revision = changed[-1].revision if changed else made[-1].revision
+    if already:
+        what = many and f",{many}"
+        verdict = "done already"
+        rest = f"{what if changed else ', it changed nothing'} at revision {revision}: nothing would be done"
+    else:
+        verdict = "would be done" if dry_run else "done"
+        rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
+    out().print(styled(verdict, "bold green"), styled(rest), sep="")
+    if dry_run and not already:
+        together = net(made)
+        show_lists([("-", together.removed), ("+", together.added)])

@@ -1,0 +1,20 @@
+"""Consent to what cannot be undone: --yes, or the name typed at the terminal."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from grantpath.engine.cli.output import err, printable, styled
+from grantpath.graph.errors import InvalidInput
+
+Yes = Annotated[bool, typer.Option("--yes", help="drop a root without asking")]
+
+
+def confirm_drop(root: str, holds: str) -> None:
+    """Asks at the terminal for the name of the root that is to be dropped. Raises InvalidInput without that consent."""
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"dropping {root} cannot be undone; confirm it with --yes")
+    err().print(styled(f"{root} holds {holds}; dropping it cannot be undone", "yellow"))
+    if typer.prompt(f"Type {printable(root)} to drop it", err=True) != root:
+        raise InvalidInput(f"that is not {root}; nothing is dropped")

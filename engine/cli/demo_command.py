@@ -1,0 +1,199 @@
+"""The command `demo`: the main job end to end, on Neo4j and Spark."""
+
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.cli import demo_data
+from grantpath.engine.cli import demo_story as parts
+from grantpath.engine.cli.context import Session, Watched, command
+from grantpath.engine.cli.output import counting, emit, page, styled
+from grantpath.engine.cli.server_commands import browser_login
+from grantpath.engine.cli.spark_commands import check_in_batches, expect_small_jobs, table, working
+from grantpath.engine.tenants import registry
+from grantpath.graph.connection import Connection
+from grantpath.graph.embedded import server
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.errors import GrantpathError, InvalidInput
+
+SAMPLE = 500
+OF_A_SNAPSHOT = re.compile(r"(^(meta|policy)\.json|\.parquet|\.crc|^_SUCCESS)$")
+ASKED = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, "Start here", "grantpath demo")(demo)
+
+
+def demo(
+    session: Session,
+    target: Annotated[Path, typer.Option("--out", help="the folder for the Spark snapshot")] = Path("out/demo"),
+    yes: Annotated[
+        bool, typer.Option("--yes", help="use a server that is not the embedded one without asking")
+    ] = False,
+) -> None:
+    """See the main job end to end: changes, checks, explanations, the same in Spark.
+
+    It makes its two roots, metalake:demo and metalake:tpc, and its snapshot anew each time; roots and folders of these
+    names that no demo made are left alone. On a server that is not the embedded one it asks first; elsewhere than at a
+    terminal --yes must confirm it. The data are the worked example of the Gravitino document, and the tables of TPC-DS
+    and TPC-H with invented users.
+    """
+    started = time.monotonic()
+    console = page(quiet=session.json)
+    _check_folder(target)
+    login = connection(session.uri)
+    if not yes and server.status().uri != login.uri:
+        _confirm(login.uri)
+    _fresh_roots(session)
+    if target.exists():
+        shutil.rmtree(target)
+    parts.heading(
+        console,
+        "1  The worked example of the Gravitino document",
+        "Thirteen steps in metalake:demo. Each is a guarded change: the acting user is authorized, or refused.",
+    )
+    with session.at(parts.ROOT).open() as authorizer:
+        parts.worked_example(authorizer, console)
+    with session.at(demo_data.ROOT).open() as authorizer:
+        _estate(authorizer, console)
+        parts.stories(authorizer, console)
+        found = _spark(authorizer, login, console, target)
+    _next(login, console, target)
+    console.print()
+    console.print(styled(f"{time.monotonic() - started:.0f} s", "dim"))
+    if session.json:
+        emit({"roots": [parts.ROOT, demo_data.ROOT], "snapshot": str(target), **found})
+
+
+def _check_folder(target: Path) -> None:
+    """Raises InvalidInput for a folder that is not a demo's snapshot, or that holds anything else."""
+    from grantpath.spark_sync.snapshot import Snapshot
+
+    if not target.exists():
+        return
+    try:
+        made_here = not target.is_symlink() and Snapshot(target).meta.root == demo_data.ROOT
+    except InvalidInput:
+        made_here = False
+    if not made_here:
+        raise InvalidInput(f"{target} exists and is not a snapshot that a demo made; name another folder with --out")
+    for path in target.rglob("*"):
+        if path.is_symlink() or (path.is_file() and not OF_A_SNAPSHOT.search(path.name)):
+            raise InvalidInput(f"{path} is not part of the demo's snapshot; move it, or name another folder with --out")
+
+
+def _confirm(uri: str) -> None:
+    """Raises InvalidInput without consent to the use of a server that is not the embedded one."""
+    what = f"the demo makes the roots {parts.ROOT} and {demo_data.ROOT} on {uri}, and removes those of the last demo"
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{what}; confirm it with --yes")
+    if not typer.confirm(f"{what}: go on?", err=True):
+        raise InvalidInput("nothing is done")
+
+
+def _fresh_roots(session: Session) -> None:
+    """Removes the roots of the last demo, and makes new ones. Raises InvalidInput for one that no demo made."""
+    store = session.store()
+    try:
+        there = registry.names(store)
+        for root in (parts.ROOT, demo_data.ROOT):
+            if root in there and not parts.made_here(Authorizer(store, *registry.open_root(store, root, None))):
+                raise InvalidInput(
+                    f"{root} exists, and no demo made it; dump it and drop it (`grantpath roots drop {root}`), or name "
+                    "another server with --uri"
+                )
+        for root in (parts.ROOT, demo_data.ROOT):
+            registry.remove(store, root)
+            registry.open_root(store, root, demo_data.POLICY, may_create=True)
+    finally:
+        store.close()
+
+
+def _estate(authorizer: Watched, console: Console) -> None:
+    """Loads the estate."""
+    from grantpath.engine.transfer.importer import load
+
+    parts.heading(
+        console,
+        "2  An estate of real shape",
+        "The tables of TPC-DS and TPC-H in three catalogs; departments, roles, ALLOW and DENY on every level, owners.\n"
+        "Loaded as `grantpath load` does. The commands below work as they stand after\n"
+        f"export GRANTPATH_ROOT={demo_data.ROOT}",
+    )
+    parts.mark(authorizer)
+    with tempfile.TemporaryDirectory(prefix="grantpath-") as folder, counting() as count:
+        demo_data.write_estate(Path(folder))
+        report = load(authorizer, Path(folder), count)
+    counted = ", ".join(f"{rows:,} {name}" for name, rows in report.rows.items())
+    console.print(styled(f"  {counted}"))
+    console.print()
+
+
+def _spark(authorizer: Watched, login: Connection, console: Console, target: Path) -> dict[str, int]:
+    """Mirrors the estate, answers for everybody, and compares with Cypher. Raises GrantpathError where they differ."""
+    from grantpath.spark_sync.bulk_access import access
+    from grantpath.spark_sync.graph_reader import mirror
+    from grantpath.spark_sync.verification import exposed, verify, widest
+
+    parts.heading(
+        console,
+        "3  The same graph in Spark",
+        "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
+    )
+    expect_small_jobs()
+    with working("Spark is working") as say:
+        meta = mirror(login, authorizer.tenant, target, say)
+        access(target, ASKED, ["load_table"], say)
+    names = ("load_table", "table")
+    users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]
+    console.print("\nWho can load each table: the ten most exposed")
+    console.print(table(("table", "users"), users))
+    readers = [(ref, f"{many:,}") for ref, many in widest(target, *names, 5)]
+    console.print("\nWidest readers")
+    console.print(table(("user", "tables"), readers))
+    found = verify(target, lambda checks: check_in_batches(authorizer, checks), SAMPLE, meta.revision)
+    console.print()
+    console.print(
+        styled(f"Spark against Cypher: {found.compared:,} answers compared, {len(found.different)} different", "bold")
+    )
+    if found.different:
+        raise GrantpathError(f"Spark and Cypher differ: {'; '.join(found.different[:3])}; please report this")
+    return {"revision": meta.revision, "compared": found.compared, "different": len(found.different)}
+
+
+def _next(login: Connection, console: Console, target: Path) -> None:
+    parts.heading(console, "What to try next", "The demo's graphs stay until the next run.")
+    subject, operation, object_ = demo_data.STORIES["allowed"]
+    folder = Path(sys.argv[0]).absolute().parent
+    on_path = shutil.which("grantpath") is not None
+    for text in (
+        *([] if on_path else [f'export PATH="{folder}:$PATH"']),
+        f"export GRANTPATH_ROOT={demo_data.ROOT}",
+        f"grantpath explain {subject} {operation} {object_}",
+        f"grantpath who drop_table {object_}",
+        f'grantpath change "add table:retail.store.mine" --by {subject}',
+        f'grantpath ask {target} "which table can {subject} alter_table"',
+        f"grantpath log --root {parts.ROOT}",
+        "grantpath policy show gravitino",
+    ):
+        console.print(styled(f"  {text}"), soft_wrap=True)
+    parquet = f"spark.read.parquet('{target}/access/exposure.parquet')"
+    console.print()
+    console.print(styled(f"Parquet in {target}; in Spark: {parquet}"), soft_wrap=True)
+    console.print("Neo4j Browser:")
+    running = server.status()
+    told = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
+    for key, value in told:
+        console.print(styled(f"  {key:<11} {value}"), soft_wrap=True)
+    console.print("  There run the line that this prints, then paste cypher/explain.cypher:")
+    console.print(styled(f"  grantpath params {subject} {operation} {object_}"), soft_wrap=True)

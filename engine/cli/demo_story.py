@@ -1,0 +1,192 @@
+"""What the demo does in Neo4j: the worked example of the Gravitino document, and an estate of TPC tables."""
+
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.cli.demo_data import STORIES
+from grantpath.engine.cli.output import lines, styled
+from grantpath.engine.decide.decision import Decision
+from grantpath.graph.errors import GrantpathError, Refused
+
+ROOT = "metalake:demo"
+MARK = "made by grantpath demo"  # the id of the first change in each root that a demo makes
+# The service admin made the metalake: the facts that step 1 of the document leaves behind.
+BEFORE = ["member user:admin of role:service_admin", f"owner user:admin of {ROOT}"]
+SHOWN = 6  # of a list
+PATHS = 3
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What somebody does: the statement, and the operation that the document asks for it. Without one it is a check."""
+
+    by: str
+    operation: str
+    object: str
+    statement: str | None = None
+    allowed: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the document's example."""
+
+    says: str
+    deeds: tuple[Deed, ...]
+
+
+def _adds(by: str, operation: str, parent: str, ref: str, allowed: bool = True) -> Deed:
+    return Deed(by, operation, parent, f"add {ref}", allowed)
+
+
+ADMIN, MANAGER, STAFF = "user:admin", "user:Manager", "user:Staff"
+STEPS = (
+    Step(
+        "The service admin makes the metalake.",
+        (Deed(ADMIN, "create_metalake", ROOT),),
+    ),
+    Step("The user Manager joins,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
+    Step(
+        "and hands the metalake over: its owner is Manager now.",
+        (
+            _adds(MANAGER, "add_user", ROOT, STAFF, allowed=False),
+            Deed(ADMIN, "set_owner", ROOT, f"owner {MANAGER} of {ROOT}"),
+        ),
+    ),
+    Step("Manager adds the user Staff,", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
+    Step(
+        "and a role that may create catalogs.",
+        (
+            _adds(MANAGER, "create_role", ROOT, "role:catalog_manager"),
+            Deed(MANAGER, "grant_privilege", ROOT, f"allow CREATE_CATALOG on {ROOT} to role:catalog_manager"),
+            _adds(STAFF, "create_catalog", ROOT, "catalog:hive", allowed=False),
+        ),
+    ),
+    Step(
+        "Staff gets the role.",
+        (Deed(MANAGER, "grant_role", ROOT, f"member {STAFF} of role:catalog_manager"),),
+    ),
+    Step("Staff creates a catalog for Hive, and owns it,", (_adds(STAFF, "create_catalog", ROOT, "catalog:hive"),)),
+    Step(
+        "a schema in it,",
+        (_adds(STAFF, "create_schema", "catalog:hive", "schema:hive.hive_db"),),
+    ),
+    Step(
+        "and a table in the schema.",
+        (_adds(STAFF, "create_table", "schema:hive.hive_db", "table:hive.hive_db.hive_table"),),
+    ),
+    Step("The same for MySQL: a catalog,", (_adds(STAFF, "create_catalog", ROOT, "catalog:mysql"),)),
+    Step(
+        "a schema,",
+        (_adds(STAFF, "create_schema", "catalog:mysql", "schema:mysql.mysql_db"),),
+    ),
+    Step(
+        "a table.",
+        (_adds(STAFF, "create_table", "schema:mysql.mysql_db", "table:mysql.mysql_db.mysql_table"),),
+    ),
+    Step(
+        "Staff reads the tables of both.",
+        (
+            Deed(STAFF, "load_table", "table:hive.hive_db.hive_table"),
+            Deed(STAFF, "load_table", "table:mysql.mysql_db.mysql_table"),
+        ),
+    ),
+)
+
+
+def heading(console: Console, title: str, note: str) -> None:
+    """A part of the demo begins."""
+    console.print()
+    console.print(Text(title, "bold underline"))
+    for line in note.splitlines():
+        console.print(styled(line, "dim"))
+    console.print()
+
+
+def mark(authorizer: Authorizer) -> None:
+    """Marks a root as one that a demo made, so that the next demo may remove it."""
+    authorizer.change("add user:admin", id=MARK)
+
+
+def made_here(authorizer: Authorizer) -> bool:
+    """Did a demo make this root? One in which nothing was ever written may be taken for one."""
+    return authorizer.revision_now() == 0 or bool(authorizer.log(id=MARK, limit=1))
+
+
+def worked_example(authorizer: Authorizer, console: Console) -> None:
+    """The thirteen steps, each with its decision.
+
+    Raises GrantpathError where one is not decided as the document says.
+    """
+    mark(authorizer)
+    authorizer.given(BEFORE)
+    for number, step in enumerate(STEPS, 1):
+        console.print(Text.assemble((f"{number:>2}  ", "bold cyan"), step.says))
+        for deed in step.deeds:
+            _do(authorizer, console, deed)
+
+
+def _do(authorizer: Authorizer, console: Console, deed: Deed) -> None:
+    decision = authorizer.check(deed.by, deed.operation, deed.object)
+    if decision.allowed != deed.allowed:
+        raise GrantpathError(f"{deed} was decided otherwise than the document says: {decision}")
+    if deed.statement is None:
+        _verdict(console, decision, "allowed", "denied", f"{deed.operation} on {deed.object} for {deed.by}")
+        return
+    try:
+        authorizer.change(deed.statement, by=deed.by)
+    except Refused:
+        if decision:
+            raise
+    _verdict(console, decision, "done", "refused", f"{deed.statement}  (by {deed.by})")
+
+
+def _verdict(console: Console, decision: Decision, yes: str, no: str, text: str) -> None:
+    verdict, style = (yes, "bold green") if decision else (no, "bold red")
+    reasons = f"because {'; '.join(decision.because)}" if decision else f"missing {'; '.join(decision.missing)}"
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text(f"    {verdict:<7}", style), styled(text))
+    grid.add_row("", styled(reasons, "dim"))
+    console.print(grid)
+
+
+def stories(authorizer: Authorizer, console: Console) -> None:
+    """Three checks with their paths, a `who` and a `which`, on the estate."""
+    told: list[tuple[str, tuple[str, str, str]]] = [
+        ("Allowed, with its path", STORIES["allowed"]),
+        ("Denied by a DENY, with the edge that won", STORIES["denied_by_deny"]),
+        ("Denied for something missing, with the nearest remedy", STORIES["denied_missing"]),
+    ]
+    for title, (subject, operation, object_) in told:
+        _explain(authorizer, console, title, subject, operation, object_)
+    operation, object_ = STORIES["who"]
+    _list(console, f"who {operation} {object_}", list(authorizer.who(operation, object_)), "users")
+    type_, subject, operation = STORIES["which"]
+    _list(console, f"which {type_} {subject} {operation}", list(authorizer.which(type_, subject, operation)), "tables")
+
+
+def _explain(authorizer: Authorizer, console: Console, title: str, subject: str, operation: str, object_: str) -> None:
+    console.print(Text(title, "bold"))
+    _command(console, f"explain {subject} {operation} {object_}")
+    told = authorizer.explain(subject, operation, object_)
+    decision = told.decision
+    console.print(Text("  allowed", "bold green") if decision else Text("  not allowed", "bold red"))
+    lines(console, "because", decision.because, "green")
+    lines(console, "missing", decision.missing, "yellow")
+    lines(console, "path", told.paths[:PATHS], "cyan")
+    console.print()
+
+
+def _command(console: Console, text: str) -> None:
+    console.print(styled(f"  $ grantpath {text}", "dim"), soft_wrap=True)
+
+
+def _list(console: Console, command: str, refs: list[str], what: str) -> None:
+    _command(console, command)
+    more = [f"and {len(refs) - SHOWN} more"] if len(refs) > SHOWN else []
+    lines(console, f"{len(refs)} {what}:", [", ".join([*refs[:SHOWN], *more])], "bold")
+    console.print()

@@ -1,0 +1,134 @@
+"""The command that loads a folder: load."""
+
+import sys
+from dataclasses import replace as replace_fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grantpath.engine.cli.change_commands import PANEL
+from grantpath.engine.cli.context import Create, Operator, Session, Watched, command
+from grantpath.engine.cli.output import counting, emit, err, out, styled
+from grantpath.engine.policy import policy as policies
+from grantpath.graph.errors import InvalidInput
+
+if TYPE_CHECKING:  # the modules of a load take long to import
+    from grantpath.engine.transfer.import_plan import Consent, Plan
+    from grantpath.engine.transfer.importer import LoadReport
+
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="the folder with the tables")]
+Replace = Annotated[bool, typer.Option("--replace", help="remove what the folder does not list")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="list what would be added and removed, and change nothing")]
+Yes = Annotated[bool, typer.Option("--yes", help="with --replace: remove more than a tenth of a table without asking")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath load ./estate --root metalake:tpc --policy gravitino --create")(load)
+
+
+def load(
+    session: Session,
+    directory: Directory,
+    replace: Replace = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    create: Create = False,
+    by: Operator = None,
+) -> None:
+    """Load a folder of tables into a root: all of it, or nothing.
+
+    One file a table, each .parquet, .csv or .jsonl: subjects(ref), objects(ref), members(member, of),
+    owners(object, owner), grants(effect, privilege, object, subject). Loading the same folder twice changes nothing.
+    A load adds to what is there; with --replace the root holds afterwards what the folder says, and nothing else. What
+    it removes is shown. If that is more than a tenth of a table, or if a table file is missing, it asks on a terminal;
+    elsewhere --yes must say so. A new root is created with --create.
+
+    A folder made by `grantpath dump` is restored: with --create as a new root of the dumped name, or of the one that
+    --root names, with its policy, revision, history, refused attempts and request ids.
+    """
+    if dry_run and create:
+        raise typer.BadParameter("--create writes a new root: leave out --dry-run")
+    from grantpath.engine.transfer.dump_meta import read_meta
+
+    policy = None
+    if meta := read_meta(directory):
+        policy = policies.from_source(meta.policy.source)
+        session = replace_fields(session, root=session.root or meta.root)
+    with session.open(create, policy=policy) as authorizer:
+        report = _loaded(authorizer, directory, replace, dry_run, yes, by)
+    if session.json:
+        emit(_as_json(report))
+    else:
+        _show(report, replace)
+
+
+def _loaded(
+    authorizer: Watched, directory: Path, replace: bool, dry_run: bool, yes: bool, by: str | None
+) -> "LoadReport":
+    from grantpath.engine.transfer.importer import load as load_directory
+
+    asks = sys.stdin.isatty() and not yes
+    seen: list[Plan] = []
+
+    def look(plan: "Plan") -> bool:
+        seen.append(plan)
+        if asks or yes or not plan.needs_consent:  # else the error has the list
+            for line in plan.lines():
+                err().print(styled(f"removing {line}", "yellow"))
+        return yes
+
+    def run(consent: "Consent") -> "LoadReport":
+        with counting() as count:
+            return load_directory(authorizer, directory, count, replace, dry_run=dry_run, consent=consent, by=by)
+
+    try:
+        return run(look)
+    except InvalidInput:
+        if not (asks and seen):
+            raise
+    # asked without the root's lock, which keeps all writers out
+    if not typer.confirm("Remove all this?", err=True):
+        raise InvalidInput("nothing is changed")
+    agreed = seen[-1].counts
+    return run(lambda plan: plan.counts == agreed)
+
+
+def _as_json(report: "LoadReport") -> dict[str, Any]:
+    told = {
+        "rows": report.rows,
+        "duplicates": report.duplicates,
+        "changed": report.changed,
+        "restored": report.restored,
+        "note": report.note,
+        "revision": report.revision,
+        "added": report.added,
+        "removed": report.removed,
+        "hash": report.hash,
+    }
+    if report.plan:
+        told |= {"dry_run": True, "would_add": report.plan.added.lists(), "would_remove": report.plan.removed.lists()}
+    return told
+
+
+def _show(report: "LoadReport", replace: bool) -> None:
+    told = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) + ";"
+    if report.changed:
+        told += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
+    if report.duplicates:
+        told += f" {', '.join(f'{count:,} duplicate {table}' for table, count in report.duplicates.items())},"
+    if report.restored:
+        told += " with history, refused attempts and request ids,"
+    if report.plan:
+        verdict = f"would {'restore' if report.restored else 'load'}" if report.changed else "nothing new"
+    else:
+        verdict = ("restored" if report.restored else "loaded") if report.changed else "nothing new"
+    if report.note:
+        why = f"history, refused attempts and request ids are not restored: {report.note}"
+        err().print(styled(why, "yellow"))
+    out().print(styled(verdict, "bold green"), styled(f" {told} revision {report.revision}"), sep="")
+    if report.plan:
+        for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):
+            for line in listing.lines():
+                out().print(styled(f"  {sign} {line}"))

@@ -1,0 +1,132 @@
+"""The command that shows a root's history: log."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from grantpath.engine.change.audit_log import MOST, Logged, moment
+from grantpath.engine.cli.change_commands import PANEL
+from grantpath.engine.cli.context import Session, command
+from grantpath.engine.cli.log_upkeep import prune_log, verify_log
+from grantpath.engine.cli.output import emit, err, out, styled
+
+TIME = "a day or a time, as 2026-01-31 or 2026-01-31T12:00, in UTC"
+Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="how many, the last ones")]
+Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only what this one did, as user:ann")]
+About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only what names this object")]
+Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only what gave this one something or took it")]
+Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"not before: {TIME}")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="only what was before, written alike")]
+Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change that made this revision")]
+After = Annotated[int | None, typer.Option(metavar="N", help="only revisions after this one")]
+Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one: the page before")]
+ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change, or the batch, with this id")]
+Verify = Annotated[bool, typer.Option("--verify", help="check that no entry was altered; exit code 1 if one was")]
+Head = Annotated[str | None, typer.Option(metavar="HASH", help="for --verify: a hash that a change returned")]
+PruneBefore = Annotated[
+    str | None,
+    typer.Option("--prune-before", metavar="TIME|REVISION", help="remove the entries before; --by names the operator"),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="with --prune-before: don't ask")]
+OnlyRefused = Annotated[bool, typer.Option("--refused", help="the refused attempts instead, with the reason")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath log --by user:ann --since 2026-01-31")(log)
+
+
+def log(
+    session: Session,
+    limit: Limit = 20,
+    by: Actor = None,
+    object_: About = None,
+    subject: Subject = None,
+    since: Since = None,
+    until: Until = None,
+    revision: Revision = None,
+    after: After = None,
+    before: Before = None,
+    id_: ById = None,
+    refused: OnlyRefused = False,
+    verify: Verify = False,
+    head: Head = None,
+    prune_before: PruneBefore = None,
+    yes: Yes = False,
+) -> int:
+    """Show the accepted changes of a root, or what was refused, the newest last: when, by whom, what.
+
+    The options narrow it down, all of them together. A load is one entry, which says how much it changed; it names
+    neither objects nor subjects, so that --object and --subject don't find it.
+
+    With --verify the log's chain of hashes is followed instead. Exit code 0: nothing was altered, 1: an entry was.
+    --prune-before removes old entries for good, and keeps the chain verifiable.
+    """
+    if verify and prune_before is not None:
+        raise typer.BadParameter("--verify and --prune-before are two commands; give one of them")
+    if prune_before is not None:
+        prune_log(session, prune_before, by, yes)
+        return 0
+    if verify or head is not None:
+        return verify_log(session, head)
+    if revision is not None:
+        after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
+    with session.open(history=True) as authorizer:
+        found = authorizer.log(
+            id=id_,
+            actor=by,
+            object=object_,
+            subject=subject,
+            since=moment(since) if since else None,
+            until=moment(until) if until else None,
+            after=after,
+            before=before,
+            refused=refused,
+            limit=limit + 1,
+        )
+    entries, complete = found[-limit:] if limit else [], len(found) <= limit
+    if session.json:
+        emit({"answer": [_told(each) for each in entries], "complete": complete, "revision": authorizer.revision})
+        return 0
+    if entries:
+        out().print(_table(entries, refused), soft_wrap=False)
+    elif complete:
+        err().print(styled(f"no {'refused attempt' if refused else 'accepted change'} fits", "dim"))
+    if not complete:
+        earlier = f", --before {entries[0].revision} those before" if entries else ""
+        err().print(styled(f"there are more: --limit N shows the last N{earlier}", "dim"))
+    elif authorizer.log_begins is not None and not refused:
+        err().print(styled(f"the log begins at revision {authorizer.log_begins}: older entries were pruned", "dim"))
+    return 0
+
+
+def _told(entry: Logged) -> dict[str, Any]:
+    told = {**asdict(entry), "at": entry.at.isoformat()}
+    if entry.reason is None:
+        del told["reason"]
+    else:
+        del told["hash"]
+    return told
+
+
+def _table(entries: list[Logged], refused: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("revision", justify="right")
+    table.add_column("at (UTC)", no_wrap=True)
+    table.add_column("by")
+    table.add_column("refused" if refused else "statement", overflow="fold")
+    for each in entries:
+        actor = styled(_actor(each)) if each.actor else styled("(a fact)", "dim")
+        table.add_row(str(each.revision), _at(each.at), actor, styled(each.reason or each.statement))
+    return table
+
+
+def _actor(entry: Logged) -> str:
+    return f"{entry.actor} as {entry.as_role}" if entry.as_role else str(entry.actor)
+
+
+def _at(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,63 @@
+"""What `grantpath log` does to keep a log: it verifies its chain, and prunes it."""
+
+import sys
+from dataclasses import asdict
+from datetime import datetime
+
+import typer
+
+from grantpath.engine.change.audit_log import moment
+from grantpath.engine.change.log_prune import prune
+from grantpath.engine.change.log_verify import LogCheck
+from grantpath.engine.cli.context import Session
+from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
+from grantpath.graph.errors import InvalidInput
+
+
+def verify_log(session: Session, head: str | None) -> int:
+    """`log --verify`: prints what was found. Returns the exit code: 0 nothing was altered, 1 something was."""
+    with session.open(history=True) as authorizer, counting() as count:
+        found = authorizer.verify_log(head, lambda read: count("verifying", read, max(read, authorizer.revision)))
+    if session.json:
+        pruned = {**asdict(found.pruned), "at": found.pruned.at.isoformat()} if found.pruned else None
+        emit({**asdict(found), "pruned": pruned})
+        return 0 if found else 1
+    verdict = styled("verified", "bold green") if found else styled("altered", "bold red")
+    out().print(verdict, styled(f" {_counted(found)}"), sep="")
+    if found.pruned:
+        by = f" by {found.pruned.by}" if found.pruned.by else ""
+        at = f"{found.pruned.at:%Y-%m-%d %H:%M:%S}"
+        lines(out(), "pruned", [f"entries up to revision {found.pruned.up_to} were removed at {at}{by}"])
+    lines(out(), "wrong", found.problems)
+    lines(out(), "unseen", found.unseen)
+    return 0 if found else 1
+
+
+def _counted(found: LogCheck) -> str:
+    span = f", revisions {found.begins} to {found.revision}" if found.entries else ""
+    older = f"; {found.unchained:,} older ones have no hash and are not proven" if found.unchained else ""
+    proven = f"; the head proves those up to revision {found.proven}" if found.proven is not None else ""
+    return f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}{span}{older}{proven}; head {found.head}"
+
+
+def prune_log(session: Session, before: str, by: str | None, yes: bool) -> None:
+    """`log --prune-before`: removes the entries before a time or a revision, after asking."""
+    bound = int(before) if before.isascii() and before.isdigit() else moment(before)
+    with session.open(history=True) as authorizer:
+        if not yes:
+            _confirm(authorizer.tenant, prune(authorizer, bound, by, dry_run=True).entries, bound)
+        with counting() as count:
+            done = prune(authorizer, bound, by, progress=lambda gone: count("removing", gone, gone))
+    if session.json:
+        emit({"pruned": done.entries, "up_to": done.up_to, "revision": done.revision, "hash": done.hash})
+        return
+    what = f" {done.entries:,} entries, up to revision {done.up_to}" if done.entries else " nothing: no entry is older"
+    out().print(styled("pruned", "bold green"), styled(f"{what}; revision {done.revision}"), sep="")
+
+
+def _confirm(root: str, entries: int, bound: int | datetime) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"pruning the log of {root} removes {entries:,} entries for good; say so with --yes")
+    err().print(styled(f"{entries:,} entries before {bound} will be removed for good", "yellow"))
+    if not typer.confirm(f"Prune the log of {root}?", err=True):
+        raise InvalidInput("nothing is pruned")

@@ -1,0 +1,194 @@
+"""The command line: `grantpath`. Each group of commands has its own module; here are the start and the errors."""
+
+import logging
+import os
+import re
+import shlex
+import sys
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from errno import EIO, ENOSPC
+from typing import Any, TextIO
+
+import typer
+
+from grantpath.engine.cli import (
+    ask_commands,
+    change_commands,
+    demo_command,
+    load_command,
+    log_command,
+    policy_commands,
+    scenario_command,
+    server_commands,
+    spark_commands,
+    tenant_commands,
+)
+from grantpath.engine.cli.context import Commands, Json, PolicyName, Root, Session, Timeout, Uri
+from grantpath.engine.cli.output import emit_error, printable
+from grantpath.graph.artifacts.cache import cache_folder
+from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.graph.private_files import create_private, make_private
+
+HELP = """Who may do what, and why: a graph of grants in Neo4j, the same in bulk in Spark.
+
+References are type:name, such as user:bob or table:hr.public.staff.
+
+Without --uri and NEO4J_URI the embedded server is used, and started if need be; GRANTPATH_EMBEDDED=never forbids that.
+
+Exit codes: 0 done or yes, 1 refused or no, 2 an error.
+"""
+INTERRUPTED, UNHEARD = 130, 141  # as shells say that Ctrl-C came, or that nobody reads any more
+EXTRA = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)", re.DOTALL)
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    cls=Commands,
+    help=HELP,
+    epilog="Start with: grantpath demo",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    root: Root = None,
+    policy: PolicyName = None,
+    uri: Uri = None,
+    json: Json = False,
+    timeout: Timeout = None,
+) -> None:
+    context.obj = Session.from_environment().but(root, policy, uri, json, timeout)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+for module in (
+    demo_command,
+    ask_commands,
+    load_command,
+    change_commands,
+    log_command,
+    tenant_commands,
+    server_commands,
+    policy_commands,
+    scenario_command,
+    spark_commands,
+):
+    module.register(app)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command; returns its exit code: 0 done or yes, 1 no or refused, 2 an error; 130 and 141 as shells do.
+
+    Nothing that goes wrong ends with 0 or 1, whatever it is.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    _prepare_streams()
+    # Libraries log what they raise too; without a handler Python prints that at the user.
+    logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        return _run(given, "--json" in given)
+    except BaseException as error:  # it could not be reported: most often standard error is full
+        with suppress(OSError, ValueError):
+            print(f"error: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        _leave(sys.stdout)
+        _leave(sys.stderr)
+        return 2
+
+
+def _prepare_streams() -> None:
+    """Output that cannot be encoded is escaped; a stream that was closed before the start goes nowhere."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _run(given: list[str], as_json: bool) -> int:
+    try:
+        code = int(app(given, prog_name="grantpath", standalone_mode=False) or 0)
+        sys.stdout.flush()
+        return code
+    except GrantpathError as error:
+        return _fail(error.lines, as_json, 1 if isinstance(error, Refused) else 2)
+    except UsageError as error:
+        return _fail([_usage(error)], as_json, 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except SystemExit as end:  # so the library ends where nobody reads any more
+        return UNHEARD if isinstance(end.__context__, BrokenPipeError) else _failed(end, given, as_json)
+    except BaseException as error:
+        return _failed(error, given, as_json)
+
+
+def _failed(error: BaseException, given: list[str], as_json: bool) -> int:
+    """What is left: the output cannot be written, somebody has interrupted, or nobody expected it."""
+    if isinstance(error, BrokenPipeError):
+        _leave(sys.stdout)
+        return UNHEARD
+    if isinstance(error, OSError) and error.errno in (ENOSPC, EIO) and error.filename is None:
+        _leave(sys.stdout)
+        return _fail([f"the output cannot be written: {error.strerror}; make room, or write elsewhere"], as_json, 2)
+    if _is_interrupt(error):
+        return INTERRUPTED
+    return _fail([_unexpected(error, given)], as_json, 2)
+
+
+def _leave(stream: TextIO) -> None:
+    """What is still to be written goes nowhere, or Python would complain at its end, and change the exit code."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Did Ctrl-C come first? A connection that it cuts off fails once more when it is closed."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _fail(texts: list[str], as_json: bool, code: int) -> int:
+    sys.stdout.flush()
+    emit_error(texts, as_json)
+    return code
+
+
+def _usage(error: Any) -> str:
+    path = error.ctx.command_path if error.ctx else "grantpath"
+    message = error.format_message().rstrip(".")
+    if extra := EXTRA.fullmatch(message):
+        message = _unquoted(error.ctx, extra[1])
+    return f"{message}{'' if message.endswith('?') else '.'} See `{path} --help`."
+
+
+def _unquoted(context: Any, extra: str) -> str:
+    """Words that no argument takes: most often a space in a statement, or in a name, was not quoted."""
+    taken = [context.params.get(param.name) for param in context.command.params if not param.opts[0].startswith("-")]
+    if not taken or not isinstance(taken[-1], str):
+        return f"unexpected: {extra}; remove it"
+    return f"quote a statement, or a name with spaces, as in {shlex.quote(f'{taken[-1]} {extra}')}; or remove {extra}"
+
+
+def _unexpected(error: BaseException, arguments: list[str]) -> str:
+    """One line, and the details in a file."""
+    now = datetime.now(UTC)
+    what = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no text'}"
+    file = cache_folder() / "errors" / f"{now:%Y%m%dT%H%M%S%f}.txt"
+    try:
+        make_private(file.parent)
+        with create_private(file) as out:
+            told = f"grantpath {' '.join(arguments)}\n{''.join(traceback.format_exception(error))}"
+            out.write(told.encode(errors="backslashreplace"))
+    except OSError:
+        return f"this should not happen: {printable(what)}"
+    return f"this should not happen: {printable(what)}; please report it with {file}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The commands about policies: policy list, show, validate, upgrade."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grantpath.engine.cli.context import Commands, Operator, Session, command
+from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
+from grantpath.engine.cli.policy_view import show_policy
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.schema import BUILT_IN
+
+if TYPE_CHECKING:  # its modules take long to import
+    from grantpath.engine.transfer.policy_upgrade import Upgrade
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="say what would change, and change nothing")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    policy = typer.Typer(
+        cls=Commands,
+        help="List, show and validate policies: what a system's types, privileges and operations are.",
+        rich_markup_mode="rich",
+    )
+    app.add_typer(policy, name="policy", rich_help_panel="Policies")
+    policy.callback(invoke_without_command=True)(_options)
+    command(policy, "Commands", "grantpath policy list", name="list")(list_policies)
+    command(policy, "Commands", "grantpath policy show gravitino")(show)
+    command(policy, "Commands", "grantpath policy validate ./mine.yaml")(validate)
+    command(policy, "Commands", "grantpath policy upgrade ./mine.yaml --root metalake:ml")(upgrade)
+
+
+def _options(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def list_policies(session: Session) -> None:
+    """List the built-in policies."""
+    loaded = [policies.load(path.stem) for path in sorted(BUILT_IN.glob("*.yaml"))]
+    if session.json:
+        answer = [{"policy": each.name, "title": each.file.title, "root": each.root_type} for each in loaded]
+        emit({"answer": answer, "complete": True})
+        return
+    width = max(len(each.name) for each in loaded)
+    for each in loaded:
+        out().print(styled(f"{each.name:<{width}}", "bold"), styled(f"  {each.file.title}"), sep="")
+
+
+def show(session: Session, name: Name) -> None:
+    """Show a policy for reading; with --json its whole source."""
+    policy = policies.load(name)
+    if session.json:
+        emit(json.loads(policy.source))
+    else:
+        show_policy(policy)
+
+
+def validate(session: Session, file: File) -> None:
+    """Check a policy file, and name what is wrong by file, line, key and remedy.
+
+    A warning names what can be used, but may not do what its author expects.
+    Exit code 0 if the policy can be used, else 2.
+    """
+    # a name without a folder is a file here, not a built-in policy
+    path = str(Path(file).absolute())
+    policy = policies.load(path)
+    warnings = policies.warnings(path)
+    counts = {
+        "types": len(policy.names.types),
+        "privileges": len(policy.names.privileges),
+        "operations": len(policy.names.operations),
+    }
+    if session.json:
+        emit({"valid": True, "policy": policy.name, **counts, "warnings": warnings})
+        return
+    counted = ", ".join(f"{count} {what}" for what, count in counts.items())
+    out().print(styled("ok", "bold green"), styled(f" {file}: the policy {policy.name} with {counted}"), sep="")
+    for line in warnings:
+        err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
+
+
+def upgrade(session: Session, name: Name, by: Operator = None, dry_run: DryRun = False) -> int:
+    """Put an edited policy on a root, after every fact in it is held to it.
+
+    Where facts are against it, they are named and nothing is changed. --dry-run says what is against it, and which
+    built-ins, grants and privileges would come, go or be renamed. Exit code 0 if the root has the policy now (with
+    --dry-run: if it can have it), else 2.
+    """
+    from grantpath.engine.transfer.policy_upgrade import upgrade as upgrade_root
+
+    policy = policies.load(name)
+    with session.with_its_policy().open() as authorizer, counting() as count:
+        done = upgrade_root(authorizer, policy, by, dry_run, count)
+    if session.json:
+        told = {"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision}
+        lists = {key: getattr(done, key) for key in ("problems", "renamed", "added", "removed")}
+        emit({**told, "hash": done.hash, **({"dry_run": True, **lists} if dry_run else {})})
+    else:
+        _show_upgrade(policy.name, done, dry_run)
+    return 2 if done.problems else 0
+
+
+def _show_upgrade(name: str, done: "Upgrade", dry_run: bool) -> None:
+    held = f" {name}, {done.facts:,} facts held to it; revision {done.revision}"
+    if done.problems:
+        against = f" {name}: {len(done.problems):,} facts are against it; revision {done.revision}"
+        out().print(styled("would be refused", "bold red"), styled(against), sep="")
+    else:
+        changed = "would be upgraded to" if dry_run else "upgraded"
+        what = changed if done.changed else "it has that policy already"
+        out().print(styled(what, "bold green"), styled(held), sep="")
+    show_lists([(" ", done.problems), ("-", done.removed), ("+", done.added)])
+    for old, new in done.renamed.items():
+        out().print(styled(f"  {old} is renamed to {new}"))

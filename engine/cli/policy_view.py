@@ -1,0 +1,161 @@
+"""Prints a policy for a person: the tree of types, privileges with their scopes, conditions, changes."""
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from grantpath.engine.cli.output import page, styled
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.schema import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
+
+LEFT = 34  # the width of names
+
+
+def show_policy(policy: Policy) -> None:
+    """Prints the whole policy."""
+    console = page()
+    file = policy.file
+    console.print(Text(file.policy, "bold"), styled(f" {_flat(file.title)}"), sep="")
+    console.print(styled(_flat(file.source), "dim"))
+    _heading(console, "Types", "what there is; who may own it")
+    console.print(_tree(policy))
+    if file.members:
+        _heading(console, "Members", "who may be in, or hold, what")
+        console.print(_rows((container, ", ".join(members)) for container, members in file.members.items()))
+    if file.builtin:
+        _heading(console, "Built in", "subjects that come with every root")
+        console.print(_rows((ref, _builtin(file, ref)) for ref in file.builtin))
+    _heading(console, "Privileges", _grant_rules(file))
+    console.print(_rows(_privileges(file)))
+    if file.define:
+        _heading(console, "Definitions", "names that conditions use; `load(TYPE)` is the case of that type")
+        console.print(_rows(_definitions(file)))
+    for types, operations in file.operations.items():
+        _heading(console, f"Operations on {types}", "")
+        console.print(_rows((names, _condition(entry)) for names, entry in operations.items()))
+    _heading(console, "Changes", _creating(file))
+    console.print(_rows(_changes(policy)))
+
+
+def _heading(console: Console, title: str, note: str) -> None:
+    console.print()
+    console.print(Text(title, "bold"), styled(f"  {note}", "dim"), sep="")
+
+
+def _flat(text: str) -> str:
+    """On one line, however many the file has it on."""
+    return " ".join(text.split())
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> Group:
+    """Names beside what they mean; a name too long for its column has a line of its own."""
+    shown: list[RenderableType] = []
+    for left, right in rows:
+        name = Padding(Text(left, "cyan"), (0, 0, 0, 2))
+        if len(left) > LEFT:
+            shown.append(name)
+            name = Padding("")
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=LEFT + 2)
+        row.add_column(overflow="fold")
+        row.add_row(name, styled(_flat(right)))
+        shown.append(row)
+    return Group(*shown)
+
+
+def _tree(policy: Policy) -> Tree:
+    """The types as they stand in one another."""
+    types = policy.file.types
+    tree = Tree(_type(policy.root_type, types[policy.root_type]), guide_style="dim")
+    branches = {policy.root_type: tree}
+    waiting = [name for name in types if name != policy.root_type]
+    while waiting:
+        for name in list(waiting):
+            parent = types[name].in_
+            if parent in branches:
+                branches[name] = branches[parent].add(_type(name, types[name]))
+                waiting.remove(name)
+    return tree
+
+
+def _type(name: str, entry: TypeEntry) -> Text:
+    notes = [] if entry.kind == "object" else [f"a {entry.kind.replace('_', ' ')}"] * (entry.kind != name)
+    notes += [f"owned by {', '.join(entry.owned_by)}"] if entry.owned_by else []
+    return Text.assemble((name, "cyan"), (f"  {'; '.join(notes)}" if notes else "", "dim"))
+
+
+def _builtin(file: PolicyFile, ref: str) -> str:
+    entry = file.builtin[ref]
+    said = {
+        "holds": ", ".join(entry.holds),
+        "owns each": ", ".join(entry.owns),
+        "granted on the root:": ", ".join(entry.allow),
+        "held by every": entry.held_by_every or "",
+        "given to": ", ".join(entry.members),
+        "stands in no answer": " " if entry.hidden else "",
+    }
+    return "; ".join(f"{key} {value}".strip() for key, value in said.items() if value)
+
+
+def _grant_rules(file: PolicyFile) -> str:
+    rules = file.grants
+    said = [f"granted to {', '.join(rules.to)}"]
+    denying = {True: "DENY beats every ALLOW", False: "there is no DENY"}
+    cascading = "DENY beats every ALLOW, also of the privileges that imply the denied one"
+    said.append(cascading if rules.deny == "cascades" else denying[rules.deny])
+    said.append("a grant counts for everything below" if rules.inherit else "a grant counts on its object alone")
+    said += ["also on names not yet created"] if rules.on_missing else []
+    said += ["one held role must do alone"] if file.ask.one_role else []
+    return "; ".join(said)
+
+
+def _privileges(file: PolicyFile) -> Iterable[tuple[str, str]]:
+    yield from ((name, _scope(file, entry)) for name, entry in file.privileges.items())
+    yield from (("ladder", f"{' < '.join(ladder)}: each implies those before it") for ladder in file.ladders)
+    yield from ((f"in effect on {type_}", condition) for type_, condition in file.in_effect.items())
+
+
+def _scope(file: PolicyFile, entry: PrivilegeEntry) -> str:
+    if entry.alias_of:
+        return f"another name of {entry.alias_of}"
+    said = [f"on {', '.join(entry.on)}"] if entry.on else ["cannot be granted"]
+    said += [f"in effect on {', '.join(entry.effective)}"] if entry.effective is not None else []
+    said += [f"implies {', '.join(entry.implies)}"] if entry.implies else []
+    if entry.inherit is not None and entry.inherit != file.grants.inherit:
+        said.append("inherited" if entry.inherit else "not inherited")
+    said += [f"in effect when {entry.in_effect}"] if entry.in_effect else []
+    said += ["granting it makes a member"] if entry.membership else []
+    return "; ".join(said)
+
+
+def _definitions(file: PolicyFile) -> Iterable[tuple[str, str]]:
+    for name, value in file.define.items():
+        if isinstance(value, str):
+            yield name, value
+        else:
+            yield from ((f"{name}({type_})", condition) for type_, condition in value.items())
+
+
+def _condition(entry: ConditionEntry) -> str:
+    said = [entry.if_]
+    for key, second in entry.with_.items():
+        optional = ", may be left out" if second.optional else ""
+        asked = f", if named: {second.if_}" if second.if_ else ""
+        said.append(f"with {key}={second.type}:NAME{optional}{asked}")
+    said += [f"shows {entry.returns}"] if entry.returns else []
+    return "; ".join(said)
+
+
+def _creating(file: PolicyFile) -> str:
+    gets = {None: "whoever creates something gets nothing by it", "owner": "whoever creates something owns it"}
+    return gets.get(file.creating, f"whoever creates something gets {file.creating} on it")
+
+
+def _changes(policy: Policy) -> Iterable[tuple[str, str]]:
+    for kind in policy.names.change_kinds:
+        rules: Mapping[str, ConditionEntry] = policy.names.rules(kind)
+        yield from ((f"{kind} {types}", _condition(entry)) for types, entry in rules.items())

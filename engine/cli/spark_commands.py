@@ -1,0 +1,254 @@
+"""The commands that work in bulk, on a snapshot in Spark: mirror, access, ask, diff, verify."""
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.cli.context import Session, command
+from grantpath.engine.cli.output import Say, counting, emit, err, out, printable, saying, styled
+from grantpath.engine.decide.decision import Decision
+from grantpath.graph.embedded.connect import connection
+
+if TYPE_CHECKING:
+    from grantpath.spark_sync.bulk_access import AccessReport
+    from grantpath.spark_sync.difference import Difference
+    from grantpath.spark_sync.snapshot import SnapshotMeta
+
+PANEL = "In bulk, with Spark"
+BATCH = 500
+MOST_CHANGES = 10_000  # since a mirror, for its verification
+SHOWN = 20
+AGES = ((24 * 60, "days"), (60, "hours"))  # in minutes
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder to make")]
+Snapshot = Annotated[Path, typer.Argument(metavar="SNAPSHOT", help="a folder that `grantpath mirror` made")]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")]
+Names = Annotated[
+    list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, with commas between")
+]
+Expand = Annotated[
+    list[str], typer.Option("--expand", metavar="NAME,NAME", help="keep the intervals of each user for these too")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    command(app, PANEL, "grantpath mirror ./monday --root metalake:tpc")(mirror)
+    command(app, PANEL, "grantpath access ./monday --names load_table,SELECT_TABLE")(access)
+    command(app, PANEL, 'grantpath ask ./monday "which table can user:bob load_table"')(ask)
+    command(app, PANEL, "grantpath diff ./monday ./tuesday --names load_table")(diff)
+    command(app, PANEL, "grantpath verify ./monday --sample 1000")(verify)
+
+
+def mirror(session: Session, target: Out) -> None:
+    """Mirror a root's graph into a snapshot for Spark.
+
+    Parquet files of one revision, the memberships closed over.
+    """
+    from grantpath.spark_sync.graph_reader import mirror as mirror_graph
+
+    with session.open() as authorizer, working("mirroring") as say:
+        meta = mirror_graph(connection(session.uri), authorizer.tenant, target, say)
+    if session.json:
+        emit({"snapshot": str(target), **meta.model_dump(mode="json")})
+        return
+    counts = ", ".join(f"{count:,} {what}" for what, count in meta.counts.items())
+    text = f" {meta.root} at revision {meta.revision} to {target}"
+    out().print(styled("mirrored", "bold green"), styled(text), sep="")
+    out().print(styled(f"  {counts}", "dim"))
+
+
+def access(session: Session, snapshot: Snapshot, names: Names = [], expand: Expand = []) -> None:  # noqa: B006
+    """Answer for everybody at once: who may use what, as reach by user and exposure by object.
+
+    Without --names all privileges, and all operations that need no second object. The Parquet files are written into
+    SNAPSHOT/access.
+    """
+    from grantpath.spark_sync.bulk_access import access as compute
+
+    asked = _split(names)
+    with working("answering for everybody") as say:
+        report = compute(snapshot, asked or None, _split(expand), say)
+    if session.json:
+        answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
+        emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})
+        return
+    show_access(report, tops=bool(asked))
+
+
+def show_access(report: "AccessReport", tops: bool) -> None:
+    """How many pairs of user and object each name has; for few names also who reads most, and what is most exposed."""
+    from grantpath.spark_sync.verification import exposed, widest
+
+    console = out()
+    counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], pair[0]))
+    rows = [(name, type_, f"{many:,}") for (name, type_), many in counted if many]
+    console.print(table(("name", "on", "pairs of user and object"), rows[:SHOWN]), soft_wrap=False)
+    if len(rows) > SHOWN:
+        console.print(styled(f"and {len(rows) - SHOWN} more names; --json lists them all", "dim"))
+    for name, type_, _ in rows[:SHOWN] if tops else []:
+        readers = [(who, f"{many:,}") for who, many in widest(report.snapshot, name, type_, 5)]
+        objects = [(ref, f"{many:,}") for ref, many in exposed(report.snapshot, name, type_, 5)]
+        console.print()
+        console.print(table((f"widest: {name}", f"{type_}s"), readers), soft_wrap=False)
+        console.print()
+        console.print(table((f"most exposed: {name}", "users"), objects), soft_wrap=False)
+    console.print(styled(f"Parquet in {report.snapshot / 'access'}", "dim"))
+
+
+def ask(session: Session, snapshot: Snapshot, question: Question) -> int:
+    """Ask a snapshot one question; the database is not needed.
+
+    The question is who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF. For the last the exit
+    code is 0 only where the answer is yes, and 1 where it is no; for a list it is 0. So a script that takes its words
+    from outside asks `grantpath check`, not a sentence put together of them.
+    """
+    from grantpath.spark_sync.snapshot import Snapshot as Mirrored
+    from grantpath.spark_sync.snapshot_questions import ask as ask_snapshot
+
+    found = ask_snapshot(snapshot, question)
+    if session.json:
+        emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
+    elif isinstance(found.answer, bool):
+        out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
+        err().print(styled(f"at {_state(Mirrored(snapshot).meta)}", "dim"))
+    else:
+        for ref in found.answer:
+            print(printable(ref))
+        err().print(styled(f"{len(found.answer):,} at {_state(Mirrored(snapshot).meta)}", "dim"))
+    return 1 if found.answer is False else 0
+
+
+def _state(meta: "SnapshotMeta") -> str:
+    """Which state a snapshot has, and how old it is: the graph may have changed since."""
+    minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
+    age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
+    return f"revision {meta.revision} of {meta.root}, mirrored {age} ago"
+
+
+def diff(
+    session: Session,
+    before: Annotated[Path, typer.Argument(metavar="A", help="the earlier snapshot")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="the later one")],
+    names: Names = [],  # noqa: B006
+) -> None:
+    """What changed from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""
+    from grantpath.spark_sync.difference import diff as compare
+
+    found = compare(before, after, _split(names) or None)
+    if session.json:
+        emit(asdict(found))
+    else:
+        _show_difference(found)
+
+
+def verify(
+    session: Session,
+    snapshot: Snapshot,
+    sample: Annotated[int, typer.Option(min=1, metavar="N", help="how many answers to compare")] = 1000,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="to draw the same sample again")] = None,
+) -> int:
+    """Compare a random sample of Spark's answers with those of Cypher.
+
+    Questions that changes since the mirror may have touched are left out; --json lists them.
+    Exit code 0: all are the same, 1: some differ.
+    """
+    from grantpath.spark_sync.snapshot import Snapshot as Mirrored
+    from grantpath.spark_sync.verification import verify as compare
+
+    chosen = random.randrange(2**32) if seed is None else seed
+    with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
+        found = compare(
+            snapshot,
+            lambda checks: check_in_batches(authorizer, checks),
+            sample,
+            chosen,
+            lambda revision: authorizer.log(after=revision, limit=MOST_CHANGES),
+        )
+    if session.json:
+        emit(asdict(found))
+    else:
+        for line in found.different:
+            print(printable(line))
+        text = f"{found.compared:,} compared, {found.allowed:,} of them allowed, {len(found.different)} different"
+        if found.left_out:
+            text += f"; {len(found.left_out):,} left out, which changes since the mirror may have touched"
+        out().print(styled(text, "bold red" if found.different else "bold green"), styled(f"  seed {chosen}", "dim"))
+    return 1 if found.different else 0
+
+
+@contextmanager
+def working(what: str) -> Iterator[Say]:
+    """`saying` for what Spark does, so that Ctrl-C ends it.
+
+    PySpark's handler for Ctrl-C asks Java on the very connection that waits for an answer, which fails. It is set when
+    Spark starts, and Spark's start is the first thing that is told.
+    """
+    with saying(what) as say:
+
+        def tell(text: str) -> None:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            say(text)
+
+        yield tell
+
+
+def expect_small_jobs() -> None:
+    """Lets Spark's Java compile quickly instead of well, before it starts: small jobs take half the time."""
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
+
+def check_in_batches(authorizer: Authorizer, checks: list[tuple[str, str, str]]) -> Sequence[Decision]:
+    """Cypher's decisions on any number of checks."""
+    decisions: list[Decision] = []
+    with counting() as count:
+        for begin in range(0, len(checks), BATCH):
+            decisions += authorizer.check_many(checks[begin : begin + BATCH])
+            count("checks by Cypher", len(decisions), len(checks))
+    return decisions
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table for reading; the last column is numbers."""
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for at, title in enumerate(head):
+        made.add_column(title, justify="right" if at == len(head) - 1 else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(styled(cell) for cell in row))
+    return made
+
+
+def _show_difference(found: "Difference") -> None:
+    console = out()
+    for sign, style, lines in (
+        ("+", "green", [*(f"add {ref}" for ref in found.added), *found.facts_added]),
+        ("-", "red", [*(f"add {ref}" for ref in found.dropped), *found.facts_removed]),
+    ):
+        for line in lines:
+            console.print(styled(f"{sign} {line}", style))
+    for change in found.access:
+        console.print()
+        text = f"{change.name} on {change.type}: {change.gained:,} gained, {change.lost:,} lost"
+        console.print(styled(text, "bold"))
+        most = sorted(change.by_user.items(), key=lambda each: (-sum(each[1]), each[0]))
+        for user, (gained, lost) in most[:SHOWN]:
+            console.print(styled(f"  {user}  +{gained:,} -{lost:,}"))
+        if len(most) > SHOWN:
+            console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
+    if not (found.added or found.dropped or found.facts_added or found.facts_removed):
+        console.print("no difference")
+
+
+def _split(names: list[str]) -> list[str]:
+    return [word.strip() for each in names for word in each.split(",") if word.strip()]

@@ -1,0 +1,33 @@
+"""The start of the command `grantpath`: imports the rest, so that a failure to import is not taken for a "no".
+
+Python ends with 1 where a module cannot be imported, and 1 means "not allowed" or "refused". So this module imports
+nothing that could be missing or broken, and neither may `engine/__init__.py`.
+"""
+
+import contextlib
+import sys
+
+FAILED, INTERRUPTED = 2, 130
+
+
+def main() -> int:
+    """Runs the command line; its exit code, or 2 where it cannot be imported."""
+    try:
+        from grantpath.engine.cli.main import main as run
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BaseException as error:
+        return _broken(error)
+    return run()
+
+
+def _broken(error: BaseException) -> int:
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may read it; the code says enough
+        sys.stderr.write(f"error: grantpath cannot start ({what}); install it again\n")
+        sys.stderr.flush()
+    return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The commands that keep roots: roots, roots drop, dump."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from grantpath.engine.cli.consent import Yes, confirm_drop
+from grantpath.engine.cli.context import Commands, Json, Operator, Root, Session, Timeout, Uri, command
+from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, saying, styled
+from grantpath.engine.tenants import dropped_roots
+from grantpath.engine.tenants import registry as tenants
+from grantpath.engine.transfer.dump_files import Format
+from grantpath.graph.errors import Unknown
+
+PANEL = "Roots"
+SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
+Dropped = Annotated[bool, typer.Option("--dropped", help="the roots that were dropped instead")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, as metalake:ml")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a folder, new or empty")]
+As = Annotated[Format, typer.Option("--format", help="the files' format")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    roots = typer.Typer(
+        cls=Commands,
+        help="List the roots, with policy, revision and sizes; `roots drop` removes one.",
+        epilog="Example: grantpath roots",
+        rich_markup_mode="rich",
+    )
+    app.add_typer(roots, name="roots", rich_help_panel=PANEL)
+    roots.callback(invoke_without_command=True)(_list)
+    command(roots, "Commands", "grantpath roots list", name="list")(list_roots)
+    command(roots, "Commands", "grantpath roots drop metalake:old")(drop)
+    command(app, PANEL, "grantpath dump ./kept --root metalake:ml")(dump)
+
+
+def _list(
+    context: typer.Context,
+    root: Root = None,
+    uri: Uri = None,
+    json: Json = False,
+    timeout: Timeout = None,
+    dropped: Dropped = False,
+) -> None:
+    before: Session = context.find_root().obj or Session.from_environment()
+    context.find_root().obj = session = before.but(root, None, uri, json, timeout)
+    if context.invoked_subcommand is None:
+        list_roots(session, dropped)
+
+
+def list_roots(session: Session, dropped: Dropped = False) -> None:
+    """List the roots, as `grantpath roots` alone does.
+
+    Of one that a change has dropped only the history is left. `grantpath test` makes a root for each scenario and
+    removes it; one that is listed while no test runs was left by a test that was killed, and `roots drop` removes it.
+    With --dropped it lists the roots that `roots drop` removed: when, and by whom.
+    """
+    store = session.store()
+    try:
+        if dropped:
+            _show_dropped(session, dropped_roots.listed(store))
+            return
+        with counting() as count:
+            found = tenants.listed(store, count)
+    finally:
+        store.close()
+    if session.json:
+        emit({"answer": [asdict(each) for each in found], "complete": True})
+        return
+    console, table = out(), _table(found)
+    if console.measure(table, options=console.options.update(max_width=WIDE)).maximum <= console.width:
+        console.print(table, soft_wrap=False)
+        return
+    for each in found:  # a table would cut the names
+        console.print(styled(_shown(each), "bold"), styled(f"  {each.policy}, revision {each.revision:,}"), sep="")
+        console.print(styled(f"  {_holds(each)}", "dim"))
+
+
+def _show_dropped(session: Session, found: list[dropped_roots.DroppedRoot]) -> None:
+    if session.json:
+        emit({"answer": [{**asdict(each), "at": each.at.isoformat()} for each in found], "complete": True})
+        return
+    for each in found:
+        by = f" by {each.by}" if each.by else ""
+        told = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
+        out().print(styled(each.root, "bold"), styled(f"{told}, log {each.head or 'without hashes'}"), sep="")
+
+
+def _table(found: list[tenants.Root]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("root", "policy"):
+        table.add_column(name, no_wrap=True)
+    for name in ("revision", *SIZES):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in found:
+        sizes = [f"{each.sizes[name]:,}" for name in SIZES]
+        table.add_row(styled(_shown(each)), styled(each.policy), f"{each.revision:,}", *sizes)
+    return table
+
+
+def _shown(root: tenants.Root) -> str:
+    return f"{root.root}{' (dropped)' * root.dropped}{' (of a test)' * root.of_test}"
+
+
+def _holds(root: tenants.Root) -> str:
+    return ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
+
+
+def drop(session: Session, name: Name, yes: Yes = False, by: Operator = None) -> None:
+    """Remove a root, with all that it holds and its history. This cannot be undone: dump it first.
+
+    At a terminal it asks for the root's name; elsewhere --yes must confirm it. A note of it is kept: `roots --dropped`.
+    """
+    store = session.store()
+    try:
+        root = tenants.listed_one(store, name)
+        if root is None and tenants.sweep(store, name):
+            _say(session, name, dict.fromkeys(SIZES, 0), ": removed what an interrupted drop had left")
+            return
+        if root is None:
+            known = tenants.names(store)
+            there = f"the roots are {', '.join(known)}" if known else "there are no roots"
+            raise Unknown(f"the root {name} does not exist: {there}; write its whole name, such as metalake:ml")
+        if not yes:
+            confirm_drop(name, _holds(root))
+        with saying(f"dropping {printable(name)}"):
+            dropped_roots.drop(store, name, by)
+    finally:
+        store.close()
+    _say(session, name, root.sizes, "")
+
+
+def _say(session: Session, name: str, sizes: dict[str, int], what: str) -> None:
+    if session.json:
+        emit({"dropped": name, "sizes": sizes})
+    else:
+        out().print(styled("dropped", "bold green"), styled(f" {name}{what}"), sep="")
+
+
+def dump(session: Session, directory: Directory, format_: As = "csv") -> None:
+    """Write a root into a folder, all from one revision: a backup that `grantpath load` restores.
+
+    The folder has the tables, the history, the refused attempts and the request ids, and meta.json with the policy and
+    the sha256 of each file. Folder and files are closed to other users of this machine (0700 and 0600).
+    """
+    from grantpath.engine.transfer import exporter as dumping
+
+    with session.open() as authorizer, counting() as count:
+        done = dumping.dump(authorizer, directory, format_, count)
+    if session.json:
+        emit({"rows": done.rows, "entries": done.entries, "revision": done.revision})
+        return
+    counted = ", ".join(f"{count:,} {table}" for table, count in (done.rows | done.entries).items())
+    out().print(styled("dumped", "bold green"), styled(f" {counted}; revision {done.revision}"), sep="")

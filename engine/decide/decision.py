@@ -1,0 +1,142 @@
+"""What an answer is: allowed or not, and in words why; what is missing is worked out in remedy.py."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+from grantpath.engine.decide.evaluation import Case, Found, by_fact, own_denial, winning
+from grantpath.engine.decide.remedy import nearest
+from grantpath.engine.policy.clauses import Fact
+from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.graph.statement import Check
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer to one check; its truth value is `allowed`.
+
+    `because` says what allowed it, `missing` what the nearest remedy would mend, in words; `revision` is the state of
+    the graph that it was read from, `asked` the check. These are for operators: they may name roles, groups, DENYs and
+    near names. `public` is for end users.
+    """
+
+    allowed: bool
+    revision: int
+    _tell: Callable[[], list[str]] = field(repr=False, compare=False)  # words cost more than the answer: when asked for
+    asked: Check | None = field(default=None, repr=False, compare=False)
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+    @cached_property
+    def because(self) -> list[str]:
+        return self._tell() if self.allowed else []
+
+    @cached_property
+    def missing(self) -> list[str]:
+        return [] if self.allowed else self._tell()
+
+    @property
+    def public(self) -> str:
+        """The answer and the question, in the asker's own words: it names nothing else."""
+        verdict = "allowed" if self.allowed else "not allowed"
+        return f"{verdict}: {_words(self.asked)}" if self.asked else verdict
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        return {
+            "allowed": self.allowed,
+            "because": self.because,
+            "missing": self.missing,
+            "revision": self.revision,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A decision with its paths, each from subject to object, edge by edge: for a yes those that allowed it, for a no
+    those of each DENY in the way of the nearest remedy.
+
+    Where very many roles or groups have the same grant, 50 of them are shown. A yes that rests on no edge has the
+    sentence that says why in their place. `remedy` are the statements that, made together, turn a no into yes; empty
+    where no change does.
+    """
+
+    decision: Decision
+    paths: list[str]
+    remedy: list[str]
+
+    @property
+    def public(self) -> str:
+        """What an end user may be shown: that of the decision."""
+        return self.decision.public
+
+    def __bool__(self) -> bool:
+        return self.decision.allowed
+
+
+def _words(check: Check) -> str:
+    """A check in the words that it was asked in, each cut to 80 characters."""
+    role = f" as {short(check.as_role)}" if check.as_role else ""
+    seconds = ", ".join(f"{short(key)}={short(ref)}" for key, ref in check.with_.items())
+    return f"{short(check.subject)}{role} {short(check.name)} on {short(check.object)}" + (
+        f" with {seconds}" if seconds else ""
+    )
+
+
+def winner(hats: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Of those who acted (each with its role, what was found and the verdict), the one for whom the answer is yes."""
+    return min((hat for hat in hats if hat["allowed"]), key=lambda hat: hat["role"] or "", default=None)
+
+
+def decide(case: Case, hats: Sequence[Mapping[str, Any]], revision: int) -> Decision:
+    """The decision that a check's answer spells."""
+    won = winner(hats)
+    if won:
+        role = won["role"] if case.one_role else None
+        return Decision(True, revision, partial(_because, case, won["found"], role))
+    return Decision(False, revision, lambda: nearest(case, hats, None).texts)
+
+
+def _because(case: Case, edges: Iterable[Mapping[str, str | None]], role: str | None) -> list[str]:
+    subject, found = case.subject.text, by_fact(edges)
+    facts = winning(case.clauses, found)
+    acting = [f"{subject} acts as {role}"] if role else []
+    if not facts:
+        return [*acting, f"{subject} is there, and everyone may"]
+    return acting + [
+        _say(fact, next(iter(sorted(filter(None, found[fact]))), subject), case.by_at, subject)
+        + denied_itself(case, fact, found)
+        for fact in facts
+    ]
+
+
+def denied_itself(case: Case, fact: Fact, found: Found) -> str:
+    """Behind an ALLOW whose own privilege is denied: that it counts only for what the privilege implies."""
+    denial = own_denial(fact, case.clauses, found)
+    if denial is None:
+        return ""
+    _, privilege, at = denial.split(" ")
+    by = min(filter(None, found[denial]))
+    return f" ({privilege} itself is denied to {by} on {case.by_at[at]}; it counts for what it implies)"
+
+
+def _say(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> str:
+    match fact.split(" "):
+        case ["ALLOW" | "DENY" as effect, privilege, at]:
+            return f"{by} has {effect} {privilege} on {by_at[at]}"
+        case ["OWNS", at]:
+            return f"{by} owns {by_at[at]}"
+        case ["IS", at]:
+            return f"{subject} is {by_at[at]} itself"
+        case ["HOLDS", at]:
+            return f"{subject} is in or holds {at.removeprefix('=') if at.startswith('=') else by_at[at]}"
+        case ["ALLOW", privilege, type_, "below", at]:
+            return f"{by} has ALLOW {privilege} on {indefinite(type_)} below {by_at[at]}"
+        case ["EVERY", privileges, types, "below", at]:
+            names = " or ".join(privileges.split(","))
+            return f"{subject} has {names} on every existing {types.replace(',', ', ')} below {by_at[at]}"
+        case [_, at]:
+            return f"{by_at[at]} is there"
+    return fact

@@ -1,0 +1,116 @@
+"""Explains one answer: looks around it for the nearest remedy, and for the paths that tell why."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from grantpath.engine.decide import path_text
+from grantpath.engine.decide.decision import Decision, Explanation, decide, denied_itself, winner
+from grantpath.engine.decide.evaluation import Case, Surroundings, by_fact, winning
+from grantpath.engine.decide.remedy import Remedy, nearest
+from grantpath.engine.decide.remedy_candidates import later_roles, new_names
+from grantpath.engine.policy.clauses import Fact, facts_of
+from grantpath.engine.policy.fact_plan import Below, below_facts
+
+MAX_ROLES = 10  # where more are held, one of the first will do
+
+
+class Ask(Protocol):
+    """Asks a guarded query of cypher/."""
+
+    def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
+
+
+class Moved(Exception):
+    """The root changed between two of the questions."""
+
+
+def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Explanation:
+    """The answer that a check spelled in `hats`, explained; `check` is the row that it came in. Raises Moved."""
+    won = winner(hats)
+    remedy = None if won else _remedy(ask, case, hats, check)
+    found = by_fact(won["found"]) if won else {}
+    if won:
+        facts, role = winning(case.clauses, found), won["role"] if case.one_role else None
+    else:
+        facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
+    row = ask("explain", **path_parameters(case, facts, role))
+    _same(row, check)
+    revision = check["revision"]
+    if remedy:
+        return Explanation(
+            Decision(False, revision, lambda: remedy.texts), path_text.told(row["ways"]), [*remedy.statements]
+        )
+    decision = decide(case, hats, revision)
+    ways = [path_text.path(way) + denied_itself(case, way["fact"], found) for way in row["ways"]]
+    return Explanation(decision, sorted({*ways}) or decision.because, [])
+
+
+def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Remedy:
+    row = ask("remedy", **remedy_parameters(case, hats))
+    _same(row, check)
+    return nearest(case, hats, surroundings(row))
+
+
+def _same(row: Mapping[str, Any], check: Mapping[str, Any]) -> None:
+    """Is it of the same state of the same making of the root?"""
+    if (row["revision"], row["made"]) != (check["revision"], check["made"]):
+        raise Moved
+
+
+def path_parameters(case: Case, facts: Sequence[Fact], role: str | None) -> dict[str, Any]:
+    """The parameters of explain.cypher, but root."""
+    return {
+        "subject": case.subject.text,
+        "role": role,
+        "places": [{"at": at, "ref": ref.text, "of": _foot(case, at)} for at, ref in case.by_at.items()],
+        "facts": list(facts),
+        "below": [_below(case, one) for one in below_facts(facts)],
+    }
+
+
+def remedy_parameters(case: Case, hats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The parameters of remedy.cypher, but root."""
+    names = new_names(case)
+    return {
+        "subject": case.subject.text,
+        "types": case.policy.file.grants.to,
+        "names": [case.subject.text, *names, *(ref.text for ref in case.by_at.values())],
+        "joining": [
+            {"member": member, "container": container}
+            for container in _containers(case)
+            for member in dict.fromkeys([case.subject.text, *(hat["role"] for hat in hats if hat["role"])])
+        ],
+        "roles": later_roles(case),
+        "places": [{"at": at, "ref": ref.text} for at, ref in case.by_at.items()],
+        "below": [{"fact": one.fact, **_below(case, one)} for one in below_facts(facts_of(case.clauses))],
+        "together": not case.one_role,
+    }
+
+
+def surroundings(row: Mapping[str, Any]) -> Surroundings:
+    """What remedy.cypher returned."""
+    return Surroundings(
+        held=row["held"][:MAX_ROLES],
+        there=frozenset(row["there"]),
+        circles=frozenset((each["member"], each["container"]) for each in row["circles"]),
+        inside={each["fact"]: each["refs"] for each in row["inside"]},
+        found=by_fact(row["found"]),
+        reached=frozenset(row["reached"]),
+    )
+
+
+def _containers(case: Case) -> list[str]:
+    """The groups and roles that somebody might have to join."""
+    named = [fact.removeprefix("HOLDS ") for fact in facts_of(case.clauses) if fact.startswith("HOLDS ")]
+    refs = [at[1:] if at.startswith("=") else case.by_at[at].text for at in named]
+    return [*refs, *([case.as_role] if case.as_role else [])]
+
+
+def _foot(case: Case, at: str) -> str:
+    """Where the way up begins that a place stands on: at the object, or at a second object."""
+    prefix = at.rpartition(".")[0]
+    return next(ref.text for place, ref in case.by_at.items() if place.rpartition(".")[0] == prefix)
+
+
+def _below(case: Case, one: Below) -> dict[str, Any]:
+    return {"at": one.at, "ref": case.by_at[one.at].text, "types": one.types, "privileges": one.privileges}

@@ -1,0 +1,215 @@
+"""What would turn a no into yes: changes that the policy accepts, few of them, and those that hand out the least."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from grantpath.engine.decide import remedy_cost
+from grantpath.engine.decide.evaluation import Case, Surroundings, holds
+from grantpath.engine.decide.remedy_candidates import Acting, actings
+from grantpath.engine.decide.remedy_text import Step, impossible, lack
+from grantpath.engine.policy.clauses import Atom, Clause, Fact, Term
+from grantpath.engine.policy.statement_rules import Rules
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.statement import parse_statement
+
+MAX_COMBINATIONS = 2_000
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """The nearest way to yes: its statements, in order, and in words what is missing; none where no change allows it.
+
+    `denials` are the DENYs in its way, for who acts (`role`, where roles act one at a time).
+    """
+
+    statements: tuple[str, ...]
+    texts: list[str]
+    denials: list[Fact]
+    role: str | None
+    power: float
+
+
+def nearest(case: Case, hats: Sequence[Mapping[str, Any]], around: Surroundings | None) -> Remedy:
+    """The nearest remedy. Without `around` it is worded from what the check saw, and some of it stays unnamed."""
+    if not hats and around is None:
+        return Remedy((), [_nobody_acts(case), *by_operator(case, [f"add {case.subject}"])], [], None, 0)
+    planner = _Planner(case, around)
+    ways = (way for acting in actings(case, hats, around) for way in planner.ways(acting))
+    best = min(ways, key=lambda way: (way.power, way.role or ""), default=None)
+    return best or Remedy((), [impossible(case, planner.hopeless)], [], None, float("inf"))
+
+
+def _nobody_acts(case: Case) -> str:
+    subject = case.subject.text
+    if case.as_role:
+        lacks = f"{subject} is not there{case.near()} or does not hold {case.as_role}"
+        return f"{lacks}: add it, member {subject} of {case.as_role}"
+    if case.one_role:
+        return f"{subject} is not there{case.near()} or holds no role to act with: add it, make it a member of one"
+    return f"{subject} is not there{case.near()}: add {subject}"
+
+
+def by_operator(case: Case, statements: Sequence[str]) -> list[str]:
+    """Which of the statements no actor may make, in words; the policy takes them only as facts."""
+    rules, found = Rules(case.policy, case.root), []
+    for statement in statements:
+        change = rules.resolve(parse_statement(statement), loading=False)
+        grantee = change.subject.type if change.subject else None
+        if not case.policy.change(change.kind, change.object.type, grantee, frozenset(change.seconds)):
+            found.append(statement)
+    said = f"{case.policy.name} lets no actor make this change, so the operator makes it as a fact: {'; '.join(found)}"
+    return [said] if found else []
+
+
+class _Planner:
+    """Plans for one question."""
+
+    def __init__(self, case: Case, around: Surroundings | None) -> None:
+        self._case = case
+        self._around = around
+        self._rules = Rules(case.policy, case.root)
+        self._valid: dict[str, bool] = {}
+        self.hopeless: list[Fact] = []  # what no change can give
+
+    def ways(self, acting: Acting) -> Iterator[Remedy]:
+        """By clause, the best way to make it true for who acts."""
+        if not all(map(self._accepted, acting.first)):
+            return
+        for clause in self._case.clauses:
+            steps = self._clause(clause, acting)
+            if steps is not None:
+                yield self._remedy(acting, *steps)
+
+    def _remedy(self, acting: Acting, cost: int, steps: list[Step]) -> Remedy:
+        statements = dict.fromkeys([*acting.first, *(each for step in steps for each in step.statements)])
+        texts = [*acting.why, *(lack(self._case, acting, step) for step in steps)]
+        texts += by_operator(self._case, list(statements))
+        denials = [step.fact for step in steps if step.fact.startswith("DENY ")]
+        role = acting.role if self._case.one_role else None
+        return Remedy(tuple(statements), texts, denials, role, acting.power + cost)
+
+    # ---- clauses, terms, atoms -------------------------------------------------------------------------------
+    def _clause(self, clause: Clause, acting: Acting) -> tuple[int, list[Step]] | None:
+        lacking = [term for term in clause if not any(holds(one, acting.found) for one in term)]
+        ways = [sorted(self._term(term, acting), key=lambda way: way[0]) for term in lacking]
+        if not all(ways):
+            return None
+        each = max(1, int(MAX_COMBINATIONS ** (1 / max(1, len(ways)))))
+        return min(map(_together, product(*(way[:each] for way in ways))), key=lambda way: way[0])
+
+    def _term(self, term: Term, acting: Acting) -> list[tuple[int, tuple[Step, ...]]]:
+        found = []
+        for at, one in enumerate(term):
+            for penalty, steps in self._atom(one, acting):
+                found.append((remedy_cost.OTHER * min(at, 4) + penalty + sum(step.power for step in steps), steps))
+        if not found:
+            self.hopeless += [fact for one in term for fact in self._hopeless_of(one, acting)]
+        return found
+
+    def _hopeless_of(self, atom: Atom, acting: Acting) -> Iterator[Fact]:
+        yield next((fact for fact in atom.none if fact in acting.found), atom.any[0])
+
+    def _atom(self, atom: Atom, acting: Acting) -> Iterator[tuple[int, tuple[Step, ...]]]:
+        revoked = [self._step(fact, acting) for fact in atom.none if fact in acting.found]
+        if not all(revoked):
+            return
+        first = tuple(step for step in revoked if step)
+        if any(fact in acting.found for fact in atom.any):
+            yield 0, first
+            return
+        seen: dict[str, int] = {}  # by privilege, on how many places further down it would do
+        for fact in atom.any:
+            name = fact.rpartition(" ")[0]
+            further = seen.get(name, 0)
+            step = self._step(fact, acting)
+            if step:
+                seen[name] = further + 1
+                inherited = any(other.startswith(f"{name} ") for other in atom.any if other != fact)
+                yield remedy_cost.FURTHER * further, (*first, replace(step, inherited=inherited and not further))
+
+    # ---- facts -----------------------------------------------------------------------------------------------
+    def _step(self, fact: Fact, acting: Acting) -> Step | None:
+        """How to make one fact true, or to take a DENY away; None where the policy accepts no such change."""
+        by_at = self._case.by_at
+        match fact.split(" "):
+            case ["DENY", privilege, at]:
+                holders = sorted(filter(None, acting.found[fact]))
+                said = [f"revoke deny {privilege} on {by_at[at]} from {by}" for by in holders]
+                return self._plan(fact, said, remedy_cost.REVOKE * len(said))
+            case ["ALLOW", privilege, at]:
+                if self._case.policy.names.privileges[privilege].membership:
+                    return None  # it is told as the membership that it is
+                said = [f"allow {privilege} on {by_at[at]} to {acting.grantee}"]
+                return self._plan(fact, said, remedy_cost.of_grant(self._case, privilege, at))
+            case ["OWNS", at]:
+                owners = [f"owner {ref} of {by_at[at]}" for ref in (self._case.subject.text, acting.grantee)]
+                accepted = [each for each in owners if self._accepted(each)]
+                return self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._case, at)) if accepted else None
+            case ["HOLDS", at]:
+                return self._membership(fact, at.removeprefix("=") if at[0] == "=" else by_at[at].text, acting)
+            case ["EXISTS", at]:
+                step = self._plan(fact, self._creation(at), remedy_cost.STATEMENT)
+                return replace(step, statements=()) if step and self._around is None else step
+            case ["ALLOW", privilege, _, "below", at]:
+                return self._below(fact, [privilege], at, acting, all_of_them=False)
+            case ["EVERY", privileges, _, "below", at]:
+                return self._below(fact, privileges.split(","), at, acting, all_of_them=True)
+        return None
+
+    def _plan(self, fact: Fact, statements: Sequence[str], cost: int) -> Step | None:
+        return Step(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
+
+    def _membership(self, fact: Fact, container: str, acting: Acting) -> Step | None:
+        if self._around and (acting.joiner, container) in self._around.circles:
+            return None
+        cost = remedy_cost.of_membership(self._case, container)
+        return self._plan(fact, [f"member {acting.joiner} of {container}"], cost)
+
+    def _creation(self, at: str) -> list[str]:
+        """Adds a place, and what is above it, as far as it is not there."""
+        case = self._case
+        chain = [ref for _, ref in case.policy.chain(case.by_at[at], case.root)]
+        missing = [ref for ref in chain[1:] if self._around and ref.text not in self._around.there]
+        return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
+
+    def _below(self, fact: Fact, privileges: Sequence[str], at: str, acting: Acting, all_of_them: bool) -> Step | None:
+        """Grants on what stands below a place: on the first that is there, or on all that lack it."""
+        cost = remedy_cost.of_grant(self._case, privileges[0], at)
+        if self._around is None:
+            return (
+                Step(fact, (), cost) if acting.grantee.partition(":")[0] in self._case.policy.file.grants.to else None
+            )
+        inside = self._around.inside.get(fact, ())
+        if not inside:
+            return None
+        names, granted = self._case.policy.names, []
+        for ref in inside if all_of_them else inside[:1]:
+            on = next((each for each in privileges if ref.partition(":")[0] in names.privileges[each].on), None)
+            if on is None:
+                return None
+            granted.append(f"allow {on} on {ref} to {acting.grantee}")
+        step = self._plan(fact, granted, cost + remedy_cost.STATEMENT * (len(granted) - 1))
+        return replace(step, lacking=tuple(inside[: len(granted)])) if step else None
+
+    def _accepted(self, statement: str) -> bool:
+        """Does the policy accept it, as far as the policy alone can tell?"""
+        if statement not in self._valid:
+            try:
+                self._rules.resolve(parse_statement(statement), loading=False)
+                self._valid[statement] = True
+            except GrantpathError:
+                self._valid[statement] = False
+        return self._valid[statement]
+
+
+def _together(ways: Sequence[tuple[int, tuple[Step, ...]]]) -> tuple[int, list[Step]]:
+    """Steps that several terms ask for are made once; what is not there is added before anything else."""
+    penalties = sum(cost - sum(step.power for step in steps) for cost, steps in ways)
+    steps = {step.fact: step for _, each in ways for step in each}
+    return penalties + sum(step.power for step in steps.values()), sorted(steps.values(), key=_is_late)
+
+
+def _is_late(step: Step) -> bool:
+    return not step.fact.startswith("EXISTS ")

@@ -1,0 +1,63 @@
+"""How much a change hands out: the measure by which the nearest remedy is the one that gives the least."""
+
+from functools import lru_cache
+
+from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.policy.clauses import facts_of
+from grantpath.engine.policy.policy import Policy
+
+# One statement more or less counts as much as one plain grant. What hands out power to hand out, or to do anything,
+# costs more than any number of plain grants that one condition asks for.
+REVOKE = 50
+STATEMENT = 100
+ABOVE = 30  # for each step that a place stands above the object
+FURTHER = 150  # for each place further down where the same grant would do
+OTHER = 60  # for each fact that the condition names before
+MEMBERSHIP = 300  # a role or group brings along whatever it has
+ADMINISTRATION = 3_000
+BUILT_IN = 6_000
+OWNERSHIP = 10_000
+OWNERSHIP_ABOVE = 1_000  # for each step up
+
+CHANGES_OF_POWER = ("grant", "revoke", "member", "remove", "owner")
+
+
+@lru_cache(maxsize=32)
+def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
+    """The privileges, each with the type it is granted on, that alone let one change who may what."""
+    found = set()
+    for kind in CHANGES_OF_POWER:
+        for type_ in policy.file.types:
+            for grantee in policy.names.grantees(kind, type_):
+                clauses = policy.change(kind, type_, grantee, frozenset())
+                for fact in facts_of(tuple(clause for clause in clauses if len(clause) == 1)):
+                    match fact.split(" "):
+                        case ["ALLOW", privilege, at]:
+                            found.add((privilege, at.rpartition(".")[2]))
+    return frozenset(found)
+
+
+def of_grant(case: Case, privilege: str, at: str) -> int:
+    """The power of a grant on a place."""
+    brought = sum(privilege in sources for sources in case.policy.names.sources.values())
+    power = STATEMENT + ABOVE * _height(case, at) + brought
+    return power + ADMINISTRATION * ((privilege, at.rpartition(".")[2]) in administrative(case.policy))
+
+
+def of_ownership(case: Case, at: str) -> int:
+    """The power of owning a place."""
+    return OWNERSHIP + OWNERSHIP_ABOVE * _height(case, at)
+
+
+def of_membership(case: Case, container: str) -> int:
+    """The power of joining a group, or holding a role."""
+    builtin = case.policy.builtins.get(container)
+    if builtin is None:
+        return MEMBERSHIP
+    return STATEMENT if builtin.held_by_every else BUILT_IN
+
+
+def _height(case: Case, at: str) -> int:
+    """How many steps a place stands above the object, or the second object, on whose way up it is."""
+    prefix = at.rpartition(".")[0]
+    return [place for place in case.by_at if place.rpartition(".")[0] == prefix].index(at)

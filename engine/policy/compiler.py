@@ -1,0 +1,288 @@
+"""Expands the conditions of a policy into clauses: places resolved, gates, ladders, aliases and `can()` written out."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from grantpath.engine.policy.clauses import ALWAYS, NEVER, Clauses, TooManyClauses, atom, both, either
+from grantpath.engine.policy.expression import (
+    All,
+    AnyOf,
+    AtPlace,
+    Below,
+    Can,
+    Condition,
+    ConditionError,
+    Privilege,
+    Word,
+    parse,
+)
+from grantpath.engine.policy.extend import split
+from grantpath.engine.policy.index import Key, Names, PolicyProblem
+from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
+from grantpath.engine.policy.scope import Scope, Spot, find_place
+from grantpath.engine.policy.validate import check_conditions, check_names
+from grantpath.graph.near_names import nearest
+
+MAX_STEPS = 20_000  # words of a condition with all that it names: those that name each other twice double with each
+
+
+class Expander:
+    """Turns names and changes of one policy into clauses."""
+
+    def __init__(self, file: PolicyFile, names: Names) -> None:
+        self.file = file
+        self.names = names
+        self.unowned: list[tuple[Key, str]] = []  # where a condition asks for the owner of a type that has none
+        self._trees: dict[str, Condition] = {}
+        self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
+
+    # ---- what is asked for -----------------------------------------------------------------------------------
+    def privilege(self, name: str, type_: str) -> Clauses:
+        """When a privilege is in effect on an object of a type."""
+        return self._privilege(self.names.canonical(name), Scope(("privileges", name), Spot(type_)), Spot(type_))
+
+    def operation(self, name: str, type_: str, with_: Iterable[str]) -> Clauses:
+        """When an operation is allowed on an object of a type, with those second objects named."""
+        name = self.file.aliases.get(name, name)
+        entry = self.names.operations[name, type_]
+        scope = self._scope(("operations", name), entry, type_, with_)
+        return self._asked_operation(entry, scope.enter(name))
+
+    def change(self, kind: str, type_: str, grantee: str | None, with_: Iterable[str]) -> Clauses:
+        """What a change of an object of a type asks of its actor."""
+        entry = self.names.change(kind, type_)
+        if entry is None:
+            return NEVER
+        scope = replace(self._scope(("changes", kind), entry, type_, with_), in_change=True)
+        if grantee is not None:
+            scope.with_["grantee"] = Spot(grantee, "grantee.")
+        return self._entry(entry, scope)
+
+    def check_everything(self) -> None:
+        """Expands all there is. Raises PolicyProblem with the key of the first thing that is wrong."""
+        check_names(self.names)
+        check_conditions(self)
+
+    def _scope(self, key: Key, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
+        named = {key: Spot(entry.with_[key].type, f"with.{key}.") for key in with_}
+        return Scope(key, Spot(type_), named, frozenset(entry.with_.keys() - named.keys()))
+
+    def _asked_operation(self, entry: ConditionEntry, scope: Scope) -> Clauses:
+        """The condition of an operation; where names may stand for nothing, the object has to be there."""
+        clauses = self._entry(entry, scope)
+        if self.file.grants.on_missing and not entry.new:
+            return both([clauses, atom([f"EXISTS {self._at(scope.object)}"])])
+        return clauses
+
+    def _entry(self, entry: ConditionEntry, scope: Scope) -> Clauses:
+        parts = [self._text(entry.if_, scope)]
+        parts += [
+            self._text(second.if_, scope) for key, second in entry.with_.items() if second.if_ and key in scope.with_
+        ]
+        return both(parts)
+
+    # ---- expressions -----------------------------------------------------------------------------------------
+    def _text(self, text: str, scope: Scope) -> Clauses:
+        return self._tree(self.parse(text, scope.key), scope)
+
+    def parse(self, text: str, key: Key) -> Condition:
+        """The tree of a condition that stands at `key`. Raises PolicyProblem."""
+        if text not in self._trees:
+            try:
+                self._trees[text] = parse(text)
+            except ConditionError as error:
+                raise PolicyProblem(key, f"the condition {text[:200]!r}: {error}") from None
+        return self._trees[text]
+
+    def _tree(self, tree: Condition, scope: Scope) -> Clauses:
+        if next(scope.steps) > MAX_STEPS:
+            raise TooManyClauses
+        match tree:
+            case All(parts):
+                return both(self._tree(part, scope) for part in parts)
+            case AnyOf(parts):
+                return either(self._tree(part, scope) for part in parts)
+            case Word(name):
+                return self._word(name, scope)
+            case Privilege(name, place):
+                return self._asked_privilege(name, place, scope)
+            case AtPlace(name, place):
+                return self._at_place(name, place, scope)
+            case Below():
+                return self._below(tree, scope)
+            case Can():
+                return self._can(tree, scope)
+
+    def _word(self, name: str, scope: Scope) -> Clauses:
+        if name == "everyone":
+            return ALWAYS
+        if name == "never":
+            return NEVER
+        if name == "granted" and scope.granted:
+            return self._granted(scope.granted, scope.object)
+        definition = self.file.define.get(name)
+        if definition is None:
+            known = [*self.file.define, "everyone", "never"]
+            raise PolicyProblem(
+                scope.key,
+                f"{name!r} is unknown{nearest(name, known)}; add it to `define`, or write PRIVILEGES in upper case",
+            )
+        what = f"{name} on {scope.object.prefix}{scope.object.type}"
+        if isinstance(definition, dict):
+            types = next((types for types in definition if scope.object.type in split(types)), None)
+            if types is None:
+                raise PolicyProblem(("define", name), f"{name} says nothing for {scope.object.type}; add a line for it")
+            return self._text(definition[types], scope.enter(what, key=("define", name, types)))
+        return self._text(definition, scope.enter(what, key=("define", name)))
+
+    def _asked_privilege(self, name: str, place: str, scope: Scope) -> Clauses:
+        if name not in self.names.privileges:
+            raise PolicyProblem(
+                scope.key,
+                f"the privilege {name} is unknown{nearest(name, self.names.privileges)}; add it to `privileges`",
+            )
+        spot = self._place(place, scope)
+        name = self.names.canonical(name)
+        if spot.type not in self._effective(name):
+            if scope.in_change:
+                return NEVER
+            raise PolicyProblem(
+                scope.key,
+                f"{name} is never in effect on {spot.type}, only on {', '.join(sorted(self._effective(name)))}; "
+                "name the place, as in PRIVILEGE(type)",
+            )
+        return self._privilege(name, scope, spot)
+
+    def _privilege(self, name: str, scope: Scope, spot: Spot) -> Clauses:
+        entry = self.names.privileges[name]
+        if spot.type not in self._effective(name):
+            return NEVER
+        types, text = self._in_effect.get(spot.type, ("", "granted"))
+        key: Key = ("in_effect", types)
+        if entry.in_effect:
+            key, text = ("privileges", name, "in_effect"), entry.in_effect
+        return self._text(text, scope.enter(f"{name}({spot.prefix}{spot.type})", key=key, object=spot, granted=name))
+
+    def _effective(self, name: str) -> set[str]:
+        entry = self.names.privileges[name]
+        return set(entry.on if entry.effective is None else entry.effective)
+
+    def _granted(self, name: str, spot: Spot) -> Clauses:
+        """Granted on the place or, where it is inherited, above it, and not denied: the only rule for DENY."""
+        allow = [f"ALLOW {source} {at}" for source in self.names.sources[name] for at in self._reaching(source, spot)]
+        deny = [f"DENY {each} {at}" for each in self.names.deniers.get(name, ()) for at in self._reaching(each, spot)]
+        return atom(allow, deny) if allow else NEVER
+
+    def _reaching(self, name: str, spot: Spot) -> list[str]:
+        entry = self.names.privileges[name]
+        inherit = self.file.grants.inherit if entry.inherit is None else entry.inherit
+        chain = self.names.chain(spot.type) if inherit else (spot.type,)
+        return [self._at(Spot(type_, spot.prefix)) for type_ in chain if type_ in entry.on]
+
+    def _at_place(self, name: str, place: str, scope: Scope) -> Clauses:
+        if name == "owner" and place == "any":
+            return either(
+                self._owner(Spot(type_, scope.object.prefix)) for type_ in self.names.chain(scope.object.type)
+            )
+        if name == "holds" and ":" in place:
+            if place not in self.file.builtin:
+                raise PolicyProblem(
+                    scope.key, f"{place} is not in `builtin`{nearest(place, self.file.builtin)}; add it there"
+                )
+            return atom([f"HOLDS ={place}"])
+        spot = self._place(place, scope)
+        if name == "owner":
+            if not self.names.types[spot.type].owned_by:
+                self.unowned.append((tuple(scope.key), spot.type))
+            return self._owner(spot)
+        if name == "custom":
+            return atom([f"EXISTS {self._at(spot)}"], [f"BUILTIN {self._at(spot)}"])
+        word = {"self": "IS", "holds": "HOLDS", "exists": "EXISTS"}[name]
+        return atom([f"{word} {self._at(spot)}"])
+
+    def _owner(self, spot: Spot) -> Clauses:
+        return atom([f"OWNS {self._at(spot)}"]) if self.names.types[spot.type].owned_by else NEVER
+
+    def _below(self, tree: Below, scope: Scope) -> Clauses:
+        if self.file.grants.deny:
+            raise PolicyProblem(
+                scope.key,
+                f"{tree.name}(...) looks at grants below and cannot weigh a DENY; set `grants.deny: false`",
+            )
+        spot = self._place(tree.place, scope)
+        types = [*tree.types] or self.names.below(spot.type)
+        for type_ in types:
+            if type_ not in self.names.below(spot.type):
+                raise PolicyProblem(scope.key, f"{type_!r} does not stand below {spot.type}; name a type that does")
+        for name in tree.privileges:
+            self.names.need_privilege(name, scope.key)
+        sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
+        ordered = [name for name in self.names.privileges if name in sources]
+        at = self._at(spot)
+        if tree.name == "every":
+            return atom([f"EVERY {','.join(ordered)} {','.join(types)} below {at}"])
+        return atom(
+            f"ALLOW {source} {type_} below {at}"
+            for source in ordered
+            for type_ in types
+            if type_ in self.names.privileges[source].on
+        )
+
+    def _can(self, tree: Can, scope: Scope) -> Clauses:
+        name = self.file.aliases.get(tree.operation, tree.operation)
+        types = self.names.operation_types.get(name)
+        if not types:
+            raise PolicyProblem(
+                scope.key,
+                f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; "
+                "add it to `operations`",
+            )
+        spot = self._place(tree.place, scope) if tree.place else scope.object
+        chain = self.names.chain(spot.type)
+        target = next((type_ for type_ in chain if type_ in types), None)
+        if target is None:
+            raise PolicyProblem(
+                scope.key,
+                f"{name} is asked on {', '.join(types)}, which {spot.type} is not and does not stand in",
+            )
+        entry = self.names.operations[name, target]
+        bound = self._bound(tree, name, entry, scope)
+        inner = scope.enter(
+            f"can({name}, {spot.prefix}{target})",
+            object=Spot(target, spot.prefix),
+            with_=bound,
+            absent=frozenset(entry.with_.keys() - bound.keys()),
+            granted=None,
+        )
+        return self._asked_operation(entry, inner)
+
+    def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, Spot]:
+        """The second objects of `can(...)`; one that stands for an optional one is left out with it."""
+        bound = {
+            key: self._place(place, scope)
+            for key, place in tree.with_
+            if place.removeprefix("with.") not in scope.absent
+        }
+        for key, spot in bound.items():
+            if key not in entry.with_:
+                known = ", ".join(entry.with_) or "none"
+                raise PolicyProblem(
+                    scope.key, f"{name} takes no second object {key!r} (it takes {known}); leave it out"
+                )
+            if spot.type != entry.with_[key].type:
+                raise PolicyProblem(
+                    scope.key, f"{name} takes {key}={entry.with_[key].type}, not {spot.type}; name another place"
+                )
+        for key, second in entry.with_.items():
+            if key not in bound and not second.optional:
+                raise PolicyProblem(
+                    scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})"
+                )
+        return bound
+
+    # ---- places ----------------------------------------------------------------------------------------------
+    def _place(self, name: str, scope: Scope) -> Spot:
+        return find_place(name, scope, self.names)
+
+    def _at(self, spot: Spot) -> str:
+        return spot.type if spot.type == self.names.root else f"{spot.prefix}{spot.type}"

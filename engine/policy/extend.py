@@ -1,0 +1,67 @@
+"""How a policy file extends another: its entries add to those of the base, replace them, or (null) take them away."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from grantpath.engine.policy.yaml_reader import Document, Key
+from grantpath.graph.errors import InvalidPolicy
+
+# Sections whose keys may name several things at once (`table, topic`), and how many levels of them.
+_GROUPED: dict[Key, int] = {("operations",): 2, ("in_effect",): 1}
+_GROUPED.update({("changes", kind): 1 for kind in ("add", "drop", "member", "remove", "owner", "grant", "revoke")})
+
+
+def split(key: str) -> list[str]:
+    """`a, b` as two names."""
+    return [part.strip() for part in key.split(",")]
+
+
+def merge(base: Mapping[str, Any], document: Document) -> dict[str, Any]:
+    """The base's data with what the document says. Raises InvalidPolicy for taking away what is not there."""
+    assert isinstance(document.data, dict)
+    return _merge(base, document.data, (), document)
+
+
+def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: Document) -> dict[str, Any]:
+    levels = _GROUPED.get(key, 0)
+    if levels:
+        # one name a key on both sides, so that an entry finds its counterpart
+        base, own = _ungrouped(base, levels, key, None), _ungrouped(own, levels, key, document)
+    merged = dict(base)
+    for name, value in own.items():
+        if value is None and key:
+            if name not in merged:
+                where = f"{document.file}:{document.line((*key, name))}: {'.'.join(map(str, (*key, name)))}"
+                raise InvalidPolicy(f"{where}: there is no such entry to take away; check the name, or leave it out")
+            del merged[name]
+        elif isinstance(value, dict) and isinstance(merged.get(name), dict) and len(key) < 2:
+            merged[name] = _merge(merged[name], value, (*key, name), document)
+        else:
+            merged[name] = value
+    return merged
+
+
+def _ungrouped(section: Mapping[str, Any], levels: int, key: Key, document: Document | None) -> dict[str, Any]:
+    """Keys such as `a, b` as two keys; one that would meet another is left as it is, to be found as standing twice."""
+    single: dict[str, Any] = {}
+    for names, value in section.items():
+        if levels > 1 and isinstance(value, dict):
+            value = _ungrouped(value, levels - 1, (*key, names), document)
+        if any(_collide(single.get(name), value) for name in split(names) if name in single):
+            single[names] = value
+            continue
+        for name in split(names):
+            single[name] = {**single[name], **value} if name in single else value
+            if document is not None:
+                _same_lines(document, (*key, names), (*key, name))
+    return single
+
+
+def _collide(there: Any, value: Any) -> bool:
+    return not isinstance(there, dict) or not isinstance(value, dict) or bool(there.keys() & value.keys())
+
+
+def _same_lines(document: Document, written: Key, single: Key) -> None:
+    lines = {key: line for key, line in document.lines.items() if key[: len(written)] == written}
+    for key, line in lines.items():
+        document.lines.setdefault((*single, *key[len(written) :]), line)

@@ -1,0 +1,247 @@
+"""The names of a policy, indexed: types and their tree, privileges, operations, rules for changes."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from grantpath.engine.policy.extend import split
+from grantpath.engine.policy.schema import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
+from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.near_names import nearest
+from grantpath.graph.reference import short
+
+Key = Sequence[str | int]
+ROLE = "Role"  # the label of whatever is of the kind role: by it a membership is HAS_ROLE
+_OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
+OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
+
+
+class PolicyProblem(ValueError):
+    """Something in a policy file that cannot be: `key` says where, the text what and the remedy."""
+
+    def __init__(self, key: Key, text: str) -> None:
+        super().__init__(text)
+        self.key = tuple(key)
+
+
+def label_of(type_: str) -> str:
+    """The node label of a type: service_principal is ServicePrincipal."""
+    return "".join(part.capitalize() for part in type_.split("_"))
+
+
+class Names:
+    """What a policy file's names mean. Raises PolicyProblem if the types are no tree, or an operation stands twice."""
+
+    def __init__(self, file: PolicyFile) -> None:
+        self.file = file
+        self.types = file.types
+        self.root = self._root()
+        self._chains = {type_: self._chain(type_) for type_ in self.types}
+        self.privileges: Mapping[str, PrivilegeEntry] = file.privileges
+        self.operations = self._operations()
+
+    # ---- types -----------------------------------------------------------------------------------------------
+    def _root(self) -> str:
+        roots = [name for name, entry in self.types.items() if entry.in_ is None]
+        if len(roots) != 1:
+            raise PolicyProblem(
+                ["types"],
+                f"{' and '.join(roots)} have no `in`, and only the root may omit it; decide which is the root, and "
+                "write the type of its parent as `in` of the others"
+                if roots
+                else "each type has an `in`, and the root must not have one; remove it from the root type",
+            )
+        return roots[0]
+
+    def _chain(self, type_: str) -> tuple[str, ...]:
+        chain = [type_]
+        while (parent := self.types[chain[-1]].in_) is not None:
+            key = ["types", chain[-1], "in"]
+            if parent not in self.types:
+                raise PolicyProblem(
+                    key,
+                    f"the parent type {parent!r} is unknown{nearest(parent, self.types)}; add it to `types`",
+                )
+            if parent in chain:
+                raise PolicyProblem(key, f"{' in '.join([*chain, parent])} is a circle; let one stand in the root")
+            chain.append(parent)
+        return tuple(chain)
+
+    def chain(self, type_: str) -> tuple[str, ...]:
+        """The type and the types above it, up to the root."""
+        return self._chains[type_]
+
+    def below(self, type_: str) -> list[str]:
+        """The types that stand below a type."""
+        return [name for name, chain in self._chains.items() if type_ in chain[1:]]
+
+    @cached_property
+    def subject_types(self) -> list[str]:
+        return [name for name, entry in self.types.items() if entry.kind != "object"]
+
+    @cached_property
+    def one_segment(self) -> frozenset[str]:
+        """Types whose name is one segment whatever it holds: the subjects."""
+        return frozenset(self.subject_types)
+
+    @cached_property
+    def granted_types(self) -> set[str]:
+        return {type_ for entry in self.privileges.values() for type_ in entry.on}
+
+    def is_protected(self, type_: str) -> bool:
+        """May nobody add or drop one? So it is for the root, where the policy doesn't say otherwise."""
+        stated = self.types[type_].protected
+        return type_ == self.root if stated is None else stated
+
+    def need_type(self, type_: str, key: Key) -> None:
+        """Raises PolicyProblem for a type that the policy file doesn't have."""
+        if type_ not in self.types:
+            raise PolicyProblem(
+                key, f"the type {short(type_)!r} is unknown{nearest(type_, self.types)}; add it to `types`"
+            )
+
+    def check_type(self, type_: str) -> None:
+        """Raises Unknown with the nearest types."""
+        if not isinstance(type_, str):
+            raise Unknown(f"{short(repr(type_))} is no text; write a type, as {self.root}")
+        if type_ not in self.types:
+            raise Unknown(
+                f"the type {short(type_)!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
+                f"there are {', '.join(self.types)}"
+            )
+
+    @property
+    def _listing(self) -> str:
+        """The command that lists the policy's names; one that does not ship is known by its file alone."""
+        if (BUILT_IN / f"{self.file.policy}.yaml").is_file():
+            return f"`grantpath policy show {self.file.policy}`"
+        return "`grantpath policy show` with the policy's file"
+
+    # ---- privileges ------------------------------------------------------------------------------------------
+    def canonical(self, privilege: str) -> str:
+        """The privilege's own name, if it is another name of one. Raises Unknown."""
+        if privilege not in self.privileges:
+            raise Unknown(
+                f"the privilege {short(privilege)} is unknown in the policy {self.file.policy}"
+                f"{nearest(privilege, [*self.privileges, *self.operation_types])}; {self._listing} lists them"
+            )
+        return self.privileges[privilege].alias_of or privilege
+
+    def privilege(self, name: str) -> PrivilegeEntry:
+        """A privilege's entry, of the one that an alias stands for. Raises Unknown."""
+        return self.privileges[self.canonical(name)]
+
+    def need_privilege(self, name: str, key: Key) -> None:
+        """Raises PolicyProblem for a privilege that the policy file doesn't have."""
+        if name not in self.privileges:
+            raise PolicyProblem(
+                key, f"the privilege {short(name)!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`"
+            )
+
+    def need_own_name(self, name: str, key: Key) -> None:
+        """Raises PolicyProblem for a privilege that the policy file doesn't have, or only as another's alias."""
+        self.need_privilege(name, key)
+        other = self.privileges[name].alias_of
+        if other:
+            raise PolicyProblem(key, f"{name} is another name of {other}, for grants and questions; write {other} here")
+
+    @cached_property
+    def sources(self) -> dict[str, list[str]]:
+        """By privilege: the ones that put it in effect where they are granted, itself first."""
+        implied = self._implied
+        return {name: [name, *(other for other in implied if name in implied[other])] for name in implied}
+
+    @cached_property
+    def deniers(self) -> dict[str, list[str]]:
+        """By privilege: the ones of which a DENY denies it, itself first; none where the policy has no DENY."""
+        cascades = self.file.grants.deny == "cascades"
+        return {
+            name: [name, *(other for other in self._implied if cascades and other in implied)]
+            for name, implied in self._implied.items()
+            if self.file.grants.deny
+        }
+
+    @cached_property
+    def _implied(self) -> dict[str, set[str]]:
+        """By privilege: all that it implies, by `implies` or by a ladder, directly or through others."""
+        direct: dict[str, set[str]] = {name: set(entry.implies) for name, entry in self.privileges.items()}
+        for ladder in self.file.ladders:
+            for low, high in pairwise(ladder):
+                direct[high].add(low)
+        return {name: self._reach(name, direct) for name in direct}
+
+    def check_implications(self) -> None:
+        """Raises PolicyProblem if a privilege implies itself, by `implies` or by a ladder."""
+        self._implied  # noqa: B018 (it is worked out here)
+
+    @staticmethod
+    def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+        reached: set[str] = set()
+        waiting = list(edges[start])
+        while waiting:
+            name = waiting.pop()
+            if name == start:
+                raise PolicyProblem(["privileges", start], f"{start} implies itself in a circle; break the circle")
+            if name not in reached:
+                reached.add(name)
+                waiting.extend(edges[name])
+        return reached
+
+    # ---- operations and changes --------------------------------------------------------------------------------
+    def _operations(self) -> dict[tuple[str, str], ConditionEntry]:
+        operations: dict[tuple[str, str], ConditionEntry] = {}
+        for types, entries in self.file.operations.items():
+            for type_ in split(types):
+                self.need_type(type_, ["operations", types])
+                for names, entry in entries.items():
+                    for name in split(names):
+                        if (name, type_) in operations:
+                            raise PolicyProblem(
+                                ["operations", types, names], f"{name} stands twice for {type_}; keep one"
+                            )
+                        operations[name, type_] = entry
+        return operations
+
+    @cached_property
+    def operation_types(self) -> dict[str, list[str]]:
+        """By operation: the types it is asked on."""
+        types: dict[str, list[str]] = {}
+        for name, type_ in self.operations:
+            types.setdefault(name, []).append(type_)
+        return types
+
+    def operation(self, name: str, type_: str) -> ConditionEntry:
+        """The operation of that name (or alias) on a type. Raises Unknown or Invalid."""
+        name = self.file.aliases.get(name, name)
+        types = self.operation_types.get(name)
+        if not types:
+            known = [*self.operation_types, *self.file.aliases, *self.privileges]
+            raise Unknown(
+                f"the operation {short(name)} is unknown in the policy {self.file.policy}{nearest(name, known)}; "
+                f"{self._listing} lists them"
+            )
+        if type_ not in types:
+            raise Invalid(f"{name} is asked on {', '.join(types)}, not on {type_}; name one of those")
+        return self.operations[name, type_]
+
+    @cached_property
+    def change_kinds(self) -> list[str]:
+        """add, drop, member, ...: the sections of `changes`."""
+        return list(type(self.file.changes).model_fields)
+
+    def rules(self, kind: str) -> Mapping[str, ConditionEntry]:
+        """The rules for one kind of change, by type or types."""
+        rules: Mapping[str, ConditionEntry] = getattr(self.file.changes, kind)
+        return rules
+
+    def change(self, kind: str, type_: str) -> ConditionEntry | None:
+        """The rule for a change to an object of a type, or None."""
+        return next((rule for types, rule in self.rules(kind).items() if type_ in split(types)), None)
+
+    def grantees(self, kind: str, type_: str) -> list[str] | list[None]:
+        """The types of the subject that a change of an object of that type gives something, or takes it from."""
+        if kind in ("add", "drop"):
+            return [None]
+        if kind == "owner":
+            return self.types[type_].owned_by
+        return self.file.members.get(type_, []) if kind in ("member", "remove") else self.file.grants.to

@@ -1,0 +1,279 @@
+"""A policy, checked and ready: resolves references, and turns a name on a type, or a change, into clauses."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from grantpath.engine.policy import author_warnings
+from grantpath.engine.policy.clauses import Clauses, TooManyClauses
+from grantpath.engine.policy.compiler import Expander
+from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.index import ROLE, Names, PolicyProblem, label_of
+from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
+from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
+from grantpath.graph.reference import Reference, parse, short
+
+MANY_CHAINS = 10_000  # references are looked at several times in a change, and again in the next one
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A name on a type of object: the clauses, and how held roles count."""
+
+    name: str
+    type: str
+    clauses: Clauses
+    one_role: bool
+    with_: Mapping[str, WithEntry]
+    may_be_missing: bool
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What the clauses look at."""
+        return Sight(self.clauses)
+
+
+class Policy:
+    """One policy model. Make one by `load`."""
+
+    def __init__(self, file: PolicyFile, source: str | None = None) -> None:
+        """`source`: the text by which a root remembers it; else that of `canonical`."""
+        self.file = file
+        self._source = source
+        self.names = Names(file)
+        self._expander = Expander(file, self.names)
+        self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
+        self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
+        self._chains: dict[tuple[str, tuple[str, ...], Reference], tuple[tuple[str, Reference], ...]] = {}
+
+    # ---- what it is ------------------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        return self.file.policy
+
+    @property
+    def root_type(self) -> str:
+        return self.names.root
+
+    @cached_property
+    def canonical(self) -> str:
+        """The whole policy as JSON, with what it extends, as this version of grantpath writes it."""
+        return json.dumps(self.file.model_dump(by_alias=True, exclude={"extends"}), sort_keys=True)
+
+    @property
+    def source(self) -> str:
+        """The whole policy as JSON, as the root that it was read from remembers it; `from_source` reads it."""
+        return self.canonical if self._source is None else self._source
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the source: it changes when anything that decides changes."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    @property
+    def active_roles(self) -> bool:
+        return self.file.ask.one_role
+
+    @property
+    def grants_on_missing(self) -> bool:
+        return self.file.grants.on_missing
+
+    @cached_property
+    def user_types(self) -> list[str]:
+        """The types that `who` lists: users and service principals."""
+        return [name for name, entry in self.file.types.items() if entry.kind in ("user", "service_principal")]
+
+    @cached_property
+    def role_types(self) -> list[str]:
+        """The types that are roles."""
+        return [name for name, entry in self.file.types.items() if entry.kind == "role"]
+
+    @cached_property
+    def addable_by_mention(self) -> list[str]:
+        return [name for name, entry in self.file.types.items() if entry.kind in ("user", "group")]
+
+    @property
+    def builtins(self) -> Mapping[str, BuiltinEntry]:
+        return self.file.builtin
+
+    @cached_property
+    def hidden(self) -> list[str]:
+        return [ref for ref, entry in self.builtins.items() if entry.hidden]
+
+    def labels(self, type_: str) -> list[str]:
+        """The node labels of a type, besides :Entity."""
+        kinds = ["Subject"] * (type_ in self.names.subject_types) + ["Securable"] * self.is_securable(type_)
+        kinds += [ROLE] * (self.file.types[type_].kind == "role" and label_of(type_) != ROLE)
+        return [*kinds, label_of(type_)]
+
+    def is_securable(self, type_: str) -> bool:
+        """Is it an object of the tree: anything but a subject that is neither owned nor granted on?"""
+        entry = self.file.types[type_]
+        return entry.kind == "object" or bool(entry.owned_by) or type_ in self.names.granted_types
+
+    # ---- references ------------------------------------------------------------------------------------------
+    def reference(self, text: str, root: Reference) -> Reference:
+        """The reference that `text` spells under `root`. Raises InvalidReference or Unknown."""
+        ref = parse(text, self.names.one_segment)
+        self.names.check_type(ref.type)
+        depth = max(1, len(self.names.chain(ref.type)) - 1)
+        if len(ref.segments) != depth:
+            form = ".".join(f"<{type_}>" for type_ in reversed(self.names.chain(ref.type)[:depth]))
+            raise InvalidReference(
+                f"{short(ref.text)}: {self._a(ref.type)} has {depth} segment{'s' * (depth > 1)}, "
+                f"not {len(ref.segments)}: write {ref.type}:{form}"
+            )
+        if ref.type == root.type and ref != root:
+            raise Unknown(
+                f"{short(ref.text)} is another tenant: here the root is {root}; "
+                f"open that one with root={short(ref.text)!r}"
+            )
+        return ref
+
+    def root(self, text: str) -> Reference:
+        """The root's reference, from `metalake:ml` or the bare name. Raises InvalidReference."""
+        ref = parse(text if ":" in text else f"{self.root_type}:{text}", self.names.one_segment)
+        if ref.type != self.root_type:
+            raise InvalidReference(
+                f"{short(text)}: the root of the policy {self.name} is {self._a(self.root_type)}: "
+                f"write {self.root_type}:NAME"
+            )
+        if len(ref.segments) != 1:
+            one = Reference(ref.type, (".".join(ref.segments),))
+            raise InvalidReference(
+                f"{short(text)}: the name of a root is one segment; if the dots are part of it, write {short(one.text)}"
+            )
+        return ref
+
+    def chain(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
+        """The reference and what is above it, up to the root, each with its type."""
+        key = (ref.type, ref.segments, root)
+        chain = self._chains.get(key)
+        if chain is None:
+            if len(self._chains) >= MANY_CHAINS:
+                self._chains.clear()
+            chain = self._chains[key] = tuple(self._climb(ref, root))
+        return chain
+
+    def _climb(self, ref: Reference, root: Reference) -> Iterator[tuple[str, Reference]]:
+        for type_ in self.names.chain(ref.type):
+            if type_ == root.type:
+                yield type_, root
+            elif type_ == ref.type:
+                yield type_, ref
+            else:
+                depth = len(self.names.chain(type_)) - 1
+                yield type_, Reference(type_, ref.segments[:depth], type_ in self.names.one_segment)
+
+    def parent(self, ref: Reference, root: Reference) -> Reference:
+        """What a reference stands in. Raises Invalid for the root."""
+        chain = self.chain(ref, root)
+        if len(chain) == 1:
+            raise Invalid(f"{ref} is the root; it has no parent")
+        return chain[1][1]
+
+    # ---- questions -------------------------------------------------------------------------------------------
+    def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Question:
+        """What a privilege or operation asks on a type, with these second objects named. Raises Unknown, Invalid."""
+        if not isinstance(name, str):
+            raise Unknown(f"{short(repr(name))} is no text; write a PRIVILEGE or an operation")
+        key = (name, type_, with_)
+        if key not in self._questions:
+            self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
+        return self._questions[key]
+
+    def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Question:
+        entry = self.names.privilege(name)
+        if with_:
+            raise Invalid(f"{name} is a privilege and takes no second object; leave `with` away")
+        places = set(entry.on) | set(entry.effective or [])
+        if type_ not in places and self.file.ask.elsewhere == "error":
+            raise Invalid(
+                f"{name} cannot be granted on {self._a(type_)}, only on {', '.join(sorted(places))}; ask there"
+            )
+        clauses = self._expander.privilege(name, type_)
+        return Question(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)
+
+    def _ask_operation(self, name: str, type_: str, with_: frozenset[str]) -> Question:
+        entry = self.names.operation(name, type_)
+        self._check_with(name, entry, with_)
+        try:
+            clauses = self._expander.operation(name, type_, with_)
+        except TooManyClauses:  # `validate` tries the second objects that are needed, and all of them
+            asked = f"{name} on {self._a(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
+            raise Invalid(f"{asked}: the condition is too large when written out; simplify it in the policy") from None
+        one_role = self.active_roles and not entry.all_roles
+        return Question(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
+
+    @staticmethod
+    def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:
+        for key in sorted(with_ - entry.with_.keys(), key=str):
+            known = ", ".join(entry.with_) or "none"
+            raise Invalid(f"{name} takes no second object {short(str(key))!r} (it takes {known}); leave it away")
+        for key, second in entry.with_.items():
+            if key not in with_ and not second.optional:
+                raise Invalid(
+                    f"{name} needs a second object: add `with {key}={second.type}:NAME` "
+                    f"(on the command line `--with {key}=...`)"
+                )
+
+    def names_on(self, type_: str) -> list[str]:
+        """Every privilege and operation that may be asked on a type, in the policy's order."""
+        privileges = [
+            name for name, entry in self.names.privileges.items() if type_ in {*entry.on, *(entry.effective or [])}
+        ]
+        return privileges + [name for (name, on) in self.names.operations if on == type_]
+
+    def operator(self, text: str, root: Reference) -> str:
+        """The reference of an operator: a user or a service principal. Raises InvalidReference, Unknown, Invalid."""
+        ref = self.reference(text, root)
+        if ref.type not in self.user_types:
+            raise Invalid(f"{short(text)} does not act; name a {' or '.join(self.user_types)} as the operator")
+        return ref.text
+
+    # ---- changes ---------------------------------------------------------------------------------------------
+    def change_entry(self, kind: str, type_: str) -> ConditionEntry | None:
+        """The rule for a change to an object of a type; None: nobody may."""
+        return self.names.change(kind, type_)
+
+    def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
+        """What a change asks of its actor. `grantee` is the type of the subject that gets or loses. Raises Invalid."""
+        key = (kind, type_, grantee, with_)
+        if key not in self._changes:
+            self._changes[key] = self._expander.change(*key)
+        return self._changes[key]
+
+    def _a(self, type_: str) -> str:
+        return f"{'an' if type_[0] in 'aeio' else 'a'} {type_}"
+
+
+def load(name: str, beside: Path | None = None) -> Policy:
+    """A built-in policy by its name, or one by its path. Raises InvalidPolicy naming file, line, key and remedy."""
+    path = find(name, beside)
+    file, document = read(path)
+    try:
+        policy = Policy(file)
+        policy._expander.check_everything()
+    except PolicyProblem as problem:
+        key = ".".join(str(part) for part in problem.key)
+        raise InvalidPolicy(f"{path}:{document.line(problem.key)}: {key}: {problem}") from None
+    return policy
+
+
+def warnings(name: str, beside: Path | None = None) -> list[str]:
+    """What a policy that can be used says and its author may not mean, with file, line and key. Raises as `load`."""
+    path = find(name, beside)
+    file, document = read(path)
+    found = author_warnings.warnings(Expander(file, Names(file)))
+    return [f"{path}:{document.line(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
+
+
+def from_source(source: str) -> Policy:
+    """The policy that `Policy.source` spelled. Raises InvalidPolicy."""
+    try:
+        return Policy(PolicyFile.model_validate_json(source), source)
+    except (ValueError, PolicyProblem) as error:
+        raise InvalidPolicy(f"the policy that the root remembers cannot be read: {error}") from None

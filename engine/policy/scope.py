@@ -1,0 +1,67 @@
+"""The places that a condition can name: the object, what stands above it, second objects, the grantee of a change."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from grantpath.engine.policy.index import Key, Names, PolicyProblem
+from grantpath.graph.near_names import nearest
+
+MAX_NESTED = 60
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A type of entity in a question: on the object's own way up, or (prefix) on that of a second object."""
+
+    type: str
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where an expression stands: its object, its second objects, and what is being expanded (against circles).
+
+    `absent` are the second objects that may be named and are not.
+    """
+
+    key: Key
+    object: Spot
+    with_: dict[str, Spot] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+    granted: str | None = None
+    in_change: bool = False
+    path: tuple[str, ...] = ()
+    steps: Iterator[int] = field(default_factory=count)  # shared by all that a question is expanded to
+
+    def enter(self, what: str, **changes: Any) -> "Scope":
+        """The scope inside a named condition. Raises PolicyProblem for a circle."""
+        if len(self.path) >= MAX_NESTED:
+            raise PolicyProblem(self.key, f"conditions name each other {MAX_NESTED} deep; write some of them out")
+        if what in self.path:
+            raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle")
+        return replace(self, **changes, path=(*self.path, what))
+
+
+def find_place(place: str, scope: Scope, names: Names) -> Spot:
+    """The spot that a place's name means in a scope. Raises PolicyProblem."""
+    here = scope.object
+    chain = names.chain(here.type)
+    if place == "object":
+        return here
+    if place == "root":
+        return Spot(names.root)
+    if place == "parent" and len(chain) > 1:
+        return Spot(chain[1], here.prefix)
+    key = place.removeprefix("with.")
+    if key in scope.with_ and (place == "grantee" or place.startswith("with.")):
+        return scope.with_[key]
+    if place in chain:
+        return Spot(place, here.prefix)
+    known = [*chain, "object", "parent", "root", *(f"with.{key}" for key in scope.with_)]
+    raise PolicyProblem(
+        scope.key,
+        f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}; "
+        f"there are {', '.join(known)}",
+    )

@@ -1,0 +1,191 @@
+"""What makes a change invalid whoever asks, as far as the policy alone can tell; the rest is asked of the graph."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Invalid
+from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.statement import Statement
+
+Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A statement with its names resolved, and the edge it is about."""
+
+    kind: str
+    object: Reference
+    subject: Reference | None
+    effect: str | None
+    privilege: str | None
+    seconds: dict[str, Reference]
+    text: str
+    contains: bool = False  # the subject may have members of its own
+
+    @property
+    def joining(self) -> str | None:
+        """Who joins something and may have members of its own: by that alone a circle can close."""
+        return self.subject.text if self.kind == "member" and self.subject and self.contains else None
+
+    @property
+    def edge(self) -> Edge:
+        if self.kind in ("member", "remove"):
+            return "MEMBER"
+        if self.kind == "owner":
+            return "OWNS"
+        return "ALLOW" if self.effect == "ALLOW" else "DENY" if self.effect == "DENY" else "NONE"
+
+
+class Rules:
+    """The rules of one policy for changes under one root."""
+
+    def __init__(self, policy: Policy, root: Reference) -> None:
+        self.policy = policy
+        self.root = root
+        self._types = policy.file.types
+
+    def resolve_guarded(self, statement: Statement) -> Resolved:
+        """The same for a statement that somebody is asked to be allowed: second objects must be named then."""
+        change = self.resolve(statement, loading=False)
+        entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
+        for key, second in entry.with_.items() if entry else ():
+            if key not in change.seconds and not second.optional:
+                raise Invalid(
+                    f"adding {indefinite(change.object.type)} needs {key}: add `with {key}={second.type}:NAME`"
+                )
+        return change
+
+    def resolve(self, statement: Statement, loading: bool) -> Resolved:
+        """The statement with its names resolved. Raises Invalid (Unknown, InvalidReference). `loading`: `given` and
+        bulk import may set the members of hidden subjects."""
+        object_ = self.policy.reference(statement.object, self.root)
+        subject = self.policy.reference(statement.subject, self.root) if statement.subject else None
+        seconds = {key: self.policy.reference(ref, self.root) for key, ref in statement.with_.items()}
+        privilege = self.policy.names.canonical(statement.privilege) if statement.privilege else None
+        kind, effect = statement.kind, statement.effect
+        if privilege and effect == "ALLOW" and self.policy.names.privileges[privilege].membership:
+            self._grantable(privilege, object_)
+            kind, effect, privilege = ("member" if kind == "grant" else "remove"), None, None
+        contains = subject is not None and (
+            subject.type in self.policy.file.members or subject.text in self.policy.builtins
+        )
+        resolved = Resolved(kind, object_, subject, effect, privilege, seconds, statement.text, contains)
+        self._check(resolved, loading)
+        return resolved
+
+    def _check(self, change: Resolved, loading: bool) -> None:
+        self._hidden(change, loading)
+        if change.kind != "add" and change.seconds:
+            raise Invalid(f"{change.text!r}: only `add` takes second objects; leave `with` away")
+        match change.kind:
+            case "add":
+                self._add(change)
+            case "drop":
+                self._drop(change)
+            case "member" | "remove":
+                self._membership(change)
+            case "owner":
+                self._owner(change)
+            case _:
+                self._grant(change)
+
+    def _hidden(self, change: Resolved, loading: bool) -> None:
+        named = {change.object.text, *([change.subject.text] if change.subject else [])}
+        for ref in sorted(named & set(self.policy.hidden)):
+            if not (loading and change.edge == "MEMBER" and change.object.text == ref):
+                raise Invalid(f"{ref} is set by whoever runs the system, when facts are loaded; no change may touch it")
+
+    def _add(self, change: Resolved) -> None:
+        if change.object == self.root or self.policy.names.is_protected(change.object.type):
+            raise Invalid(
+                f"{change.object}: {indefinite(change.object.type)} is a tenant of its own and is not added inside one"
+            )
+        entry = self.policy.change_entry("add", change.object.type)
+        for key, second in change.seconds.items():
+            wanted = entry.with_.get(key) if entry else None
+            if wanted is None:
+                known = ", ".join(entry.with_) if entry and entry.with_ else "none"
+                raise Invalid(
+                    f"adding {indefinite(change.object.type)} takes no second object {key!r} (it takes {known})"
+                )
+            if second.type != wanted.type:
+                raise Invalid(
+                    f"{key}={second} is {indefinite(second.type)}, not {indefinite(wanted.type)}: "
+                    f"write {key}={wanted.type}:NAME"
+                )
+            if wanted.inside and not self._same(wanted.inside, change.object, second):
+                raise Invalid(
+                    f"{key}={second} is in another {wanted.inside} than {change.object}; name one in the same"
+                )
+
+    def _same(self, type_: str, one: Reference, other: Reference) -> bool:
+        return dict(self.policy.chain(one, self.root)).get(type_) == dict(self.policy.chain(other, self.root)).get(
+            type_
+        )
+
+    def _drop(self, change: Resolved) -> None:
+        if self.policy.names.is_protected(change.object.type):
+            raise Invalid(
+                f"{change.object}: {indefinite(change.object.type)} is protected in {self.policy.name}; nobody drops it"
+            )
+        self._not_builtin(change.object, "dropped")
+
+    def _membership(self, change: Resolved) -> None:
+        container, subject = change.object, change.subject
+        assert subject is not None
+        builtin = self.policy.builtins.get(container.text)
+        allowed = self.policy.file.members.get(container.type, [])
+        if builtin and builtin.members:
+            allowed = builtin.members
+        if subject.type not in allowed:
+            what = ", ".join(allowed) or "nothing"
+            raise Invalid(f"{subject} cannot be in {container}: {indefinite(container.type)} takes {what}")
+        if change.kind == "remove" and self._came_with(subject, container):
+            raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; that cannot be taken away")
+
+    def _came_with(self, subject: Reference, container: Reference) -> bool:
+        holder = self.policy.builtins.get(subject.text)
+        held = self.policy.builtins.get(container.text)
+        return bool(holder and container.text in holder.holds) or bool(held and held.held_by_every == subject.type)
+
+    def _owner(self, change: Resolved) -> None:
+        assert change.subject is not None
+        allowed = self._types[change.object.type].owned_by
+        if change.subject.type not in allowed:
+            what = f"owned by {' or '.join(map(indefinite, allowed))}" if allowed else "not owned"
+            raise Invalid(f"{change.subject} cannot own {change.object}: {indefinite(change.object.type)} is {what}")
+        self._not_builtin(change.object, "given an owner")
+        if change.object == self.root and any(self.root.type in entry.owns for entry in self.policy.builtins.values()):
+            raise Invalid(f"{self.root} has its owner by the policy {self.policy.name}; it cannot be handed on")
+
+    def _grant(self, change: Resolved) -> None:
+        assert change.subject is not None and change.privilege is not None
+        rules = self.policy.file.grants
+        if change.effect == "DENY" and not rules.deny:
+            raise Invalid(f"the policy {self.policy.name} has no DENY; take the ALLOW away instead")
+        self._grantable(change.privilege, change.object)
+        if change.subject.type not in rules.to:
+            raise Invalid(
+                f"{change.subject} cannot hold a grant: in the policy {self.policy.name} privileges are granted to "
+                f"{' and '.join(rules.to)}; grant it to one that {change.subject} holds"
+            )
+        builtin = self.policy.builtins.get(change.subject.text)
+        own = builtin is not None and change.privilege in map(self.policy.names.canonical, builtin.allow)
+        if change.kind == "revoke" and own and change.object == self.root:
+            raise Invalid(
+                f"{change.subject} has {change.privilege} by the policy {self.policy.name}; it cannot be revoked"
+            )
+
+    def _grantable(self, privilege: str, object_: Reference) -> None:
+        on = self.policy.names.privileges[privilege].on
+        if object_.type not in on:
+            raise Invalid(
+                f"{privilege} cannot be granted on {object_}, {indefinite(object_.type)}; it is granted on "
+                f"{', '.join(on) or 'nothing'}"
+            )
+
+    def _not_builtin(self, ref: Reference, what: str) -> None:
+        if ref.text in self.policy.builtins:
+            raise Invalid(f"{ref} came with the policy {self.policy.name} and cannot be {what}")

@@ -1,0 +1,300 @@
+"""Checks that what a policy file says fits together: first its names, then its conditions, by expanding all of them."""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import TYPE_CHECKING
+
+from grantpath.engine.policy.clauses import Clauses, TooManyClauses
+from grantpath.engine.policy.extend import split
+from grantpath.engine.policy.index import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of
+from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
+from grantpath.graph.errors import InvalidReference
+from grantpath.graph.near_names import nearest
+from grantpath.graph.reference import indefinite, parse
+
+if TYPE_CHECKING:
+    from grantpath.engine.policy.compiler import Expander
+
+_LOWER = re.compile(r"[a-z][a-z0-9_]*\Z")
+_UPPER = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+
+
+def check_names(names: Names) -> None:
+    """Raises PolicyProblem for the first thing that is unknown, stands twice, or cannot be."""
+    _check_types(names)
+    _check_members(names)
+    _check_privileges(names)
+    _check_ladders(names)
+    _check_operations(names)
+    _check_changes(names)
+    _check_creating(names)
+    for reference, entry in names.file.builtin.items():
+        _check_builtin(names, reference, entry)
+
+
+def _lower(name: str, key: Key) -> None:
+    if not _LOWER.match(name):
+        raise PolicyProblem(key, f"{name!r} is not in lower_snake_case; write it so")
+
+
+def _check_types(names: Names) -> None:
+    for type_, entry in names.types.items():
+        _lower(type_, ("types", type_))
+        label = label_of(type_)
+        if label in OWN_LABELS or (label == ROLE and entry.kind != "role"):
+            raise PolicyProblem(("types", type_), f"{type_!r} means something else in the graph; choose another name")
+        if entry.kind != "object" and entry.in_ != names.root:
+            raise PolicyProblem(("types", type_, "in"), f"a {entry.kind} stands in the root; write `in: {names.root}`")
+        for owner in entry.owned_by:
+            _need_subject(names, owner, ("types", type_, "owned_by"))
+    _each_type_once(names, ("in_effect",), names.file.in_effect)
+    for name, definition in names.file.define.items():
+        _lower(name, ("define", name))
+        if isinstance(definition, dict):
+            _each_type_once(names, ("define", name), definition)
+
+
+def _each_type_once(names: Names, key: Key, entries: Iterable[str]) -> None:
+    """Keys such as `table, topic` name types there are, and none of them twice."""
+    seen: set[str] = set()
+    for types in entries:
+        for type_ in split(types):
+            names.need_type(type_, (*key, types))
+            if type_ in seen:
+                raise PolicyProblem((*key, types), f"{type_} stands twice; keep one")
+            seen.add(type_)
+
+
+def _need_subject(names: Names, type_: str, key: Key) -> None:
+    names.need_type(type_, key)
+    if names.types[type_].kind == "object":
+        raise PolicyProblem(key, f"{type_!r} is no subject; give it a `kind`, or name a user, group or role type")
+
+
+def _check_members(names: Names) -> None:
+    for container, members in names.file.members.items():
+        for type_ in (container, *members):
+            _need_subject(names, type_, ("members", container))
+        if names.types[container].kind not in ("group", "role"):
+            raise PolicyProblem(
+                ("members", container), f"{container!r} has no members; name a type whose kind is group or role"
+            )
+    for section, key, types in (
+        ("grants", "to", names.file.grants.to),
+        ("ask", "subjects", names.file.ask.subjects),
+    ):
+        for type_ in types:
+            _need_subject(names, type_, (section, key))
+    if names.file.ask.one_role:
+        _check_one_role(names)
+
+
+def _check_one_role(names: Names) -> None:
+    """Where one role must do alone, roles have everything, and nothing stands between a user and a role."""
+    roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
+    if not roles:
+        raise PolicyProblem(("ask", "one_role"), "there is no type of the kind role; add one, or leave one_role out")
+    owners = [(("types", type_, "owned_by"), entry.owned_by) for type_, entry in names.types.items()]
+    for key, types in ((("grants", "to"), names.file.grants.to), *owners):
+        for type_ in types:
+            if type_ not in roles:
+                raise PolicyProblem(
+                    key,
+                    f"with `ask.one_role` only roles have grants and own, not {indefinite(type_)}; "
+                    "name a role type here",
+                )
+    for container in roles & names.file.members.keys():
+        for type_ in names.file.members[container]:
+            if names.types[type_].kind == "group":
+                raise PolicyProblem(
+                    ("members", container),
+                    f"with `ask.one_role` a role is held by users and roles, not by {indefinite(type_)}; "
+                    f"leave {type_} out",
+                )
+
+
+def _check_privileges(names: Names) -> None:
+    for name, entry in names.privileges.items():
+        key = ("privileges", name)
+        if "," in name:
+            raise PolicyProblem(key, f"{name!r} names several privileges; write a line for each of {name}")
+        if not _UPPER.match(name):
+            raise PolicyProblem(key, f"{name!r} is not in UPPER_CASE; write it so (operations are in lower case)")
+        for part, types in (("on", entry.on), ("effective", entry.effective or [])):
+            for type_ in types:
+                names.need_type(type_, (*key, part))
+        for other in entry.implies:
+            names.need_own_name(other, (*key, "implies"))
+        if entry.alias_of:
+            _check_alias(names, entry.alias_of, (*key, "alias_of"))
+        elif not entry.on and entry.effective is None:
+            raise PolicyProblem(key, f"{name} can be granted on nothing; add `on`")
+        for type_ in entry.on if entry.membership else []:
+            if type_ not in names.file.members:
+                raise PolicyProblem(
+                    (*key, "membership"), f"{type_} has no members; add it to `members`, or leave membership out"
+                )
+
+
+def _check_alias(names: Names, other: str, key: Key) -> None:
+    names.need_privilege(other, key)
+    if names.privileges[other].alias_of:
+        raise PolicyProblem(key, f"{other} is an alias itself; name the privilege it stands for")
+
+
+def _check_ladders(names: Names) -> None:
+    for at, ladder in enumerate(names.file.ladders):
+        for name in ladder:
+            names.need_own_name(name, ("ladders", at))
+        if len(set(ladder)) != len(ladder):
+            raise PolicyProblem(("ladders", at), "a rung stands twice; name each privilege once, from low to high")
+        _check_rungs(names, at, ladder)
+    names.check_implications()
+
+
+def _check_rungs(names: Names, at: int, ladder: list[str]) -> None:
+    """A rung that leaves out a type that rungs above and below it have is a gap."""
+    for rung, name in enumerate(ladder):
+        low = {type_ for other in ladder[:rung] for type_ in names.privileges[other].on}
+        high = {type_ for other in ladder[rung + 1 :] for type_ in names.privileges[other].on}
+        for type_ in sorted((low & high) - set(names.privileges[name].on)):
+            raise PolicyProblem(
+                ("ladders", at),
+                f"the ladder has a gap: {name} is not granted on {type_}, but rungs above and below it are; "
+                f"add {type_} to the `on` of {name}",
+            )
+
+
+def _check_operations(names: Names) -> None:
+    for types, entries in names.file.operations.items():
+        for written, entry in entries.items():
+            key = ("operations", types, written)
+            for name in split(written):
+                _lower(name, key)
+            for with_, second in entry.with_.items():
+                names.need_type(second.type, (*key, "with", with_))
+    for alias, name in names.file.aliases.items():
+        _lower(alias, ("aliases", alias))
+        if name not in names.operation_types:
+            raise PolicyProblem(
+                ("aliases", alias),
+                f"the operation {name!r} is unknown{nearest(name, names.operation_types)}; add it to `operations`",
+            )
+        if alias in names.operation_types:
+            raise PolicyProblem(("aliases", alias), f"{alias} is an operation itself; keep one of the two")
+
+
+def _check_changes(names: Names) -> None:
+    for kind in names.change_kinds:
+        _each_type_once(names, ("changes", kind), names.rules(kind))
+        for types, entry in names.rules(kind).items():
+            for type_ in split(types):
+                _check_change(names, kind, type_, ("changes", kind, types))
+                for with_, second in entry.with_.items():
+                    key = ("changes", kind, types, "with", with_)
+                    names.need_type(second.type, key)
+                    if second.inside and second.inside not in {*names.chain(type_)} & {*names.chain(second.type)}:
+                        raise PolicyProblem(
+                            key, f"{second.inside!r} is not above both {type_} and {second.type}; name a type that is"
+                        )
+
+
+def _check_change(names: Names, kind: str, type_: str, key: Key) -> None:
+    if kind in ("member", "remove") and type_ not in names.file.members:
+        raise PolicyProblem(key, f"{type_} has no members; add it to `members`, or leave the rule out")
+    if kind == "owner" and not names.types[type_].owned_by:
+        raise PolicyProblem(key, f"{type_} has no owner; add `owned_by` to the type, or leave the rule out")
+    if kind in ("grant", "revoke") and type_ not in names.granted_types:
+        raise PolicyProblem(key, f"nothing is granted on {type_}; add it to a privilege's `on`, or leave the rule out")
+
+
+def _check_creating(names: Names) -> None:
+    creating = names.file.creating
+    if creating is not None and creating != "owner" and creating not in names.privileges:
+        raise PolicyProblem(
+            ("creating",),
+            f"{creating!r} is neither `owner` nor a privilege{nearest(creating, names.privileges)}; name one of these",
+        )
+    if creating and creating != "owner":
+        names.need_own_name(creating, ("creating",))
+
+
+def _check_builtin(names: Names, reference: str, entry: BuiltinEntry) -> None:
+    key = ("builtin", reference)
+    try:
+        type_ = parse(reference, names.one_segment).type
+    except InvalidReference as error:
+        raise PolicyProblem(key, str(error)) from None
+    _need_subject(names, type_, key)
+    for held in entry.holds:
+        if held not in names.file.builtin:
+            raise PolicyProblem(
+                (*key, "holds"), f"{held} is not in `builtin`{nearest(held, names.file.builtin)}; add it there"
+            )
+    for owned in entry.owns:
+        names.need_type(owned, (*key, "owns"))
+        if owned != names.root or type_ not in names.types[owned].owned_by:
+            raise PolicyProblem(
+                (*key, "owns"), f"{reference} can own only the root, if that is `owned_by` {type_}; write {names.root}"
+            )
+    for privilege in entry.allow:
+        names.need_own_name(privilege, (*key, "allow"))
+        if names.root not in names.privileges[privilege].on:
+            raise PolicyProblem(
+                (*key, "allow"), f"{privilege} is not granted on {names.root}, the root; add {names.root} to its `on`"
+            )
+    for holder in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
+        if holder not in names.file.members.get(type_, []):
+            raise PolicyProblem(
+                key, f"{holder} is no member of {indefinite(type_)}; add it to `members`, or name another type"
+            )
+
+
+def check_conditions(expander: "Expander") -> None:
+    """Expands every privilege, operation and rule. Raises PolicyProblem for the first condition that cannot be."""
+    file, names = expander.file, expander.names
+    _parse_all(expander)
+    for name, entry in names.privileges.items():
+        for type_ in entry.on if entry.effective is None else entry.effective:
+            _guarded(("privileges", name), expander.privilege, name, type_)
+    for types, entries in file.operations.items():
+        for written, rule in entries.items():
+            key = ("operations", types, written)
+            for type_, name in product(split(types), split(written)):
+                for with_ in _choices(rule):
+                    _guarded(key, expander.operation, name, type_, with_)
+    for kind in names.change_kinds:
+        for types, rule in names.rules(kind).items():
+            for type_ in split(types):
+                for grantee, with_ in product(names.grantees(kind, type_), _choices(rule)):
+                    _guarded(("changes", kind, types), expander.change, kind, type_, grantee, with_)
+
+
+def _parse_all(expander: "Expander") -> None:
+    """Named conditions and gates are parsed even where nothing asks for them."""
+    for types, text in expander.file.in_effect.items():
+        expander.parse(text, ("in_effect", types))
+    for name, definition in expander.file.define.items():
+        if isinstance(definition, str):
+            expander.parse(definition, ("define", name))
+            continue
+        for types, text in definition.items():
+            expander.parse(text, ("define", name, types))
+
+
+def _choices(entry: ConditionEntry) -> list[list[str]]:
+    """The second objects to try: those that must be named, and all of them."""
+    needed = [key for key, second in entry.with_.items() if not second.optional]
+    return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
+
+
+def _guarded(key: Key, expand: Callable[..., Clauses], *what: object) -> None:
+    try:
+        expand(*what)
+    except PolicyProblem as problem:
+        if problem.key[0] in ("define", "in_effect", "privileges"):
+            raise
+        raise PolicyProblem(key, str(problem)) from None
+    except TooManyClauses:
+        raise PolicyProblem(key, "the condition is too large when written out; ask for fewer alternatives") from None

@@ -1,0 +1,1 @@
+"""Scenario files: the tests that policy authors write."""

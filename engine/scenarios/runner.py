@@ -1,0 +1,229 @@
+"""Runs scenario files: each scenario in a tenant of its own, each line answered by the graph, by Spark, or by both."""
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.scenarios.scenario_file import Expected, Line, Scenario, read_scenarios
+from grantpath.engine.tenants import registry
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Refused, ServerError, Unavailable
+from grantpath.graph.statement import Check, Which, Who
+from grantpath.graph.store import Store
+
+Engine = Literal["cypher", "spark", "both"]
+Question = Check | Who | Which
+Answer = bool | list[str] | GrantpathError
+
+
+@dataclass(frozen=True)
+class Moment:
+    """All facts of one tenant at one moment, for an engine that answers in bulk."""
+
+    id: str
+    policy: Policy
+    root: str
+    entities: Sequence[dict[str, Any]]
+    edges: Sequence[dict[str, Any]]
+
+
+Bulk = Callable[[Sequence[Moment], Sequence[tuple[str, Question]]], Sequence[Answer]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one line gave: it passes when expected and got are equal (an error by its first word)."""
+
+    file: str
+    scenario: str
+    line: int
+    statement: str
+    expected: Expected
+    got: Expected
+    engine: str
+    explanation: str = ""
+
+    @property
+    def passed(self) -> bool:
+        if isinstance(self.got, str) and isinstance(self.expected, str):
+            return self.got.partition(":")[0] == self.expected
+        return self.got == self.expected
+
+
+@dataclass(frozen=True)
+class Report:
+    """All results of a run, in the order of the files and lines."""
+
+    results: list[Result]
+
+    @property
+    def passed(self) -> int:
+        return sum(result.passed for result in self.results)
+
+    @property
+    def failed(self) -> int:
+        return len(self.results) - self.passed
+
+
+def read_files(files: Iterable[Path]) -> list[Scenario]:
+    """The scenarios of all files (of a folder: its .yaml files). Raises InvalidInput with file, line and reason."""
+    scenarios = []
+    for path in files:
+        for file in sorted(path.rglob("*.yaml")) if path.is_dir() else [path]:
+            scenarios += read_scenarios(file)
+    return scenarios
+
+
+def run(
+    scenarios: Sequence[Scenario],
+    store: Store,
+    engine: Engine = "cypher",
+    bulk: Bulk | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Runs scenarios. `bulk` answers for Spark: all moments and questions of the run at once.
+
+    Raises Unavailable, ServerError; what a single line raises is its result.
+    """
+    runner = _Runner(store, engine)
+    for at, scenario in enumerate(scenarios):
+        runner.run(scenario)
+        if progress:
+            progress(at + 1, len(scenarios))
+    if engine != "cypher":
+        if bulk is None:
+            raise Invalid(f"the engine {engine} needs somebody who answers in bulk")
+        runner.answer_in_bulk(bulk)
+    return Report(runner.ordered())
+
+
+class _Runner:
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._store = store
+        self._engine = engine
+        self._policies: dict[tuple[str, Path], Policy] = {}
+        self._moments: list[Moment] = []
+        self._asked: list[tuple[str, Scenario, Line, int]] = []
+        self._results: list[tuple[int, Result]] = []
+        self._place = 0
+
+    def ordered(self) -> list[Result]:
+        return [result for _, result in sorted(self._results, key=lambda each: each[0])]
+
+    def run(self, scenario: Scenario) -> None:
+        """One scenario, in a fresh tenant that is taken away again."""
+        policy = self._policy(scenario)
+        root = policy.root(scenario.root)
+        tenant = f"{root.text}~{uuid.uuid4().hex}"
+        with self._tenant(tenant, policy, scenario) as authorizer:
+            if self._given(scenario, authorizer):
+                self._then(scenario, authorizer)
+
+    def _policy(self, scenario: Scenario) -> Policy:
+        key = (scenario.policy, scenario.file.parent)
+        if key not in self._policies:
+            self._policies[key] = policies.load(scenario.policy, scenario.file.parent)
+        return self._policies[key]
+
+    @contextmanager
+    def _tenant(self, tenant: str, policy: Policy, scenario: Scenario) -> Iterator[Authorizer]:
+        root = policy.root(scenario.root)
+        try:
+            registry.create(self._store, tenant, policy, root)
+            yield Authorizer(self._store, tenant, policy, root)
+        finally:
+            registry.remove(self._store, tenant)
+
+    def _given(self, scenario: Scenario, authorizer: Authorizer) -> bool:
+        wrong = authorizer.given([line.text for line in scenario.given])
+        for line, problem in zip(scenario.given, wrong, strict=True):
+            if problem is not None:
+                self._add(scenario, line, f"invalid: {problem}", "cypher")
+                return False
+        return True
+
+    def _then(self, scenario: Scenario, authorizer: Authorizer) -> None:
+        moment: str | None = None
+        for line in scenario.then:
+            if line.question is None:
+                self._change(scenario, line, authorizer)
+                moment = None
+                continue
+            if self._engine != "spark":
+                self._answer(scenario, line, authorizer, line.question)
+            if self._engine != "cypher":
+                moment = moment or self._take(authorizer)
+                self._asked.append((moment, scenario, line, self._next()))
+
+    def _change(self, scenario: Scenario, line: Line, authorizer: Authorizer) -> None:
+        try:
+            authorizer.change(line.text, by=line.actor, as_role=line.as_role)
+            self._add(scenario, line, "done", "cypher")
+        except Refused as error:
+            self._add(scenario, line, "refused", "cypher", str(error))
+        except Invalid as error:
+            self._add(scenario, line, "invalid", "cypher", str(error))
+
+    def _answer(self, scenario: Scenario, line: Line, authorizer: Authorizer, question: Question) -> None:
+        explanation = ""
+        try:
+            got = _ask(authorizer, question)
+            if isinstance(question, Check) and got != line.expected:
+                explanation = _explain(authorizer, question)
+        except (Unavailable, ServerError, Inconsistent):
+            raise
+        except GrantpathError as error:
+            got = f"error: {error}"
+        self._add(scenario, line, got, "cypher", explanation)
+
+    def _take(self, authorizer: Authorizer) -> str:
+        row = authorizer.ask("state")
+        id_ = f"{len(self._moments)}"
+        self._moments.append(Moment(id_, authorizer.policy, authorizer.root.text, row["entities"], row["edges"]))
+        return id_
+
+    def answer_in_bulk(self, bulk: Bulk) -> None:
+        """The answers of the other engine, all at once."""
+        questions = [(moment, line.question) for moment, _, line, _ in self._asked if line.question]
+        for (_, scenario, line, place), answer in zip(self._asked, bulk(self._moments, questions), strict=True):
+            got: Expected = f"error: {answer}" if isinstance(answer, GrantpathError) else answer
+            self._results.append((place, _result(scenario, line, got, "spark", "")))
+
+    def _add(self, scenario: Scenario, line: Line, got: Expected, engine: str, explanation: str = "") -> None:
+        self._results.append((self._next(), _result(scenario, line, got, engine, explanation)))
+
+    def _next(self) -> int:
+        self._place += 1
+        return self._place
+
+
+def _result(scenario: Scenario, line: Line, got: Expected, engine: str, explanation: str) -> Result:
+    if isinstance(got, list):
+        got = sorted(got)
+    return Result(str(scenario.file), scenario.name, line.number, line.text, line.expected, got, engine, explanation)
+
+
+def _ask(authorizer: Authorizer, question: Question) -> Expected:
+    match question:
+        case Check():
+            return authorizer.check(
+                question.subject, question.name, question.object, as_role=question.as_role, with_=question.with_
+            ).allowed
+        case Who():
+            return list(authorizer.who(question.name, question.object, with_=question.with_))
+        case Which():
+            return list(
+                authorizer.which(
+                    question.type, question.subject, question.name, as_role=question.as_role, with_=question.with_
+                )
+            )
+
+
+def _explain(authorizer: Authorizer, check: Check) -> str:
+    told = authorizer.explain(check.subject, check.name, check.object, as_role=check.as_role, with_=check.with_)
+    return "; ".join([*told.decision.because, *told.decision.missing, *told.paths])

@@ -1,0 +1,78 @@
+"""Subjects of a scenario's questions that nothing in it mentions: most often a name that is mistyped.
+
+A user who does not exist is allowed nothing, so `user:bobb cannot ...` passes, for the wrong reason. A file lists under
+`absent:` the subjects that are meant not to exist.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.scenarios.scenario_file import Line, Scenario
+from grantpath.graph.errors import Invalid
+from grantpath.graph.near_names import nearest
+from grantpath.graph.reference import Reference
+from grantpath.graph.statement import Check, Which, parse_statement
+
+
+def unmentioned(scenarios: Sequence[Scenario]) -> list[str]:
+    """A text, with file and line, for each subject asked about that no `given` or `do` line of its scenario mentions.
+
+    Raises InvalidPolicy, Unknown for a policy that cannot be loaded.
+    """
+
+    @cache
+    def load(name: str, folder: Path) -> Policy:
+        return policies.load(name, folder)
+
+    found: list[str] = []
+    for scenario in scenarios:
+        policy = load(scenario.policy, scenario.file.parent)
+        found += _of(scenario, policy, policy.root(scenario.root))
+    return found
+
+
+def _of(scenario: Scenario, policy: Policy, root: Reference) -> Iterator[str]:
+    changes = [*scenario.given, *(line for line in scenario.then if line.question is None)]
+    known = {ref for line in changes for ref in _mentioned(line.text, policy, root)} | {*policy.builtins}
+    meant = {ref for text in scenario.absent if (ref := _canonical(text, policy, root))}
+    told: set[str] = set()
+    for line in scenario.then:
+        ref = _canonical(asked, policy, root) if (asked := _asks_about(line)) else None
+        if ref is None or ref in known or ref in meant or ref in told:
+            continue
+        told.add(ref)
+        near = nearest(ref, [each for each in known if each.partition(":")[0] == ref.partition(":")[0]])
+        yield (
+            f"{scenario.file}:{line.number}: no `given` or `do` line mentions {ref}{near}; add it there, or list it "
+            "under `absent:` if it is meant not to exist"
+        )
+
+
+def _asks_about(line: Line) -> str | None:
+    """The subject of a question, or who makes a change; an error that is expected says enough."""
+    if line.question is None:
+        return line.actor
+    if isinstance(line.question, Check | Which) and line.expected != "error":
+        return line.question.subject
+    return None
+
+
+def _mentioned(text: str, policy: Policy, root: Reference) -> Iterator[str]:
+    try:
+        said = parse_statement(text)
+    except Invalid:
+        return
+    for ref in (said.object, said.subject):
+        if ref and (canonical := _canonical(ref, policy, root)):
+            yield canonical
+
+
+def _canonical(text: str, policy: Policy, root: Reference) -> str | None:
+    """The reference as it is printed; None for what is none, which the line itself will say."""
+    try:
+        return policy.reference(text, root).text
+    except Invalid:
+        return None

@@ -1,0 +1,1 @@
+"""Isolated graphs: each root is one, with its own policy."""

@@ -1,0 +1,103 @@
+"""What is done to a root under its lock: it is made, it is ended, and what is left of it is removed.
+
+A caller claims the name of a root that does not exist before it writes or removes anything there. A later claim ends
+an earlier one. So a caller that lost its lock, and goes on late, takes nothing from a root that was created since.
+"""
+
+import logging
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Inconsistent, Unavailable
+from grantpath.graph.reference import Reference
+from grantpath.graph.revision_marks import Marks
+from grantpath.graph.transaction import Row
+from grantpath.graph.writer_lock import Held
+
+log = logging.getLogger("grantpath.change")
+
+
+def builtins(policy: Policy) -> list[dict[str, Any]]:
+    """The subjects that come with a policy, and what they come with."""
+    return [
+        {
+            "ref": ref,
+            "type": ref.partition(":")[0],
+            "name": ref.partition(":")[2],
+            "labels": policy.labels(ref.partition(":")[0]),
+            "securable": policy.is_securable(ref.partition(":")[0]),
+            "allow": [policy.names.canonical(name) for name in entry.allow],
+            "owns": bool(entry.owns),
+            "holds": [
+                *entry.holds,
+                *(
+                    other
+                    for other, each in policy.builtins.items()
+                    if each.held_by_every == ref.partition(":")[0] and other != ref
+                ),
+            ],
+        }
+        for ref, entry in policy.builtins.items()
+    ]
+
+
+def make_root(held: Held, policy: Policy, root: Reference) -> None:
+    """Makes a root under its lock. Raises Inconsistent where the lock was lost, Unavailable.
+
+    Marks last, in a statement of their own: before them nothing can be read, so the first answer sees it all.
+    """
+    if not claim(held):
+        return  # the lock was lost, and a concurrent caller has created it
+    while _sweep_some(held):  # what a drop that was killed left
+        pass
+    named = {"ref": root.text, "type": root.type, "name": root.name, "labels": policy.labels(root.type)}
+    made = _ask(held, "create_root", by=held.id, **named, builtins=builtins(policy)) and _ask(
+        held, "begin_root", by=held.id, policy=policy.name, digest=policy.digest, source=policy.source
+    )
+    if not made:
+        raise Inconsistent(f"{held.root} was created or removed by another caller meanwhile; open it again")
+    log.info("created the root %s with the policy %s", held.root, policy.name)
+
+
+def claim(held: Held) -> bool:
+    """Claims the name of a root; False where the root exists."""
+    return bool(_ask(held, "claim_root", by=held.id))
+
+
+def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
+    """Runs a query of cypher/ in a transaction of the lock's holder."""
+    loaded = cypher.load(query)
+    parameters["root"] = held.root
+    loaded.check(parameters)
+    return held.execute(loaded.text, parameters)
+
+
+def end_root(held: Held, marks: Marks) -> None:
+    """Ends the root whose marks these are. Raises Inconsistent where they have changed, Unavailable."""
+    compared = {"revision": marks.revision, "begun": marks.begun, "made": marks.made, "loading": marks.loading}
+    try:
+        ended = bool(_ask(held, "end_root", by=held.id, **compared))
+    except Unavailable as error:
+        try:
+            ended = claim(held)  # fails where it exists: then nothing was done
+        except Unavailable:
+            raise Unavailable(f"{error}; whether {held.root} was dropped is not known", unknown=True) from error
+        if not ended:
+            raise
+    if not ended:
+        raise Inconsistent(f"{held.root} was changed by another caller meanwhile; it was not dropped, try again")
+
+
+def sweep_root(held: Held) -> bool:
+    """Removes what is left of a root whose name this caller has claimed; was there anything?"""
+    swept = False
+    while _sweep_some(held):
+        swept = True
+    return swept
+
+
+def _sweep_some(held: Held) -> bool:
+    """Removes a part; False where nothing is left, or another caller has claimed the name: the rest is its own."""
+    rows = _ask(held, "remove_root", by=held.id)
+    return bool(rows and rows[0]["removed"])

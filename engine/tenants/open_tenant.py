@@ -1,0 +1,110 @@
+"""A root that is open: its store, its policy, guarded questions to it. It can follow its root to another policy."""
+
+import time
+from collections.abc import Callable, Mapping
+from copy import copy
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from grantpath import cypher
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.registry import check_policy
+from grantpath.engine.tenants.stored_policy import kept_policy
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
+from grantpath.graph.reference import Reference, need_number
+from grantpath.graph.store import Store
+
+UPGRADING = "policy upgrade"  # what an upgrade calls itself while it writes
+PAUSE = 0.02  # seconds between two looks at a root that is being upgraded
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Self = TypeVar("Self", bound="OpenTenant")
+
+
+def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
+    """A verb that is repeated by the new policy where its root was given one, and waits while it is given it."""
+
+    @wraps(verb)
+    def run(self: Self, *given: Given.args, **named: Given.kwargs) -> Result:
+        deadline = time.monotonic() + self.store.timeout
+        while True:
+            view = self._view
+            if view is None:
+                return verb(self, *given, **named)
+            try:
+                return verb(view, *given, **named)  # type: ignore[arg-type]
+            except (Inconsistent, Invalid) as error:
+                if time.monotonic() > deadline or not self._goes_on(view, error):
+                    raise
+
+    return run  # type: ignore[return-value]
+
+
+class OpenTenant:
+    """One root and its policy. Where it follows, each verb runs on a view that holds one policy from start to end."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+        self.store = store
+        self.tenant = tenant
+        self.root = root
+        self._view: OpenTenant | None = None
+        self._use(policy)
+
+    def follow(self) -> None:
+        """From now on a verb that meets another policy of the root goes on by that one."""
+        self._view = copy(self)
+
+    def _use(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def _goes_on(self, view: "OpenTenant", error: GrantpathError) -> bool:
+        """Is the verb to be repeated: is the root being upgraded, or has it another policy than the view?
+
+        What is invalid by the policy of the view may be valid by another one.
+        """
+        kept = registry.find(self.store, self.tenant)
+        if kept is None:
+            return False
+        if isinstance(error, Inconsistent) and (kept["writing"] or "").startswith(UPGRADING):
+            time.sleep(PAUSE)
+            return True
+        if kept["digest"] == view.policy.digest:
+            return False
+        if kept["digest"] != self.policy.digest:
+            self._use(kept_policy(self.store, self.tenant, kept))
+            self.follow()
+        return True
+
+    def reference(self, text: str) -> Reference:
+        """The reference that `text` spells here. Raises InvalidReference, Unknown."""
+        return self.policy.reference(text, self.root)
+
+    def operator(self, by: str | None) -> str | None:
+        """The reference of an operator, as the log names it. Raises InvalidReference, Unknown, Invalid."""
+        return None if by is None else self.policy.operator(by, self.root)
+
+    def revision_now(self) -> int:
+        """The root's revision. Raises Unknown, Inconsistent, Unavailable."""
+        return self.state_now()[0]
+
+    @following
+    def state_now(self) -> tuple[int, str | None]:
+        """The revision, and which making of the root it is one of: another one counts from 0 again. Raises alike."""
+        row = self.ask("revision")
+        return int(row["revision"]), row["made"]
+
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
+        """The one row of a guarded query of cypher/, from the revision `at_least` or a later one.
+
+        Raises InvalidInput for what is no revision, Inconsistent where the root was given another policy since it was
+        opened, Unavailable.
+        """
+        if at_least is not None:
+            need_number("at_least", at_least)
+        loaded = cypher.load(query)
+        parameters["root"] = self.tenant
+        loaded.check(parameters)
+        row = self.store.read_guarded(loaded.text, parameters, at_least)
+        check_policy(row.get("policy", self.policy.digest), self.policy, self.tenant)
+        return row

@@ -1,0 +1,260 @@
+"""Roots: each is one tenant with its own policy, remembered beside its revision."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Protocol
+
+from grantpath import cypher
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, sweep_root
+from grantpath.engine.tenants.stored_policy import is_same, kept_policy
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidReference, Unknown
+from grantpath.graph.near_names import CANDIDATES, MAX_NAME, nearest
+from grantpath.graph.reference import Reference, parse, short
+from grantpath.graph.store import Store
+from grantpath.graph.transaction import Row
+from grantpath.graph.writer_lock import Held
+
+log = logging.getLogger("grantpath.change")
+DEFAULT_POLICY = "lakehouse"
+
+
+def open_root(
+    store: Store, root: str, policy: str | None, *, may_create: bool = False, default: Policy | None = None
+) -> tuple[str, Policy, Reference]:
+    """The tenant's key, policy and root reference; a root that does not exist is created only if `may_create`, with
+    the policy `default` where none is named.
+
+    Raises Unknown with near names and the remedy where it does not exist, Invalid, InvalidPolicy.
+    """
+    named = policies.load(policy) if policy else None
+    key = named.root(root).text if named else _meant(store, root)
+    kept = find(store, key)
+    if kept is None:
+        if not may_create:
+            raise missing(key, names(store))
+        named = named or default or policies.load(DEFAULT_POLICY)
+        reference = named.root(key)
+        create(store, reference.text, named, reference)
+        kept = find(store, reference.text)  # a concurrent caller may have created it, with another policy
+        if kept is None:
+            raise Inconsistent(f"{reference} was dropped while it was opened; open it again", code="root_unknown")
+        key = reference.text
+    if named is None or named.digest != kept["digest"]:
+        own = kept_policy(store, key, kept)
+        if named is not None and not is_same(named, own):
+            version = " in another version" if named.name == own.name else ""
+            raise Invalid(
+                f"{key} uses the policy {own.name}{version}, not {named.name} as it is now: open it without a policy, "
+                "give it this one by `grantpath policy upgrade`, or use another root",
+                code="policy_differs",
+            )
+        named = own
+    log.info("opened %s with the policy %s at %s", key, named.name, store.uri)
+    return key, named, named.root(key)
+
+
+def _meant(store: Store, root: str) -> str:
+    """The key of the one root of this name, where no type is said; a root that is not there keeps its name."""
+    if ":" in root:
+        return root
+    fitting = named_like(names(store), root)
+    if len(fitting) > 1:
+        raise Unknown(f"{short(root)} may be {' or '.join(fitting)}; write the type too", code="root_unknown")
+    return fitting[0] if fitting else root
+
+
+def missing(root: str, known: Mapping[str, bool]) -> Unknown:
+    """The error for a root that does not exist; `known` are the roots, each with whether it was dropped."""
+    near = nearest(root, [key for key, dropped in known.items() if not dropped])
+    return Unknown(
+        f"the root {short(root)} does not exist{near}; check the name, or create it: "
+        "Authorizer.open(..., policy=..., create=True), or `grantpath change --create --policy ...`",
+        code="root_unknown",
+    )
+
+
+def named_like(known: Iterable[str], root: str) -> list[str]:
+    """Those that `root` may mean: the key itself, or the name without its type."""
+    return [key for key in known if root in (key, key.partition(":")[2])]
+
+
+def check_policy(digest: str, policy: Policy, tenant: str) -> None:
+    """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
+    if digest != policy.digest:
+        raise Inconsistent(
+            f"{tenant} was given another policy since it was opened: open it anew, or with follow_policy=True",
+            code="policy_changed",
+        )
+
+
+class Reads(Protocol):
+    """A store, or the transaction of a change, which sees what it wrote."""
+
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query."""
+
+
+def find(store: Store, tenant: str) -> dict[str, str] | None:
+    """The policy that a tenant remembers: name, digest, source; None if there is no such tenant."""
+    rows = store.read(cypher.load("root").text, {"root": tenant})
+    return dict(rows[0]) if rows else None
+
+
+@dataclass(frozen=True)
+class Root:
+    """A tenant as a list shows it: its policy, its revision, and how much it holds.
+
+    `dropped`: a change has dropped it, and its history alone is left. `of_test`: `grantpath test` made it for one
+    scenario; where no test is running, one was killed and has left it.
+    """
+
+    root: str
+    policy: str
+    revision: int
+    dropped: bool
+    sizes: dict[str, int]
+    of_test: bool = False
+
+
+def listed(store: Store, progress: Callable[[str, int, int], None] = lambda *_: None) -> list[Root]:
+    """All tenants, by name, each with its sizes: that takes as long as it takes. `progress` is given what is being
+    done, how many tenants are done, and of how many. Raises Unavailable."""
+    rows = _all(store)
+    found: list[Root] = []
+    for row in rows:
+        progress("sizing roots", len(found), len(rows))
+        found.append(_sized(store, row))
+    return found
+
+
+def listed_one(store: Store, tenant: str) -> Root | None:
+    """The same for one tenant; None where it does not exist."""
+    return next((_sized(store, row) for row in _all(store) if row["root"] == tenant), None)
+
+
+def names(store: Store) -> dict[str, bool]:
+    """The tenants that are no test's, by name: is only the history left? Raises Unavailable."""
+    return {row["root"]: row["dropped"] for row in _all(store) if _is_name(row["root"])}
+
+
+def _sized(store: Store, row: Row) -> Root:
+    root = row["root"]
+    return Root(root, row["policy"], row["revision"], row["dropped"], sizes(store, root), of_test=not _is_name(root))
+
+
+def sizes(store: Store, tenant: str) -> dict[str, int]:
+    """How much a tenant holds. It reads all of it, so it has no limit in all. Raises Unavailable."""
+    return dict(next(iter(store.read_all(cypher.load("root_sizes").text, {"root": tenant}))))
+
+
+def _all(store: Store) -> list[Row]:
+    return store.read(cypher.load("roots").text, {})
+
+
+def _is_name(tenant: str) -> bool:
+    """Is it a reference? The key of a nameless tenant is none."""
+    try:
+        parse(tenant)
+    except InvalidReference:
+        return False
+    return True
+
+
+def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+    """Makes a root with the subjects that come with the policy. Does nothing where it is there already."""
+    for statement in cypher.statements("schema"):
+        store.execute(statement)
+    with store.alone(tenant, "the creation of the root") as held:
+        if held.marks is None:
+            make_root(held, policy, root)
+
+
+def remove(store: Store, tenant: str) -> None:
+    """Removes a tenant with everything it holds, its history too. Does nothing where it does not exist.
+
+    With its revision it is gone for everyone at once; the rest follows in parts. Raises Inconsistent where another
+    caller is writing it, or wrote it meanwhile; Unavailable, `unknown` where it cannot be found out whether it is done.
+    """
+    with store.alone(tenant, "a drop of the root") as held:
+        _remove(held)
+    log.info("removed the root %s", tenant)
+
+
+def take_back(store: Store, tenant: str) -> None:
+    """Removes a root that was created for what then failed; not where another caller has written to it meanwhile.
+
+    Raises Unknown, and as `remove` does.
+    """
+    with store.alone(tenant, "a drop of the root") as held:
+        if held.marks is None:
+            raise missing(tenant, {})
+        if held.marks.newest == 0 and held.marks.loading is None:
+            _remove(held)
+
+
+def sweep(store: Store, tenant: str) -> bool:
+    """Removes what a removal that was killed has left of a tenant; was there anything? Raises as `remove`."""
+    if not _is_name(tenant):
+        return False
+    with store.alone(tenant, "a drop of the root") as held:
+        if held.marks is not None or not claim(held):
+            return False
+        swept = sweep_root(held)
+        held.forget()
+    return swept
+
+
+def _remove(held: Held) -> None:
+    marks = held.marks
+    if marks is None:
+        claim(held)
+    else:
+        end_root(held, marks)
+    sweep_root(held)
+    held.forget()
+
+
+def exists(store: Reads, tenant: str, ref: str) -> bool:
+    """Is there such an entity?"""
+    return bool(store.read(cypher.load("exists").text, {"root": tenant, "ref": ref}))
+
+
+def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
+    """The error for a name that is not there."""
+    if not exists(store, tenant, root.text):
+        return dropped(tenant)
+    return Unknown(f"{short(ref)} is not there", "; add it, or check the name", absent=ref)
+
+
+def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unknown:
+    """The error, which looks up the names that may be meant when its text is read."""
+    if error.absent is not None:
+        error.look = cache(partial(near, store, tenant, policy, error.absent))
+    return error
+
+
+def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
+    """` (did you mean X?)` of existing names of its type, or nothing: where it exists, or that cannot be looked up."""
+    query, type_ = cypher.load("names_like"), ref.partition(":")[0]
+    parameters = {"root": tenant, "type": type_, "ref": ref, "limit": CANDIDATES // 2}
+    query.check(parameters)
+    if len(ref) > MAX_NAME:
+        return ""
+    try:
+        known = store.read(query.text, parameters)[0]["known"]
+    except GrantpathError:  # the answer is right without a suggestion
+        return ""
+    return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
+
+
+def dropped(tenant: str) -> Unknown:
+    """The error for a root of which a change has dropped everything, so that its history alone is left."""
+    return Unknown(
+        f"{tenant} was dropped, and its history alone is left; `grantpath roots drop` takes that away too, and then the"
+        " name can be used again",
+        code="root_dropped",
+    )

@@ -1,0 +1,1 @@
+"""Tenants in and out: bulk import, dump, restore, policy upgrade."""

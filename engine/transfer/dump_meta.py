@@ -1,0 +1,126 @@
+"""meta.json of a dump: what it is a dump of, and the sha256 of each of its files."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from grantpath.engine.policy.yaml_reader import read_text
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.private_files import create_private
+
+META = "meta.json"
+FORMAT = "grantpath dump 1"
+NOTES = ("history", "refusals", "requests")  # each a file of JSON lines beside the tables
+MAX_LINE_BYTES = 100_000_000
+_AGAIN = "dump the root again"
+_TABLES_ALONE = f"to load its tables alone, remove {META} and {', '.join(f'{name}.jsonl' for name in NOTES)}"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class KeptPolicy(_Model):
+    """The policy of the root, with its whole source."""
+
+    name: str
+    digest: str
+    source: str
+
+
+class DumpMeta(_Model):
+    """What a dump says of itself.
+
+    `made` and `chain`: the root's creation id, and the name of its log's chain; `counts`: rows by table, entries by
+    file; `files`: sha256 by file name.
+    """
+
+    format: str
+    root: str
+    policy: KeptPolicy
+    revision: int
+    made: str | None
+    chain: str
+    time: str
+    counts: dict[str, int]
+    files: dict[str, str]
+
+
+def write_meta(directory: Path, meta: DumpMeta) -> None:
+    """Raises OSError."""
+    with create_private(directory / META) as out:
+        out.write((meta.model_dump_json(indent=2) + "\n").encode())
+
+
+def read_meta(directory: Path) -> DumpMeta | None:
+    """What the dump in a folder says of itself, its files held to it; None where the folder holds no dump.
+
+    Raises InvalidInput for a dump of another format, one that lacks a file, or one whose files were changed.
+    """
+    told = _told(directory)
+    if told is None:
+        return None
+    if told["format"] != FORMAT:
+        raise InvalidInput(
+            f"{directory / META}: the format is {str(told['format'])[:80]!r}, and this version of grantpath reads "
+            f"{FORMAT!r}; restore it with the version that made it, and {_AGAIN} with this one; {_TABLES_ALONE}"
+        )
+    try:
+        meta = DumpMeta.model_validate(told)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"{directory / META}: {where}: {first['msg']}; {_AGAIN}") from None
+    _check_files(directory, meta)
+    return meta
+
+
+def _told(directory: Path) -> dict[str, Any] | None:
+    file = directory / META
+    if not file.is_file():
+        return None
+    try:
+        told = json.loads(read_text(file))
+    except (InvalidInput, ValueError, RecursionError):
+        return None  # another program's; the files of a dump beside it are refused as unknown tables
+    return told if isinstance(told, dict) and str(told.get("format")).startswith("grantpath dump") else None
+
+
+def _check_files(directory: Path, meta: DumpMeta) -> None:
+    for name, wanted in meta.files.items():
+        file = directory / name
+        if Path(name).name != name or not file.is_file():
+            raise InvalidInput(f"{file} is missing from the dump; {_AGAIN}")
+        if _sha256(file) != wanted:
+            raise InvalidInput(
+                f"{file}: its sha256 is not the one in {META}: it was changed or damaged; {_AGAIN}, or {_TABLES_ALONE}"
+            )
+    for name in NOTES:
+        if f"{name}.jsonl" not in meta.files:
+            raise InvalidInput(f"{directory / META} does not list {name}.jsonl; {_AGAIN}")
+
+
+def _sha256(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}; check the file") from None
+
+
+def entries(directory: Path, name: str) -> Iterator[dict[str, Any]]:
+    """The entries of one file of NOTES, still as JSON. Raises InvalidInput."""
+    file = directory / f"{name}.jsonl"
+    with file.open("rb") as opened:
+        for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES), b""), 1):
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                raise InvalidInput(f"{file}:{number}: not JSON; {_AGAIN}") from None
+            if not isinstance(entry, dict):
+                raise InvalidInput(f"{file}:{number}: not an object; {_AGAIN}")
+            yield entry

@@ -1,0 +1,152 @@
+"""A root as a folder: its facts as the tables of a bulk import, its policy, its history. `load` restores it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from grantpath import cypher
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.engine.transfer.dump_files import Format, Notes, Writer, filling, writers
+from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, KeptPolicy, write_meta
+from grantpath.engine.transfer.tables import TABLES
+from grantpath.graph import telemetry
+from grantpath.graph.errors import Inconsistent
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
+from grantpath.graph.transaction import Row
+
+Ask = Callable[[str], Iterable[Row]]
+Progress = Callable[[str, int, int], None]
+TRIES = 5
+STEP = 10_000  # rows between two words of progress
+
+
+@dataclass(frozen=True)
+class Dumped:
+    """The rows that were written, by table, the entries of the history, refusals and requests, and the revision."""
+
+    rows: dict[str, int]
+    entries: dict[str, int]
+    revision: int
+
+
+class _Moved(Exception):
+    """A change came between."""
+
+
+def dump(authorizer: OpenTenant, directory: Path, format_: Format = "csv", progress: Progress | None = None) -> Dumped:
+    """Writes a root into a new or empty folder, all from one revision, or nothing.
+
+    The folder and its files are closed to others. It takes as long as the server keeps sending rows. `progress` is
+    given what is being read, how much of it is read, and of how much. Raises InvalidInput, Inconsistent, Unavailable.
+    """
+    with telemetry.span("dump", authorizer.tenant) as span:
+        for _ in range(TRIES):
+            try:
+                done = _dump(authorizer, directory, format_, progress or (lambda *_: None))
+            except _Moved:
+                continue
+            span.set(revision=done.revision)
+            return done
+    raise Inconsistent(f"{authorizer.tenant} changed each of the {TRIES} times it was read; ask again")
+
+
+def _dump(authorizer: OpenTenant, directory: Path, format_: Format, progress: Progress) -> Dumped:
+    ask = streaming(authorizer.store, authorizer.tenant)
+    with filling(directory) as opened:
+        before = authorizer.state_now()
+        tables = writers(directory, format_)
+        notes = {name: Notes(directory / f"{name}.jsonl") for name in NOTES}
+        every: list[Writer | Notes] = [*tables.values(), *notes.values()]
+        for each in every:
+            opened(each)
+        _write(ask, authorizer, tables, notes, progress)
+        head = next(iter(ask("dump_head")))
+        files = {each.name: each.finish() for each in every}
+        if authorizer.state_now() != before:
+            raise _Moved
+        rows = {name: each.rows for name, each in tables.items()}
+        entries = {name: each.rows for name, each in notes.items()}
+        meta = DumpMeta(
+            format=FORMAT,
+            root=authorizer.root.text,
+            policy=KeptPolicy(name=head["policy"], digest=head["digest"], source=head["source"]),
+            revision=before[0],
+            made=head["made"],
+            chain=head["chain"],
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            counts=rows | entries,
+            files=files,
+        )
+        write_meta(directory, meta)
+    return Dumped(rows, entries, before[0])
+
+
+def _write(
+    ask: Ask, authorizer: OpenTenant, tables: dict[str, Writer], notes: dict[str, Notes], progress: Progress
+) -> None:
+    sizes = next(iter(ask("root_sizes")))
+    of = sum(size for name, size in sizes.items() if name != "changes")
+    at = -1
+    for at, (table, row) in enumerate(rows_of(ask, authorizer.policy, authorizer.root)):
+        tables[table].add(row)
+        if at % STEP == 0:
+            progress("reading facts", at, max(of, at))
+    progress("reading facts", at + 1, at + 1)
+    for at, entry in enumerate(ask("dump_log")):
+        notes[entry["file"]].add(entry["kept"])
+        if at % STEP == 0:
+            progress("reading history", at, max(sizes["changes"], at))
+
+
+def streaming(store: Store, tenant: str) -> Ask:
+    """Streams the rows of a query about one root, by the query's name."""
+    return lambda query: store.read_all(cypher.load(query).text, {"root": tenant})
+
+
+def tables_of(ask: Ask, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:
+    """The rows of every table. What came with the policy is left out."""
+    tables: dict[str, list[tuple[str, ...]]] = {name: [] for name in TABLES}
+    for table, row in rows_of(ask, policy, root):
+        tables[table].append(row)
+    return tables
+
+
+def rows_of(ask: Ask, policy: Policy, root: Reference) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The rows, each with its table: entities by reference, then edges by subject. What came with the policy is left
+    out."""
+    kinds = {name: "objects" if entry.kind == "object" else "subjects" for name, entry in policy.file.types.items()}
+    own = {root.text, *policy.builtins}
+    for row in ask("dump_entities"):
+        if row["created"] and row["ref"] not in own:
+            yield kinds[row["type"]], (row["ref"],)
+    for row in ask("dump_edges"):
+        yield from _edges(row, partial(_came_along, policy, row["ref"]), partial(_is_preset, policy, root, row["ref"]))
+
+
+def _edges(
+    row: Row, came_along: Callable[[str], bool], is_preset: Callable[[str, str], bool]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    ref = row["ref"]
+    yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not came_along(of))
+    yield from (("owners", (object_, ref)) for object_ in sorted(row["owned"]) if not is_preset("", object_))
+    for effect, privilege, object_ in sorted(row["grants"]):
+        if not is_preset(privilege, object_):
+            yield "grants", (effect.lower(), privilege, object_, ref)
+
+
+def _came_along(policy: Policy, member: str, of: str) -> bool:
+    holder, held = policy.builtins.get(member), policy.builtins.get(of)
+    if held and held.held_by_every == member.partition(":")[0]:
+        return True
+    return holder is not None and of in holder.holds
+
+
+def _is_preset(policy: Policy, root: Reference, subject: str, privilege: str, object_: str) -> bool:
+    entry = policy.builtins.get(subject)
+    if entry is None or object_ != root.text:
+        return False
+    return privilege in map(policy.names.canonical, entry.allow) if privilege else bool(entry.owns)

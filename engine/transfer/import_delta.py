@@ -1,0 +1,291 @@
+"""What of an import is in the graph already, what it adds, and what the two together may not be."""
+
+from bisect import bisect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grantpath import cypher
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.transfer.import_plan import Doomed, Listing, News, Plan
+from grantpath.engine.transfer.rows import NOBODY, Edges, Links, Listed, Rows
+from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
+from grantpath.graph.near_names import CANDIDATES, nearest
+from grantpath.graph.store import Store
+from grantpath.graph.transaction import Row
+
+SMALL = 10_000  # a graph of fewer entities is read whole
+BATCH = 20_000
+Marks = npt.NDArray[np.bool_]
+
+
+class Standing:
+    """The graph as the import finds it. The root's writer lock must be held."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, rows: Rows) -> None:
+        self._store = store
+        self._tenant = tenant
+        self._policy = policy
+        self._rows = rows
+        self.names = rows.names
+        self._owner: dict[int, str] = {}
+        self._sorted: dict[str, list[str]] = {}  # by type, the names that there are
+        found = list(self._read_known())  # may add to the names
+        count = len(rows.names)
+        self.node = np.full(count, NOBODY, dtype=np.int64)  # ids in the database
+        self._created: Marks = np.zeros(count, dtype=np.bool_)
+        for number, node, created in found:
+            self.node[number] = node
+            self._created[number] = created
+        self._listed: Marks = np.zeros(count, dtype=np.bool_)
+        for listed in rows.listed:
+            self._listed[listed.refs] = True
+        self._there = self._staying() | self._listed
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+    def _ask(self, query: str, **parameters: Any) -> list[Row]:
+        loaded = cypher.load(query)
+        loaded.check(parameters)
+        return self._store.transaction(lambda tx: [dict(record) for record in tx.run(loaded.text, parameters)])
+
+    def _read_known(self) -> Iterator[tuple[int, int, bool]]:
+        """The number, the id in the database, and whether it is created, of what is in the graph and has a number."""
+        few = [row["ref"] for row in self._ask("load_some", root=self._tenant, limit=SMALL)]
+        texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != NOBODY]
+        for at in range(0, len(texts), BATCH):
+            for row in self._ask("load_known", root=self._tenant, refs=texts[at : at + BATCH]):
+                number = self.names.known(row["ref"])
+                if row["owner"] is not None:
+                    self._owner[number] = row["owner"]
+                yield number, row["node"], row["created"]
+
+    def _staying(self) -> Marks:
+        """What is there beside what is listed."""
+        return self._created
+
+    def _old_edges(self, starts: Ints) -> Ints:
+        """The edges that subjects have already, to what has a number: start, end, label, the edge's id."""
+        nodes = self.node[np.unique(starts)]
+        nodes = nodes[nodes != NOBODY]
+        number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
+        labels = {label: at for at, label in enumerate(self._rows.labels)}
+        found = []
+        for at in range(0, len(nodes), BATCH):
+            for row in self._ask("load_edges", nodes=nodes[at : at + BATCH].tolist()):
+                start = number[row["node"]]
+                for label, end, edge in zip(row["labels"], row["ends"], row["edges"], strict=True):
+                    if end in number:
+                        if label not in labels:
+                            labels[label] = self._rows.label(label)
+                        found.append((start, number[end], labels[label], edge))
+        return np.array(found, dtype=np.int64).reshape(-1, 4)
+
+    # ---- what is wrong -------------------------------------------------------------------------------------------
+    def check(self, problems: Problems) -> None:
+        """Collects the rows that name what is neither listed nor there, second owners, and circles."""
+        for listed in self._rows.listed:
+            self._check_parents(listed, problems)
+        members, owners, grants = self._rows.links
+        for links in (members, owners, grants):
+            self._check_there(links, links.start, problems, self._on_a_list(links))
+            if links is not grants or not self._policy.grants_on_missing:
+                self._check_there(links, links.end, problems)
+        self._check_owners(owners, problems)
+        self._check_circles(problems)
+
+    def _check_parents(self, listed: Listed, problems: Problems) -> None:
+        above = np.array(self.names.parents, dtype=np.int64)[listed.refs]
+        missing = (above != NOBODY) & ~self._there[above]
+        at = dict(zip(listed.rows[missing].tolist(), listed.refs[missing].tolist(), strict=True))
+        problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
+
+    def _on_a_list(self, links: Links) -> Marks:
+        """Rows that put a name on a list of the operator: that holds whether or not there is one of this name."""
+        return np.isin(links.end, [self.names.known(ref) for ref in self._policy.hidden])
+
+    def _check_there(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:
+        missing = ~self._there[refs]
+        if apart is not None:
+            missing &= ~apart
+        at = dict(zip(links.rows[missing].tolist(), refs[missing].tolist(), strict=True))
+        problems.rows(links.table, links.rows[missing], lambda row: self._not_there(at[row]))
+
+    def _no_parent(self, number: int) -> str:
+        return f"{self.names.texts[number]} has no parent: {self._not_there(self.names.parents[number])}"
+
+    def _not_there(self, number: int) -> str:
+        text, type_ = self.names.texts[number], self.names.types[number]
+        table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
+        return f"{text} is not there{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
+
+    def _like(self, text: str, type_: str) -> list[str]:
+        """The names of a type that stand beside one in byte order, as names_like.cypher lists them."""
+        if type_ not in self._sorted:
+            there = np.flatnonzero(self._there).tolist()
+            self._sorted[type_] = sorted(self.names.texts[at] for at in there if self.names.types[at] == type_)
+        known = self._sorted[type_]
+        at = bisect(known, text)
+        return known[max(0, at - CANDIDATES // 2) : at + CANDIDATES // 2]
+
+    def _check_owners(self, owners: Links, problems: Problems) -> None:
+        texts = self.names.texts
+        first: dict[int, int] = {}
+        second: dict[int, str] = {}
+        for row, owner, object_ in zip(owners.rows.tolist(), owners.start.tolist(), owners.end.tolist(), strict=True):
+            before = self._owner.get(object_)
+            if before is not None and before != texts[owner]:
+                second[row] = f"{texts[object_]} is owned by {before}; hand it on with `grantpath change`, or take the "
+                second[row] += "row out"
+            elif first.setdefault(object_, owner) != owner:
+                second[row] = f"{texts[object_]} has two owners, {texts[first[object_]]} and {texts[owner]}; keep one"
+        problems.rows(owners.table, np.array(list(second), dtype=np.int64), lambda row: second[row])
+
+    # ---- circles of memberships ------------------------------------------------------------------------------------
+    def _check_circles(self, problems: Problems) -> None:
+        """Memberships that, with those in the graph, would make a subject a member of itself."""
+        said = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
+        above: dict[str, set[str]] = {}
+        stands: dict[tuple[str, str], tuple[Table, int]] = {}
+        containers = np.array([type_ in self._policy.file.members for type_ in self.names.types], dtype=np.bool_)
+        for links in said:
+            inner = links.only(containers[links.start])
+            for row, start, end in zip(inner.rows.tolist(), inner.start.tolist(), inner.end.tolist(), strict=True):
+                member, of = self.names.texts[start], self.names.texts[end]
+                above.setdefault(member, set()).add(of)
+                stands.setdefault((member, of), (links.table, row))
+        self._climb(above)
+        for circle in _circles(above, stands):
+            table, row = next(stands[edge] for edge in pairwise(circle) if edge in stands)
+            text = f"with this there is a circle: {' in '.join(circle)}; take a row out"
+            problems.rows(table, np.array([row]), _same(text))
+
+    def _climb(self, above: dict[str, set[str]]) -> None:
+        """Adds what is in the graph above the members and containers of the import."""
+        seen: set[str] = set()
+        waiting = {*above, *(of for all_of in above.values() for of in all_of)}
+        while waiting:
+            seen |= waiting
+            found = set()
+            for row in self._ask("load_above", root=self._tenant, refs=sorted(waiting)):
+                above.setdefault(row["member"], set()).add(row["of"])
+                found.add(row["of"])
+            waiting = found - seen
+
+    # ---- what is new ---------------------------------------------------------------------------------------------
+    def news(self) -> News:
+        """What the import adds to the graph."""
+        new = self._listed & (self.node == NOBODY)
+        created = self._listed & (self.node != NOBODY) & ~self._created
+        entities = self._top_down(np.flatnonzero(new))
+        names = self._top_down(np.flatnonzero(self._wanted_names() & (self.node == NOBODY)))
+        edges, doomed = self._edges(np.flatnonzero(new | created))
+        return News(entities, np.flatnonzero(created), names, edges, doomed)
+
+    def plan(self, news: News) -> Plan:
+        """What the import adds and removes, as rows."""
+        added = self._listing(np.concatenate([news.entities, news.created]), news.edges)
+        nothing = np.empty(0, dtype=np.int64)
+        return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
+
+    def _listing(self, entities: Ints, edges: Edges) -> Listing:
+        return Listing(self._rows, self._policy, entities, edges.only(~self._came_along(edges)))
+
+    def _came_along(self, edges: Edges) -> Marks:
+        """Does the policy bring it?"""
+        member = edges.label == self._rows.label("MEMBER")
+        came: Marks = np.zeros(len(edges.start), dtype=np.bool_)
+        for role, type_ in self._held_roles():
+            here = np.flatnonzero(member & (edges.end == role))
+            came[here] = [self.names.types[at] == type_ for at in edges.start[here].tolist()]
+        presets = self._presets()
+        return came | np.isin(self._edge_key(edges), self._edge_key(presets))
+
+    def _edge_key(self, edges: Edges) -> Ints:
+        return self._key(edges.start, edges.end, edges.label)
+
+    def _presets(self) -> Edges:
+        """The edges of the subjects that come with the policy."""
+        found: list[tuple[int, int, int]] = []
+        known, label, root = self.names.known, self._rows.label, self.names.root
+        for ref, entry in self._policy.builtins.items():
+            found += [(known(ref), known(held), label("MEMBER")) for held in entry.holds]
+            for name in entry.allow:
+                found.append((known(ref), root, label(f"ALLOW {self._policy.names.canonical(name)}")))
+            if entry.owns:
+                found.append((known(ref), root, label("OWNS")))
+        return Edges(*np.array(found, dtype=np.int64).reshape(-1, 3).T)
+
+    def _held_roles(self) -> Iterator[tuple[int, str]]:
+        """The roles that every subject of a type holds, each with the type."""
+        for ref, entry in self._policy.builtins.items():
+            role = self.names.known(ref)
+            if entry.held_by_every and role != NOBODY:
+                yield role, entry.held_by_every
+
+    def _top_down(self, numbers: Ints) -> Ints:
+        """Parents before what is in them, types together, else as listed."""
+        depth = {type_: (len(self._policy.names.chain(type_)), at) for at, type_ in enumerate(self._policy.file.types)}
+        ranks = {type_: at for at, (type_, _) in enumerate(sorted(depth.items(), key=lambda each: each[1]))}
+        order = np.array([ranks[self.names.types[number]] for number in numbers.tolist()], dtype=np.int64)
+        return numbers[np.argsort(order, kind="stable")]
+
+    def _wanted_names(self) -> Marks:
+        """Objects of grants that are not created, with the names above them; and names on a list of the operator."""
+        wanted = np.zeros(len(self.names), dtype=np.bool_)
+        members, _, grants = self._rows.links
+        named = np.concatenate([grants.end, members.start[self._on_a_list(members)]])
+        for number in np.unique(named[~self._there[named]]).tolist():
+            while number != NOBODY and not self._there[number] and not wanted[number]:
+                wanted[number] = True
+                number = self.names.parents[number]
+        return wanted
+
+    def _edges(self, added: Ints) -> tuple[Edges, Doomed]:
+        """The edges of the import without those that are there; and what it takes away."""
+        said = self._said(added)
+        old = self._old_edges(np.concatenate([links.start for links in said]))
+        keys = np.unique(
+            self._key(*(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label")))
+        )
+        keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
+        width, labels = len(self.names), len(self._rows.labels)
+        return Edges(keys // labels // width, keys // labels % width, keys % labels), Doomed([], [], [])
+
+    def _said(self, added: Ints) -> list[Links | Edges]:
+        """Every edge that there must be: those of the rows, and the roles that come with a type."""
+        return [*self._rows.links, *self._held_from_the_start(added)]
+
+    def _key(self, start: Ints, end: Ints, label: Ints) -> Ints:
+        return (start * len(self.names) + end) * len(self._rows.labels) + label
+
+    def _held_from_the_start(self, added: Ints) -> Iterator[Edges]:
+        for role, type_ in self._held_roles():
+            holders = [at for at in added.tolist() if self.names.types[at] == type_ and at != role]
+            start = np.array(holders, dtype=np.int64)
+            yield Edges(start, np.full_like(start, role), np.full_like(start, self._rows.label("MEMBER")))
+
+
+def _same(text: str) -> Callable[[int], str]:
+    return lambda _: text
+
+
+def _circles(above: dict[str, set[str]], stands: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
+    """Circles, each of members that are in the next one; after each, one of its new edges is left away."""
+    shown = 0
+    while shown < SHOWN:
+        try:
+            TopologicalSorter(above).prepare()
+            return
+        except CycleError as error:
+            circle: Sequence[str] = error.args[1]
+        circle = list(circle)[::-1]
+        new = next((edge for edge in pairwise(circle) if edge in stands), None)
+        left, gone = new or (circle[0], circle[1])  # one that was in the graph before is not of this import
+        above[left].discard(gone)
+        if new:
+            shown += 1
+            yield circle

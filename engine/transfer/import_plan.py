@@ -1,0 +1,155 @@
+"""What an import adds and removes, as rows of its tables, and whether removing that much needs consent."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.transfer.rows import Edges, Rows
+from grantpath.engine.transfer.tables import SAY, TABLES, Ints
+from grantpath.graph.errors import InvalidInput
+
+SHOWN = 5
+# A replacement that removes more than this part of a table is rarely meant.
+PART = 0.1
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """What an import takes away, by ids in the database: edges, entities, and entities that stay as names."""
+
+    edges: list[int]
+    nodes: list[int]
+    unmade: list[int]
+
+
+@dataclass(frozen=True)
+class News:
+    """What an import adds: numbers of entities, names that become entities, names that only hold grants; edges."""
+
+    entities: Ints
+    created: Ints
+    names: Ints
+    edges: Edges
+    doomed: Doomed
+
+    @property
+    def added(self) -> int:
+        return len(self.entities) + len(self.created) + len(self.names) + len(self.edges.start)
+
+    @property
+    def removed(self) -> int:
+        """Without what goes along with an entity."""
+        return len(self.doomed.edges) + len(self.doomed.nodes) + len(self.doomed.unmade)
+
+    @property
+    def size(self) -> int:
+        return self.added + self.removed
+
+
+class Listing:
+    """Facts by table. They are kept as numbers; texts are made for those that are shown."""
+
+    def __init__(self, rows: Rows, policy: Policy, entities: Ints, edges: Edges) -> None:
+        self._names = rows.names
+        self._labels = rows.labels
+        order = np.lexsort((edges.label, edges.end, edges.start))
+        self._edges = edges = Edges(edges.start[order], edges.end[order], edges.label[order])
+        kinds = {name: entry.kind == "object" for name, entry in policy.file.types.items()}
+        objects = np.array([kinds[self._names.types[at]] for at in entities.tolist()], dtype=np.bool_)
+        tables = np.array([self._table(label) for label in rows.labels], dtype=np.str_)
+        table = tables[edges.label] if len(edges.label) else np.empty(0, dtype=np.str_)
+        self._at: dict[str, Ints] = {
+            "subjects": entities[~objects],
+            "objects": entities[objects],
+            **{name: np.flatnonzero(table == name) for name in ("members", "owners", "grants")},
+        }
+
+    @staticmethod
+    def _table(label: str) -> str:
+        return {"MEMBER": "members", "OWNS": "owners", "LISTED": ""}.get(label, "grants")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows, by table."""
+        return {table: len(at) for table, at in self._at.items()}
+
+    def statements(self, table: str, first: int | None = None) -> list[str]:
+        """The rows of a table, or the first ones, as statements such as `add user:ann`."""
+        return [SAY[table].format(*self._row(table, at)) for at in self._at[table][:first].tolist()]
+
+    def lines(self, held: Mapping[str, int] | None = None) -> Iterator[str]:
+        """A line for each table: how many rows (of how many it `held`), and the first ones."""
+        for table, count in self.counts.items():
+            if count:
+                of = f" of {held[table]:,}" if held else ""
+                more = f", ... and {count - SHOWN:,} more" if count > SHOWN else ""
+                first = ", ".join(each.removeprefix("add ") for each in self.statements(table, SHOWN))
+                yield f"{count:,}{of} {table}: {first}{more}"
+
+    def lists(self) -> dict[str, list[str]]:
+        """All rows as statements, by table."""
+        return {table: self.statements(table) for table in TABLES}
+
+    def _row(self, table: str, at: int) -> Sequence[str]:
+        texts = self._names.texts
+        if table in ("subjects", "objects"):
+            return [texts[at]]
+        start, end = texts[self._edges.start[at]], texts[self._edges.end[at]]
+        if table == "members":
+            return [start, end]
+        if table == "owners":
+            return [end, start]
+        effect, _, privilege = self._labels[self._edges.label[at]].partition(" ")
+        return [effect.lower(), privilege, end, start]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an import adds and removes, without what comes with the policy; `held` is how many rows of each table the
+    root has before, `missing` the tables without a file. Of an import that only adds, `held` is empty."""
+
+    added: Listing
+    removed: Listing
+    held: Mapping[str, int]
+    missing: Sequence[str]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many rows are removed, by table."""
+        return self.removed.counts
+
+    @property
+    def needs_consent(self) -> bool:
+        """Does it remove more than a tenth of a table, or anything at all where a table file is missing?"""
+        return bool(self.reason)
+
+    @property
+    def reason(self) -> str:
+        """Why it needs consent; empty if it needs none."""
+        much = [table for table, count in self.counts.items() if count > PART * self.held.get(table, 0)]
+        if much:
+            return f"that is more than a tenth of {', '.join(much)}"
+        if self.missing and sum(self.counts.values()):
+            return f"the folder has no file for {', '.join(self.missing)}"
+        return ""
+
+    def lines(self) -> Iterator[str]:
+        """What is removed, a line for each table."""
+        yield from self.removed.lines(self.held)
+
+
+Consent = bool | Callable[[Plan], bool]
+
+
+def need_consent(plan: Plan, consent: Consent, what: str) -> None:
+    """Asks for consent to what a replacement removes. Raises InvalidInput with the list where it is not given."""
+    given = consent(plan) if callable(consent) else consent
+    if plan.needs_consent and not given:
+        raise InvalidInput(
+            f"{what} would remove what follows, and {plan.reason}; nothing is changed. Look at it with --dry-run, and"
+            " repeat it with --yes (in Python: consent=True) if that is meant:",
+            *plan.lines(),
+        )

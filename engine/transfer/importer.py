@@ -1,0 +1,269 @@
+"""Bulk import: a folder of tables becomes facts of one root, all of them or none.
+
+Everything is read and held to the policy's rules before the root is locked, and to what is in the graph already before
+anything is written. Then only what is new is written, in batches that no reader sees before the last one
+(`graph/bulk_write.py` says how, and what becomes of a load that is killed). An import adds: it takes nothing away and
+replaces no owner; unless it is to replace all, then what the tables don't say goes. It is one change in the log.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grantpath import cypher
+from grantpath.engine.change.audit_writer import append, asking, whole
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.engine.transfer.dump_meta import NOTES, read_meta
+from grantpath.engine.transfer.import_delta import Standing
+from grantpath.engine.transfer.import_plan import Consent, Doomed, News, Plan, need_consent
+from grantpath.engine.transfer.replacing_delta import Replaced
+from grantpath.engine.transfer.restore import Anew, Restore, renamed
+from grantpath.engine.transfer.rows import NOBODY, Rows
+from grantpath.engine.transfer.table_files import listed, read
+from grantpath.engine.transfer.tables import Ints, Problems, Table
+from grantpath.graph import telemetry
+from grantpath.graph.bulk_write import Ask, Bulk, bulk_write
+from grantpath.graph.reference import short
+
+log = logging.getLogger("grantpath.change")
+BATCH = 10_000
+FEW = 2_000  # entities that go with all their edges in one transaction
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """The rows that were read, by table; whether they changed anything; the root's revision now.
+
+    `added` and `removed` count entities, memberships, owners and grants; what an entity takes along with it when it is
+    removed is not counted. `restored`: of a dump, its revision, history, refusals and request ids, too; `note` says why
+    not. `duplicates` are rows that repeat an earlier one, by table. `plan` is of a dry run: all that would be added and
+    removed; nothing was written, and `changed` says whether anything would be. `hash` is that of its entry in the log,
+    None where nothing changed, or a dump was restored.
+    """
+
+    rows: dict[str, int]
+    changed: bool
+    revision: int
+    added: int
+    removed: int
+    duplicates: dict[str, int] = field(default_factory=dict)
+    restored: bool = False
+    note: str | None = None
+    plan: Plan | None = field(default=None, compare=False, repr=False)
+    hash: str | None = field(default=None, compare=False)
+
+
+def load(
+    authorizer: OpenTenant,
+    directory: Path,
+    progress: Progress | None = None,
+    replace: bool = False,
+    *,
+    dry_run: bool = False,
+    consent: Consent = False,
+    by: str | None = None,
+) -> LoadReport:
+    """Loads the tables in `directory` into the authorizer's root; with `replace` it then holds nothing else.
+
+    `by` is the operator that the log names; it needs no authority.
+
+    `progress` is given what is being done (reading, checking, undoing, writing, removing), how much of it is done, and
+    of how much. `dry_run` writes nothing and reports a `plan`. A replacement that removes more than a tenth of a table,
+    or anything where a table file is missing, needs `consent`: True, or a function that is given the plan of each
+    replacement that removes anything and returns True. Raises InvalidInput for a folder, file or row that is wrong,
+    naming file and line, and where consent is missing; Inconsistent where another load is under way; Unavailable. Then
+    the root is as it was, unless `Unavailable.unknown` says that this is not known.
+
+    A dump (engine/transfer/exporter.py) is held to its sha256 sums. Into a root that is new and has the dump's policy
+    it is restored: the root has the dump's revision, history, refusals and request ids then, and no entry for the load
+    itself. Another root gets its facts, as of any folder.
+    """
+    listed(directory)  # a wrong folder is refused before anything is made of its name
+    with telemetry.span("load", authorizer.tenant) as span:
+        done = _load(_Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent)
+        span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
+    if not dry_run:
+        changed = done.added, done.removed, done.revision
+        log.info("loaded %s: %d added, %d removed, revision %d", authorizer.tenant, *changed)
+    return done
+
+
+def _load(work: "_Load", dry_run: bool, consent: Consent) -> LoadReport:
+    try:
+        return work.run(dry_run, consent)
+    except Anew:
+        assert work.restore is not None
+        work.restore.create_anew()
+    return work.run(dry_run, consent)
+
+
+class _Load:
+    def __init__(
+        self, authorizer: OpenTenant, directory: Path, progress: Progress, replace: bool, by: str | None
+    ) -> None:
+        self._replace = replace
+        self._by = authorizer.operator(by)
+        self._store = authorizer.store
+        self._tenant = authorizer.tenant
+        self._policy = authorizer.policy
+        self._root = authorizer.root
+        self._directory = directory
+        self._progress = progress
+        self._what = f"load {'--replace ' if replace else ''}{short(directory.resolve().name)}"
+        self._meta = read_meta(directory)
+        self.restore = Restore(authorizer, directory, self._meta) if self._meta else None
+        self._done = 0
+
+    def run(self, dry_run: bool, consent: Consent) -> LoadReport:
+        problems = Problems()
+        tables = self._tables(problems)
+        rows = self._resolve(tables, problems)
+        counts, twice = {name: len(table) for name, table in tables.items()}, rows.duplicates()
+        with bulk_write(self._store, self._tenant, self._what, self._undoing) as bulk:
+            standing = self._standing(rows, problems)
+            news = standing.news()
+            self._progress("checking", len(tables) + 1, len(tables) + 1)
+            note = self.restore.why_not() if self.restore else None
+            restores = self.restore is not None and note is None
+            told: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
+            if dry_run:
+                told["plan"] = standing.plan(news)
+                return LoadReport(counts, bool(news.size or restores), bulk.revision, news.added, news.removed, **told)
+            if not (news.size or restores):
+                return LoadReport(counts, False, bulk.revision, 0, 0, **told)
+            if news.removed:
+                need_consent(standing.plan(news), consent, self._what)
+            revision, hash_ = self._put_all(bulk, news, standing, rows, sum(counts.values()), restores)
+        return LoadReport(counts, True, revision, news.added, news.removed, **told, hash=hash_)
+
+    def _tables(self, problems: Problems) -> dict[str, Table]:
+        """The tables of the folder; of a dump, about this root."""
+        beside = [f"{name}.jsonl" for name in NOTES] if self._meta else []
+        tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of), beside)
+        return renamed(tables, self._meta.root, self._root.text) if self._meta else tables
+
+    def _undoing(self, done: int, of: int) -> None:
+        self._progress("undoing", done, of)
+
+    def _standing(self, rows: Rows, problems: Problems) -> Standing:
+        """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
+        kept = registry.find(self._store, self._tenant)
+        registry.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
+        if not registry.exists(self._store, self._tenant, self._root.text):
+            raise registry.dropped(self._tenant)
+        standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
+        standing.check(problems)
+        problems.raise_any()
+        return standing
+
+    def _put_all(
+        self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int, restores: bool
+    ) -> tuple[int, str | None]:
+        """Writes and removes; returns the revision, and the hash of its entry in the log."""
+        bulk.begin()
+        self._write(bulk, news, standing, rows)
+        self._doom(bulk, news.doomed)
+        if self.restore and restores:
+            for done, entries in self.restore.write(bulk):
+                self._progress("writing history", done, entries)
+            self.restore.finish(bulk)
+            return self.restore.revision, None
+        told = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"
+        hashes: list[str] = []
+
+        def last(ask: Ask, revision: int) -> None:
+            hashes[:] = append(asking(ask, self._tenant), [whole(revision, bulk.id, told, self._by)])
+
+        return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]
+
+    def _changed(self, news: News) -> str:
+        return f"{news.added:,} added" + (f", {news.removed:,} removed" if self._replace else "")
+
+    def _resolve(self, tables: dict[str, Table], problems: Problems) -> Rows:
+        done: list[str] = []
+
+        def step(table: str) -> None:
+            done.append(table)
+            self._progress("checking", len(done), len(tables) + 1)
+
+        return Rows(self._policy, self._root, tables, problems, step)
+
+    # ---- writing -------------------------------------------------------------------------------------------------
+    def _write(self, bulk: Bulk, news: News, standing: Standing, rows: Rows) -> None:
+        self._progress("writing", 0, news.added)
+        self._write_entities(bulk, news, standing, news.entities, None)
+        self._write_entities(bulk, news, standing, news.names, False)
+        for part in _parts(news.created):
+            self._put(bulk, news, "load_created", len(part), nodes=standing.node[part].tolist())
+        for part in _parts(np.arange(len(news.edges.start), dtype=np.int64)):
+            self._write_edges(bulk, news, part, standing, rows)
+
+    def _write_entities(self, bulk: Bulk, news: News, standing: Standing, numbers: Ints, exists: bool | None) -> None:
+        names = standing.names
+        types = np.array([names.types[number] for number in numbers.tolist()], dtype=np.str_)
+        for type_ in dict.fromkeys(types.tolist()):
+            for part in _parts(numbers[types == type_]):
+                row = self._put(
+                    bulk,
+                    news,
+                    "load_entities",
+                    len(part),
+                    type=type_,
+                    labels=self._policy.labels(type_),
+                    exists=exists,
+                    rows=[self._entity(standing, number) for number in part.tolist()],
+                )
+                for ref, node in zip(row["refs"], row["nodes"], strict=True):
+                    standing.node[names.known(ref)] = node
+
+    def _entity(self, standing: Standing, number: int) -> list[Any]:
+        names = standing.names
+        parent = names.parents[number]
+        return [int(standing.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
+
+    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: Standing, rows: Rows) -> None:
+        lists: dict[str, list[list[Any]]] = {name: [] for name in ("groups", "roles", "allow", "deny", "owns")}
+        edges = news.edges
+        starts, ends = standing.node[edges.start[part]].tolist(), standing.node[edges.end[part]].tolist()
+        roles = [self._policy.file.types[standing.names.types[end]].kind == "role" for end in edges.end[part].tolist()]
+        for start, end, label, role in zip(starts, ends, edges.label[part].tolist(), roles, strict=True):
+            match rows.labels[label].split(" "):
+                case ["MEMBER"]:
+                    lists["roles" if role else "groups"].append([start, end])
+                case ["OWNS"]:
+                    lists["owns"].append([start, end])
+                case [effect, privilege]:
+                    lists[effect.lower()].append([start, end, privilege])
+        members = {name: lists[name] for name in ("groups", "roles")}
+        grants = {name: lists[name] for name in ("allow", "deny", "owns")}
+        for query, written in (("load_members", members), ("load_grants", grants)):
+            if count := sum(map(len, written.values())):
+                self._put(bulk, news, query, count, **written)
+
+    @staticmethod
+    def _doom(bulk: Bulk, doomed: Doomed) -> None:
+        for at in range(0, len(doomed.edges), BATCH):
+            bulk.doom(doomed.edges[at : at + BATCH], [], [])
+        for at in range(0, len(doomed.unmade), BATCH):
+            bulk.doom([], [], doomed.unmade[at : at + BATCH])
+        for at in range(0, len(doomed.nodes), FEW):
+            bulk.doom([], doomed.nodes[at : at + FEW], [])
+
+    def _put(self, bulk: Bulk, news: News, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
+        loaded = cypher.load(query)
+        loaded.check({**parameters, "root": bulk.root, "load": bulk.id})
+        row = bulk.write(loaded.text, parameters)
+        self._done += count
+        self._progress("writing", self._done, news.added)
+        return row
+
+
+def _parts(numbers: Ints) -> Iterator[Ints]:
+    for at in range(0, len(numbers), BATCH):
+        yield numbers[at : at + BATCH]

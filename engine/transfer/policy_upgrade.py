@@ -1,0 +1,289 @@
+"""Puts an edited policy on a root that is there: every fact is held to it first; where one is wrong nothing changes."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+
+from neo4j import ManagedTransaction
+
+from grantpath.engine.change.audit_writer import append, asking, whole
+from grantpath.engine.change.deltas import Delta, Scope, Watch, net, scope
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import Rules
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.lifecycle import builtins
+from grantpath.engine.tenants.open_tenant import UPGRADING, OpenTenant
+from grantpath.engine.transfer.exporter import streaming, tables_of
+from grantpath.engine.transfer.tables import SAY
+from grantpath.graph import telemetry
+from grantpath.graph.bulk_write import Ask, bulk_write
+from grantpath.graph.errors import GrantpathError, Invalid
+from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.statement import Statement, parse_statement
+from grantpath.graph.store import Store
+from grantpath.graph.transaction import Row
+
+log = logging.getLogger("grantpath.change")
+SHOWN = 20
+AT_ONCE = 1_000
+STEP = 10_000  # facts between two words of progress
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What became of it: how many facts were held to the policy, the root's revision now, and the hash of its entry in
+    the log, None where nothing changed.
+
+    Of a dry run: `changed` says whether it would change anything; `problems` are the facts that are against the
+    policy, `renamed` the privileges that get another name, `added` and `removed` the facts that would come and go.
+    """
+
+    facts: int
+    changed: bool
+    revision: int
+    hash: str | None = None
+    problems: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+
+def upgrade(
+    authorizer: OpenTenant, new: Policy, by: str | None = None, dry_run: bool = False, progress: Progress | None = None
+) -> Upgrade:
+    """Gives a root the policy `new` in the place of its own.
+
+    `by` is the operator that the log names; it needs no authority. `dry_run` changes nothing, and returns what would
+    change and what is against it. `progress` is given what is being done, how much of it is done, and of how much.
+
+    Raises Invalid naming the facts that are against it, Unknown where the root was dropped, Inconsistent, Unavailable;
+    then nothing is changed. Who has the root open with the old policy gets Inconsistent from then on, and opens it
+    anew.
+    """
+    with telemetry.span("upgrade", authorizer.tenant) as span:
+        done = _upgrade(authorizer, new, by, dry_run, progress or (lambda *_: None))
+        span.set(policy=new.name, revision=done.revision, changed=done.changed, facts=done.facts)
+    verb = "upgraded to" if done.changed else "already has"
+    if dry_run:
+        return done
+    log.info("%s %s the policy %s, revision %d", authorizer.tenant, verb, new.name, done.revision)
+    return done
+
+
+def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool, progress: Progress) -> Upgrade:
+    store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
+    operator = authorizer.operator(by)
+    hashes: list[str] = []
+    if new.root_type != root.type:
+        raise Invalid(
+            f"{tenant} stays as it is: the root of {new.name} is {indefinite(new.root_type)}, "
+            f"not {indefinite(root.type)}"
+        )
+    what = f"{UPGRADING} {new.name}"
+    with bulk_write(store, tenant, what, lambda *_: None) as bulk:
+        kept = registry.find(store, tenant)
+        assert kept is not None, "its lock is held"
+        if not registry.exists(store, tenant, root.text):
+            raise registry.dropped(tenant)
+        progress("reading facts", 0, 1)
+        facts = _Facts(store, tenant, policies.from_source(kept["source"]), new, root)
+        progress("reading facts", 1, 1)
+        problems = list(facts.problems(progress))
+        if dry_run:
+            changes = kept["digest"] != new.digest and not problems
+            delta = facts.rehearse(store, tenant) if changes else Delta()
+            renamed = dict(sorted(facts.renamed))
+            return Upgrade(facts.count, changes, bulk.revision, None, problems, renamed, delta.added, delta.removed)
+        if problems:
+            rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
+            raise Invalid(
+                f"{tenant} keeps its policy, {len(problems):,} of its facts are against the new {new.name}:",
+                *problems[:SHOWN],
+                *rest,
+            )
+        if kept["digest"] == new.digest:
+            return Upgrade(facts.count, False, bulk.revision)
+        bulk.begin()
+
+        def last(ask: Ask, revision: int) -> None:
+            named = asking(ask, tenant)
+            facts.put(named)
+            named("upgrade", policy=new.name, digest=new.digest, source=new.source)
+            hashes[:] = append(named, [whole(revision, bulk.id, f"{what} ({new.digest})", operator)])
+
+        return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None), hashes[0])
+
+
+class _Rehearsed(Exception):
+    """Rolls a rehearsal back."""
+
+    def __init__(self, delta: Delta) -> None:
+        super().__init__()
+        self.delta = delta
+
+
+class _Facts:
+    """A root's facts, as the old policy lets them be, under the new one."""
+
+    def __init__(self, store: Store, tenant: str, old: Policy, new: Policy, root: Reference) -> None:
+        self._old = old
+        self._new = new
+        self._root = root
+        self._rules = Rules(new, root)
+        ask = streaming(store, tenant)
+        self._tables = tables_of(ask, old, root)
+        self._names, self._idle = self._split_names(
+            sorted(row["ref"] for row in ask("dump_entities") if not row["created"])
+        )
+        self.renamed: set[tuple[str, str]] = set()
+        self.count = sum(map(len, self._tables.values()))
+
+    # ---- what is against it ------------------------------------------------------------------------------------
+    def problems(self, progress: Progress) -> Iterator[str]:
+        """What is against the new policy, fact by fact."""
+        done = 0
+        there = {row[0] for name in ("subjects", "objects") for row in self._tables[name]}
+        for name, rows in self._tables.items():
+            for row in rows:
+                text = SAY[name].format(*row)
+                if done % STEP == 0:
+                    progress("checking facts", done, self.count)
+                done += 1
+                try:
+                    self._check(parse_statement(text), there)
+                except GrantpathError as error:
+                    yield f"{text}: {error}"
+        for name in self._names:
+            try:
+                self._check_place(self._new.reference(name, self._root), "revoke what is granted on it first")
+            except GrantpathError as error:
+                yield f"{name}, a name that holds grants: {error}"
+        yield from self._builtin_problems()
+        yield from self._circles()
+
+    def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """Of the names that do not exist: those that hold grants, stand above such, or are on a list of the operator;
+        and the others."""
+        needed: set[str] = set()
+        for _, _, object_, _ in self._tables["grants"]:
+            chain = self._old.chain(self._old.reference(object_, self._root), self._root)
+            needed.update(ref.text for _, ref in chain)
+        needed.update(member for member, of in self._tables["members"] if of in self._old.hidden)
+        return [name for name in names if name in needed], [name for name in names if name not in needed]
+
+    def _check(self, fact: Statement, there: set[str]) -> None:
+        change = self._rules.resolve(fact, loading=True)
+        if change.kind != fact.kind:
+            raise Invalid(f"{fact.privilege} makes a member in {self._new.name}; revoke it, and add the membership")
+        ref = change.object
+        if change.kind == "add":
+            self._check_type(ref)
+        elif change.kind == "grant":
+            if ref.text not in {*there, self._root.text, *self._new.builtins} and not self._new.grants_on_missing:
+                raise Invalid(f"{ref} is not there, and {self._new.name} grants on nothing that is not")
+            if fact.privilege and change.privilege and fact.privilege != change.privilege:
+                self.renamed.add((fact.privilege, change.privilege))
+
+    def _check_type(self, ref: Reference) -> None:
+        new = self._new
+        if ref.text in new.builtins:
+            raise Invalid(f"{new.name} brings a {ref} of its own; drop this one first")
+        self._check_place(ref, "drop it first")
+
+    def _check_place(self, ref: Reference, remedy: str) -> None:
+        old, new = self._old, self._new
+        if old.labels(ref.type) != new.labels(ref.type):
+            raise Invalid(f"{indefinite(ref.type)} is another kind of thing in {new.name}; {remedy}")
+        if new.is_securable(ref.type):
+            above = new.parent(ref, self._root).text
+            if above != old.parent(ref, self._root).text:
+                raise Invalid(f"{indefinite(ref.type)} stands in {above} by {new.name}; {remedy}")
+
+    def _builtin_problems(self) -> Iterator[str]:
+        """What came with the old policy and doesn't with the new one must hold nothing of its own any more."""
+        gone = self._old.builtins.keys() - self._new.builtins.keys()
+        for name, rows in self._tables.items():
+            for row in rows:
+                for ref in gone.intersection(row):
+                    yield f"{SAY[name].format(*row)}: {self._new.name} has no {ref}; take this away first"
+        for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
+            type_ = ref.partition(":")[0]
+            if self._old.labels(type_) != self._new.labels(type_):
+                yield f"{ref}: {indefinite(type_)} is another kind of thing in {self._new.name}"
+
+    def _circles(self) -> Iterator[str]:
+        above: dict[str, set[str]] = {}
+        for member, of in self._tables["members"]:
+            above.setdefault(member, set()).add(of)
+        for builtin in builtins(self._new):
+            above.setdefault(builtin["ref"], set()).update(builtin["holds"])
+        try:
+            TopologicalSorter(above).prepare()
+        except CycleError as error:
+            yield f"with what comes with {self._new.name} there is a circle: {' in '.join(error.args[1][::-1])}"
+
+    # ---- what is changed -----------------------------------------------------------------------------------------
+    def put(self, ask: Callable[..., list[Row]]) -> None:
+        """Puts what comes with the new policy in the place of what came with the old one; renames privileges. Names
+        that no grant needs go: nothing says whether the new policy has them."""
+        for at in range(0, len(self._idle), AT_ONCE):
+            ask("drop", refs=self._idle[at : at + AT_ONCE], all=False, kept=self._old.hidden)
+        new = builtins(self._new)
+        by_ref = {each["ref"]: each for each in new}
+        for each in builtins(self._old):
+            kept = by_ref.get(each["ref"])
+            if kept is None:
+                ask("drop", refs=[each["ref"]], all=False, kept=self._old.hidden)
+                continue
+            lost = [name for name in each["allow"] if name not in kept["allow"]]
+            grant = {"effect": "ALLOW", "object": self._root.text, "subject": each["ref"]}
+            ask("revoke", rows=[{**grant, "privilege": name} for name in lost], kept=self._old.hidden)
+            left = [held for held in each["holds"] if held not in kept["holds"]]
+            ask("leave", rows=[{"subject": each["ref"], "container": held} for held in left])
+            if each["owns"] and not kept["owns"]:
+                ask("disown", owner=each["ref"], object=self._root.text)
+        ask("builtins", top=self._root.text, builtins=new)
+        self._hold_from_the_start(ask)
+        if self.renamed:
+            ask("rename", names=[{"old": one, "new": other} for one, other in sorted(self.renamed)])
+
+    def rehearse(self, store: Store, tenant: str) -> Delta:
+        """What `put` adds and removes, read in a transaction that is rolled back."""
+
+        def work(tx: ManagedTransaction) -> None:
+            ask = asking(lambda text, given: [dict(row) for row in tx.run(text, dict(given))], tenant)
+            watch = Watch(ask, self._new, list(self._scopes()))
+            self.put(ask)
+            raise _Rehearsed(net(watch.deltas()))
+
+        try:
+            store.transaction(work)
+        except _Rehearsed as rehearsed:
+            return rehearsed.delta
+        raise AssertionError("the transaction is rolled back")
+
+    def _scopes(self) -> Iterator[Scope]:
+        """Where `put` writes."""
+        for ref in sorted(self._old.builtins.keys() | self._new.builtins.keys()):
+            yield scope(0, "inside" if ref not in self._new.builtins else "entity", ref)
+        names = {old for old, _ in self.renamed}
+        for _, privilege, object_, subject in self._tables["grants"]:
+            if privilege in names:
+                yield scope(0, "edge", object_, subject)
+
+    def _hold_from_the_start(self, ask: Callable[..., list[Row]]) -> None:
+        """Roles that every subject of a type holds, taken away and given."""
+        before, after = _held_by_every(self._old), _held_by_every(self._new)
+        for verb, roles in (("leave", before - after), ("join", after - before)):
+            for role, type_ in sorted(roles):
+                every = [ref for (ref,) in self._tables["subjects"] if ref.partition(":")[0] == type_]
+                for at in range(0, len(every), AT_ONCE):
+                    ask(verb, rows=[{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]])
+
+
+def _held_by_every(policy: Policy) -> set[tuple[str, str]]:
+    """The roles that every subject of a type holds, each with the type."""
+    return {(role, entry.held_by_every) for role, entry in policy.builtins.items() if entry.held_by_every}

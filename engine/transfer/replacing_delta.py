@@ -1,0 +1,68 @@
+"""What a root becomes where an import replaces all that is in it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from grantpath.engine.transfer.import_delta import Marks, Standing
+from grantpath.engine.transfer.import_plan import Doomed, News, Plan
+from grantpath.engine.transfer.rows import NOBODY, Edges, Links
+from grantpath.engine.transfer.tables import Ints
+
+
+class Replaced(Standing):
+    """The graph as such an import finds it: nothing counts but the root, what came with the policy, and the tables."""
+
+    def _read_known(self) -> Iterator[tuple[int, int, bool]]:
+        self._all: Ints | None = None
+        rows = self._ask("load_all", root=self._tenant)
+        yield from [(self.names.foreign(row["ref"]), row["node"], row["created"]) for row in rows]
+
+    def _staying(self) -> Marks:
+        fixed = {self.names.root, *(self.names.known(ref) for ref in self._policy.builtins)}
+        stays: Marks = np.isin(np.arange(len(self.names)), list(fixed))
+        return stays
+
+    def _climb(self, above: dict[str, set[str]]) -> None:
+        presets, texts = self._presets(), self.names.texts
+        member = presets.only(presets.label == self._rows.label("MEMBER"))
+        for start, end in zip(member.start.tolist(), member.end.tolist(), strict=True):
+            above.setdefault(texts[start], set()).add(texts[end])
+
+    def _old_edges(self, starts: Ints) -> Ints:
+        """All that there are."""
+        if self._all is None:
+            self._all = super()._old_edges(np.arange(len(self.names), dtype=np.int64))
+        return self._all
+
+    def _edges(self, added: Ints) -> tuple[Edges, Doomed]:
+        edges, _ = super()._edges(added)
+        old, lost, names = self._old_edges(added), self._lost(added), self._wanted_names()
+        stays = self._there | names
+        lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others go with their ends
+        nodes = self.node[~stays & (self.node != NOBODY)].tolist()
+        unmade = self.node[names & (self.node != NOBODY) & self._created].tolist()
+        return edges, Doomed(old[lost, 3].tolist(), nodes, unmade)
+
+    def _lost(self, added: Ints) -> Marks:
+        """Which of the old edges no row says."""
+        said = self._said(added)
+        wanted = self._key(
+            *(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label"))
+        )
+        old = self._old_edges(added)
+        lost: Marks = ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
+        return lost
+
+    def _said(self, added: Ints) -> list[Links | Edges]:
+        everybody = np.flatnonzero(self._there)
+        return [*super()._said(everybody), self._presets()]
+
+    def plan(self, news: News) -> Plan:
+        old, lost = self._old_edges(news.created), self._lost(news.created)
+        edges = Edges(old[:, 0], old[:, 1], old[:, 2])
+        mine = self._created & ~self._staying()
+        held = self._listing(np.flatnonzero(mine), edges)
+        removed = self._listing(np.flatnonzero(mine & ~self._there), edges.only(lost))
+        missing = [name for name, table in self._rows.tables.items() if table.file is None]
+        return Plan(super().plan(news).added, removed, held.counts, missing)

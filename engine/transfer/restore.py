@@ -1,0 +1,125 @@
+"""What a dump has besides tables: revision, history, refusals and request ids, restored into a root that is new."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.engine.transfer.dump_files import from_json
+from grantpath.engine.transfer.dump_meta import NOTES, DumpMeta, entries
+from grantpath.engine.transfer.tables import Column, Table
+from grantpath.graph.bulk_write import Ask, Bulk
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.transaction import Row
+
+BATCH = 5_000
+
+
+class Anew(Exception):
+    """The root is unused, but it counted further than the dump; it must be created again first."""
+
+
+class Restore:
+    """One dump and the root that it is loaded into."""
+
+    def __init__(self, authorizer: OpenTenant, directory: Path, meta: DumpMeta) -> None:
+        self._target = authorizer
+        self._directory = directory
+        self._meta = meta
+        self._of = sum(meta.counts.get(name, 0) for name in NOTES)
+
+    @property
+    def revision(self) -> int:
+        """That of the dump."""
+        return self._meta.revision
+
+    def why_not(self) -> str | None:
+        """Why the root cannot continue the history of the dump; None if it can. The root's lock must be held.
+
+        Raises Anew.
+        """
+        tenant, policy = self._target.tenant, self._meta.policy
+        if policy.digest != self._target.policy.digest:
+            version = " in another version" if policy.name == self._target.policy.name else ""
+            return f"{tenant} has the policy {self._target.policy.name}, and the dump {policy.name}{version}"
+        row = self._read("restore_unused", top=self._target.root.text)
+        if not row["unused"]:
+            return f"{tenant} has facts or a history of its own"
+        if row["revision"] >= self.revision > 0:
+            raise Anew
+        return None
+
+    def create_anew(self) -> None:
+        """Creates the unused root again: a reader must not meet one revision with two contents. Raises Inconsistent,
+        Unavailable."""
+        store, tenant = self._target.store, self._target.tenant
+        registry.remove(store, tenant)
+        registry.create(store, tenant, self._target.policy, self._target.root)
+
+    def write(self, bulk: Bulk) -> Iterator[tuple[int, int]]:
+        """Writes the entries batch by batch, not visible yet; yields how many of how many are written. Raises
+        InvalidInput."""
+        loaded, done = cypher.load("restore_log"), 0
+        for name in NOTES:
+            for part in self._parts(name):
+                parameters = {each: part if each == name else [] for each in NOTES}
+                loaded.check({**parameters, "root": bulk.root, "load": bulk.id})
+                bulk.write(loaded.text, parameters)
+                done += len(part)
+                yield done, max(done, self._of)
+
+    def _parts(self, name: str) -> Iterator[list[dict[str, Any]]]:
+        part: list[dict[str, Any]] = []
+        for number, entry in enumerate(entries(self._directory, name), 1):
+            try:
+                part.append({key: from_json(value) for key, value in entry.items()})
+            except (KeyError, TypeError, ValueError):
+                raise InvalidInput(
+                    f"{self._directory / name}.jsonl:{number}: not a time; dump the root again"
+                ) from None
+            if len(part) == BATCH:
+                yield part
+                part = []
+        if part:
+            yield part
+
+    def last(self, ask: Ask, _: int) -> None:
+        """In the last transaction: the root continues where the dump ends."""
+        loaded = cypher.load("restore_revision")
+        parameters = {"root": self._target.tenant, "revision": self.revision, "chain": self._meta.chain}
+        loaded.check(parameters)
+        ask(loaded.text, parameters)
+
+    def finish(self, bulk: Bulk) -> None:
+        """Makes all of it visible. Raises Inconsistent, Unavailable where that was not done."""
+        try:
+            bulk.finish(self.last, lambda *_: None)
+        except GrantpathError:  # a restore adds no entry of its own by which its end could be looked up
+            with suppress(GrantpathError):
+                if self._target.revision_now() == self.revision:
+                    return
+            raise
+
+    def _read(self, query: str, **parameters: Any) -> Row:
+        loaded = cypher.load(query)
+        parameters["root"] = self._target.tenant
+        loaded.check(parameters)
+        return self._target.store.read(loaded.text, parameters)[0]
+
+
+def renamed(tables: dict[str, Table], old: str, new: str) -> dict[str, Table]:
+    """The tables with the root object under another name."""
+    if old == new:
+        return tables
+    return {
+        name: replace(table, columns={column: _renamed(values, old, new) for column, values in table.columns.items()})
+        for name, table in tables.items()
+    }
+
+
+def _renamed(column: Column, old: str, new: str) -> Column:
+    return replace(column, values=[new if value == old else value for value in column.values])

@@ -1,0 +1,292 @@
+"""What the rows of a bulk import say, held to the policy's rules; every reference gets a number."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import Resolved, Rules
+from grantpath.engine.transfer.tables import Column, Ints, Problems, Table
+from grantpath.graph.errors import GrantpathError, Invalid
+from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.statement import Effect, Statement
+
+NOBODY = -1
+
+
+class Names:
+    """References, each with a number: its canonical text, its type, its parent's number."""
+
+    def __init__(self, policy: Policy, root: Reference) -> None:
+        self._policy = policy
+        self._root = root
+        self._types = {type_: at for at, type_ in enumerate(policy.file.types)}
+        special = [root.text, *policy.builtins]
+        self._special = {text: len(self._types) + at for at, text in enumerate(dict.fromkeys(special))}
+        self._numbers: dict[str, int] = {}
+        self.texts: list[str] = []
+        self.names: list[str] = []
+        self.types: list[str] = []
+        self.parents: list[int] = []
+        self._kinds: list[int] = []
+        self.root = self.number(root)
+        for builtin in policy.builtins:
+            self.parse(builtin)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def number(self, ref: Reference) -> int:
+        """The number of a reference; its parents get one, too."""
+        known = self._numbers.get(ref.text)
+        if known is not None:
+            return known
+        in_tree = ref != self._root and self._policy.is_securable(ref.type)
+        parent = self.number(self._policy.parent(ref, self._root)) if in_tree else NOBODY
+        self._numbers[ref.text] = len(self.texts)
+        self.texts.append(ref.text)
+        self.names.append(ref.name)
+        self.types.append(ref.type)
+        self.parents.append(parent)
+        self._kinds.append(self._special.get(ref.text, self._types[ref.type]))
+        return len(self.texts) - 1
+
+    def foreign(self, text: str) -> int:
+        """A number for what is in the graph; where no row names it, it has no parent here."""
+        known = self._numbers.setdefault(text, len(self.texts))
+        if known == len(self.texts):
+            self.texts.append(text)
+            self.names.append("")
+            self.types.append(text.partition(":")[0])
+            self.parents.append(NOBODY)
+        return known
+
+    def known(self, text: str) -> int:
+        """The number of a canonical text, or NOBODY."""
+        return self._numbers.get(text, NOBODY)
+
+    def kinds(self) -> Ints:
+        """For every number what the rules look at: its type, or that very reference if it came with the policy."""
+        return np.array(self._kinds, dtype=np.int64)
+
+    def parse(self, text: str) -> int:
+        """The number of what `text` spells. Raises InvalidReference, Unknown."""
+        known = self._numbers.get(text)
+        return self.number(self._policy.reference(text, self._root)) if known is None else known
+
+    def column(self, column: Column) -> Ints:
+        """The numbers of a column; NOBODY for what is no reference here."""
+        numbers = np.full(len(column.values), NOBODY, dtype=np.int64)
+        for at, text in enumerate(column.values):
+            try:
+                numbers[at] = self.parse(text)
+            except GrantpathError:
+                continue
+        return numbers[column.codes]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Rows that each make an edge: from whom, to what, as what (a number in `labels`), and where it stands."""
+
+    table: Table
+    rows: Ints
+    start: Ints
+    end: Ints
+    label: Ints
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> "Links":
+        """Those rows alone."""
+        return Links(self.table, self.rows[chosen], self.start[chosen], self.end[chosen], self.label[chosen])
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges without doubles: from whom, to what, and the number of the label."""
+
+    start: Ints
+    end: Ints
+    label: Ints
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> "Edges":
+        """Those alone."""
+        return Edges(self.start[chosen], self.end[chosen], self.label[chosen])
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Rows of `subjects` or `objects`."""
+
+    table: Table
+    rows: Ints
+    refs: Ints
+
+
+class Rows:
+    """All tables, resolved and held to the policy's own rules; what breaks one is in `problems` and left out."""
+
+    def __init__(
+        self, policy: Policy, root: Reference, tables: dict[str, Table], problems: Problems, done: Callable[[str], None]
+    ) -> None:
+        self.names = Names(policy, root)
+        self._policy = policy
+        self._rules = Rules(policy, root)
+        self._problems = problems
+        self.tables = tables
+        self._numbers: dict[tuple[str, str], Ints] = {}
+        # Edges of one label: MEMBER, OWNS, ALLOW P, DENY P.
+        self.labels: list[str] = []
+        for name, table in tables.items():
+            self._resolve(name, table)
+            done(name)
+        self._kinds = self.names.kinds()
+        self.listed = [self._listed("subjects"), self._listed("objects")]
+        self.links = [self._members(), self._owners(), self._grants()]
+
+    def duplicates(self) -> dict[str, int]:
+        """How many rows say what a row before them says, by table; tables without any are left out."""
+        keys = {listed.table.name: [listed.refs] for listed in self.listed}
+        keys.update({links.table.name: [links.start, links.end, links.label] for links in self.links})
+        counts = {name: len(columns[0]) - len(np.unique(self._key(columns))) for name, columns in keys.items()}
+        return {name: count for name, count in counts.items() if count}
+
+    def _key(self, columns: Sequence[Ints]) -> Ints:
+        width = max(len(self.names), len(self.labels))
+        key = columns[0]
+        for column in columns[1:]:
+            key = key * width + column
+        return key
+
+    # ---- references ------------------------------------------------------------------------------------------
+    def _resolve(self, name: str, table: Table) -> None:
+        for column, one in table.columns.items():
+            if column not in ("effect", "privilege"):
+                self._numbers[name, column] = self.names.column(one)
+
+    def _good(self, name: str, columns: Sequence[str]) -> tuple[Ints, list[Ints]]:
+        """The rows whose references can be read, and these, column by column."""
+        table = self.tables[name]
+        good = np.ones(len(table), dtype=np.bool_)
+        for column in columns:
+            numbers = self._numbers[name, column]
+            self._problems.rows(table, np.flatnonzero(good & (numbers == NOBODY)), self._misspelt(table, column))
+            good &= numbers != NOBODY
+        rows = np.flatnonzero(good)
+        return rows, [self._numbers[name, column][rows] for column in columns]
+
+    def _misspelt(self, table: Table, column: str) -> Callable[[int], str]:
+        one = table.columns[column]
+        return lambda row: self._error(lambda: self.names.parse(one.values[one.codes[row]]))
+
+    @staticmethod
+    def _error(work: Callable[[], object]) -> str:
+        try:
+            work()
+        except GrantpathError as error:
+            return str(error)
+        raise AssertionError("a row was bad once and is good now")
+
+    # ---- tables ------------------------------------------------------------------------------------------------
+    def _listed(self, name: str) -> Listed:
+        table = self.tables[name]
+        rows, (refs,) = self._good(name, ["ref"])
+        at = dict(zip(rows.tolist(), refs.tolist(), strict=True))
+
+        def resolve(row: int) -> None:
+            self._list(name, self.names.texts[at[row]])
+
+        good = self._verdicts(table, rows, [self._kinds[refs]], resolve)
+        return Listed(table, rows[good >= 0], refs[good >= 0])
+
+    def _list(self, table: str, text: str) -> None:
+        type_ = text.partition(":")[0]
+        right = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
+        if text == self.names.texts[self.names.root]:
+            raise Invalid(f"{text} is the root and is not listed; take the row out")
+        if right != table:
+            raise Invalid(f"{text}: {indefinite(type_)} is listed in {right}, not in {table}; move the row")
+        if text not in self._policy.builtins:
+            self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), loading=True)
+
+    def _members(self) -> Links:
+        def say(member: str, of: str, _: int) -> Statement:
+            return Statement(kind="member", object=of, subject=member, text=f"member {member} of {of}")
+
+        return self._links("members", "member", "of", [], say)
+
+    def _owners(self) -> Links:
+        def say(owner: str, object_: str, _: int) -> Statement:
+            return Statement(kind="owner", object=object_, subject=owner, text=f"owner {owner} of {object_}")
+
+        return self._links("owners", "owner", "object", [], say)
+
+    def _grants(self) -> Links:
+        table = self.tables["grants"]
+        effects, privileges = table.columns["effect"], table.columns["privilege"]
+
+        def say(subject: str, object_: str, row: int) -> Statement:
+            effect = _effect(effects.values[effects.codes[row]])
+            privilege = privileges.values[privileges.codes[row]]
+            text = f"{effect.lower()} {privilege} on {object_} to {subject}"
+            return Statement(
+                kind="grant", object=object_, subject=subject, effect=effect, privilege=privilege, text=text
+            )
+
+        return self._links("grants", "subject", "object", [effects.codes, privileges.codes], say)
+
+    def _links(
+        self, name: str, start: str, end: str, more: Sequence[Ints], say: Callable[[str, str, int], Statement]
+    ) -> Links:
+        """The rows of a table as edges. The rules look at no more than kinds and `more`: each combination is asked
+        about once."""
+        table = self.tables[name]
+        rows, (starts, ends) = self._good(name, [start, end])
+        columns = [self._numbers[name, start], self._numbers[name, end]]
+
+        def resolve(row: int) -> Resolved:
+            subject, object_ = (self.names.texts[int(column[row])] for column in columns)
+            return self._rules.resolve(say(subject, object_, row), loading=True)
+
+        keys = [self._kinds[starts], self._kinds[ends], *(codes[rows] for codes in more)]
+        labels = self._verdicts(table, rows, keys, resolve)
+        good = labels >= 0
+        return Links(table, rows[good], starts[good], ends[good], labels[good])
+
+    def _verdicts(
+        self, table: Table, rows: Ints, keys: Sequence[Ints], resolve: Callable[[int], Resolved | None]
+    ) -> Ints:
+        """For every row the number of its label, NOBODY where a rule is broken."""
+        key = np.zeros(len(rows), dtype=np.int64)
+        for one in keys:
+            key = key * (int(one.max(initial=0)) + 1) + one
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        labels = np.full(len(first), NOBODY, dtype=np.int64)
+        for at, row in enumerate(rows[first].tolist()):
+            try:
+                labels[at] = self._label(resolve(row))
+            except GrantpathError:
+                continue
+        found = labels[which]
+        self._problems.rows(table, rows[found == NOBODY], lambda row: self._error(lambda: resolve(row)))
+        return found
+
+    def _label(self, resolved: Resolved | None) -> int:
+        words = [resolved.edge, *([resolved.privilege] if resolved.privilege else [])] if resolved else ["LISTED"]
+        return self.label(" ".join(words))
+
+    def label(self, text: str) -> int:
+        """The number of a label."""
+        if text not in self.labels:
+            self.labels.append(text)
+        return self.labels.index(text)
+
+
+def _effect(text: str) -> Effect:
+    match text:
+        case "allow" | "ALLOW":
+            return "ALLOW"
+        case "deny" | "DENY":
+            return "DENY"
+    raise Invalid(f"the effect {text!r} is unknown; write allow or deny")

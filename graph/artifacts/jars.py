@@ -1,0 +1,149 @@
+"""The jars of the embedded Neo4j: listed in a lock file, downloaded into the cache, checked by sha256."""
+
+import errno
+import hashlib
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from grantpath.graph.artifacts.cache import code_folder, lock_folder
+from grantpath.graph.artifacts.maven import Repository, fetch, repository
+from grantpath.graph.errors import ServerError
+
+PARALLEL = 8
+SPARE = 50_000_000  # bytes that stay free on the disk after a download
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of a lock file."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str
+    sha256: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        tail = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.artifact}-{self.version}{tail}.jar"
+
+    @property
+    def path(self) -> str:
+        """Where it lies in a Maven repository, and in the cache."""
+        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
+
+
+def read_lock(lock: Path) -> list[Jar]:
+    """The jars of a lock file: lines `group:artifact:version[:classifier] sha256 size`, `#` a comment."""
+    jars = []
+    for line in lock.read_text().splitlines():
+        if line and not line.startswith("#"):
+            coordinate, sha256, size = line.split()
+            group, artifact, version, classifier = (*coordinate.split(":"), "")[:4]
+            jars.append(Jar(group, artifact, version, classifier, sha256, int(size)))
+    return jars
+
+
+def ensure_jars(lock: Path, say: Callable[[str], None]) -> list[Path]:
+    """The paths of all jars of `lock`, each with the right sha256; what is missing or broken is downloaded.
+
+    On a terminal a bar shows the download, else `say` is given one line. Raises ServerError, naming the
+    jar, if one cannot be had; nothing half-written stays.
+    """
+    folder = code_folder("jars")
+    jars = read_lock(lock)
+    with lock_folder(folder), ThreadPoolExecutor(PARALLEL) as pool:
+        sound = pool.map(lambda jar: _is_sound(folder / jar.path, jar), jars)
+        missing = [jar for jar, good in zip(jars, sound, strict=True) if not good]
+        if missing:
+            _download(missing, folder, pool, say)
+    return [folder / jar.path for jar in jars]
+
+
+def _is_sound(path: Path, jar: Jar) -> bool:
+    try:
+        if path.stat().st_size != jar.size:
+            return False
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest() == jar.sha256
+    except FileNotFoundError:
+        return False
+
+
+def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> None:
+    total = sum(jar.size for jar in missing)
+    if shutil.disk_usage(folder).free < total + SPARE:
+        raise _disk_full(folder, total)
+    source = repository()
+    with _progress(len(missing), total, say) as advance:
+        tasks: dict[Future[None], Jar] = {
+            pool.submit(_download_one, jar, folder, source): jar for jar in sorted(missing, key=lambda jar: -jar.size)
+        }
+        try:
+            for task in as_completed(tasks):
+                task.result()
+                advance(tasks[task].size)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise _disk_full(folder, total) from error
+            raise ServerError(f"{folder} cannot be written: {error}") from error
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+def _download_one(jar: Jar, folder: Path, source: Repository) -> None:
+    target = folder / jar.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = _fetch_sound(jar, source)
+    part = target.with_suffix(".part")
+    try:
+        part.write_bytes(content)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _fetch_sound(jar: Jar, source: Repository) -> bytes:
+    """The jar's bytes; one that arrives broken is asked for a second time."""
+    for _ in range(2):
+        content = fetch(source, jar.path, jar.size)
+        got = hashlib.sha256(content).hexdigest()
+        if got == jar.sha256:
+            return content
+    raise ServerError(
+        f"{jar.name} from {source.address} is broken: expected {jar.size} bytes with sha256 {jar.sha256}, "
+        f"got {len(content)} bytes with {got}; try again, or name another mirror in GRANTPATH_MAVEN"
+    )
+
+
+def _disk_full(folder: Path, total: int) -> ServerError:
+    return ServerError(
+        f"no space for Neo4j's jars in {folder}: {total / 1e6:.0f} MB are to be downloaded; "
+        "free some space or name another folder in GRANTPATH_CACHE"
+    )
+
+
+@contextmanager
+def _progress(count: int, total: int, say: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
+    """Shows the download; the caller reports bytes."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        say(f"downloading {count} jars of Neo4j ({total / 1e6:.0f} MB)")
+        yield lambda size: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(f"downloading {count} jars of Neo4j", total=total)
+        yield lambda size: bar.advance(task, size)

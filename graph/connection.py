@@ -1,0 +1,33 @@
+"""How a Neo4j server is reached: its address, one of its databases, and the login."""
+
+from dataclasses import dataclass
+
+import neo4j
+
+from grantpath.graph.address import shown
+from grantpath.graph.login import Auth, Provider
+
+DATABASE = "neo4j"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where a Neo4j server is, which of its databases is meant, and the login: `auth` where it is given, else the user
+    and the password.
+
+    `ca` is the file of the certificates to trust, None for those that the system trusts.
+    """
+
+    uri: str
+    user: str
+    password: str
+    auth: neo4j.Auth | Provider | None = None
+    ca: str | None = None
+    database: str = DATABASE
+
+    def __repr__(self) -> str:
+        return f"Connection({shown(self.uri)!r}, user={self.user!r}, ca={self.ca!r}, database={self.database!r})"
+
+    @property
+    def login(self) -> Auth | Provider:
+        return self.auth or (self.user, self.password)

@@ -1,0 +1,1 @@
+"""The Neo4j server that the project starts by itself."""

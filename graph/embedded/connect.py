@@ -1,0 +1,60 @@
+"""Finds the server to use: the one that is named, that of the NEO4J_ variables, or else the embedded one."""
+
+import os
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from grantpath.graph.address import need_address, shown
+from grantpath.graph.connection import DATABASE, Connection
+from grantpath.graph.embedded.home import USER, server_home
+from grantpath.graph.embedded.server import ServerStatus, seen, up
+from grantpath.graph.errors import Unavailable
+from grantpath.graph.login import Auth, Provider, checked
+from grantpath.graph.tls import is_verified
+
+
+def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: str | None = None) -> Connection:
+    """The server at `uri` or NEO4J_URI, with the login `auth`, or NEO4J_USER (or NEO4J_USERNAME, else neo4j) and
+    NEO4J_PASSWORD, and its database NEO4J_DATABASE (else neo4j).
+
+    Without an address: the embedded server, started if need be, unless GRANTPATH_EMBEDDED=never forbids that. The
+    embedded server's own address needs no password. `ca` names the file of the certificates to trust; without it
+    NEO4J_CA does, for an address that verifies them. Raises Unavailable if a password is missing or the address is not
+    one of a Neo4j server, InvalidInput for an `auth` that is not a login, ServerError if the embedded server cannot be
+    had or is forbidden.
+    """
+    address = uri or os.environ.get("NEO4J_URI")
+    if address:
+        need_address(address)
+    if auth is not None:
+        found = _given(address or str(up().uri), auth)
+    else:
+        found = _from_environment(address) if address else _login(up())
+    if ca is None and is_verified(found.uri):
+        ca = os.environ.get("NEO4J_CA") or None
+    database = os.environ.get("NEO4J_DATABASE") if address else None
+    return replace(found, ca=ca, database=database or DATABASE)
+
+
+def _given(address: str, auth: Auth | Provider) -> Connection:
+    match checked(auth):
+        case (user, password):
+            return Connection(address, user, password)
+        case other:
+            return Connection(address, "", "", other)
+
+
+def _from_environment(address: str) -> Connection:
+    password = os.environ.get("NEO4J_PASSWORD")
+    if password is None:
+        embedded = seen(server_home(None, None))
+        if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
+            return _login(embedded)
+        raise Unavailable(f"no password for {shown(address)}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
+    user = os.environ.get("NEO4J_USER") or os.environ.get("NEO4J_USERNAME") or USER
+    return Connection(address, user, password)
+
+
+def _login(server: ServerStatus) -> Connection:
+    assert server.uri and server.password_file, f"the server in {server.home} is not up"
+    return Connection(server.uri, server.user, server.password_file.read_text().strip())

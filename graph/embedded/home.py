@@ -1,0 +1,260 @@
+"""The folder of one embedded server: its settings, its password, where its data and logs are."""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from grantpath.graph.artifacts.java import Purpose
+from grantpath.graph.errors import InvalidInput, ServerError
+
+Line = Literal["5.26", "2026"]
+LOOPBACK = "127.0.0.1"
+USER = "neo4j"
+# Pages of other origins are not answered by HTTP. Wrong logins lock nobody out: another user of the machine could cause
+# that, and the password is random and too long to be guessed.
+# The driver gives a silent server up after INTERVAL x PROBES seconds. The shutdown wait is spent twice at each stop, on
+# connections that are closed already. Without use_parameter_size=false each new length of a list or string parameter,
+# by powers of ten, has its query planned again, which takes longer than a thousand checks.
+KEEP_ALIVE_INTERVAL = 4
+KEEP_ALIVE_PROBES = 2
+SETTINGS = """\
+server.default_listen_address={host}
+server.bolt.listen_address={host}:{bolt}
+server.bolt.advertised_address={host}:{bolt}
+server.bolt.connection_keep_alive={interval}s
+server.bolt.connection_keep_alive_probes={probes}
+server.bolt.connection_keep_alive_for_requests=ALL
+server.http.listen_address={host}:{http}
+server.http.advertised_address={host}:{http}
+server.https.enabled=false
+dbms.security.http_access_control_allow_origin=http://{host}:{http}
+dbms.security.auth_max_failed_attempts=0
+server.memory.pagecache.size={pagecache}
+db.tx_log.preallocate=false
+db.relationship_grouping_threshold=1
+db.tx_log.rotation.retention_policy=512M size
+dbms.usage_report.enabled=false
+client.allow_telemetry=false
+db.logs.query.enabled=OFF
+internal.cypher.use_parameter_size=false
+internal.server.bolt.thread_pool_shutdown_wait_time=1s
+"""
+# 2026.x would announce itself on the local network and offer itself to the vendor's console.
+QUIET_2026 = """\
+dbms.fleet_manager.enabled=false
+server.fleet_discovery.enabled=false
+server.http.x_forward.enabled=false
+"""
+JVM_OPTIONS = """\
+-Xms{heap}
+-Xmx{heap}
+-XX:+UseG1GC
+-XX:-OmitStackTraceInFastThrow
+-XX:+ExitOnOutOfMemoryError
+-Dfile.encoding=UTF-8
+-Dlog4j2.disable.jmx=true
+-Dio.netty.tryReflectionSetAccessible=true
+--add-opens=java.base/java.nio=ALL-UNNAMED
+--add-opens=java.base/java.io=ALL-UNNAMED
+--add-opens=java.base/sun.nio.ch=ALL-UNNAMED
+--add-opens=java.base/java.util.concurrent=ALL-UNNAMED
+-classpath
+"{classpath}"
+"""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What differs between the lines of Neo4j."""
+
+    lock: Path
+    main_class: str
+    java: Purpose
+    settings: str = ""
+
+    @property
+    def number(self) -> str:
+        """The full version, as the lock file has it: 5.26.30."""
+        found = re.search(r"^org\.neo4j:neo4j:(\S+)", self.lock.read_text(), re.MULTILINE)
+        assert found, f"{self.lock} lists no org.neo4j:neo4j"
+        return found[1]
+
+
+def _lock(line: str) -> Path:
+    return Path(__file__).parents[1] / "artifacts" / f"neo4j-{line}.lock"
+
+
+RELEASES: dict[str, Release] = {
+    "5.26": Release(_lock("5.26"), "org.neo4j.server.CommunityEntryPoint", "neo4j-5"),
+    "2026": Release(_lock("2026"), "org.neo4j.server.Neo4jCommunity", "neo4j-2026", QUIET_2026),
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a server was told to listen and, once it is started, which process it is since when."""
+
+    bolt: int
+    http: int
+    pid: int | None = None
+    started: float | None = None
+
+
+@dataclass(frozen=True)
+class ServerHome:
+    """The folder of one server; `line` is its line of Neo4j."""
+
+    folder: Path
+    line: str
+
+    @property
+    def release(self) -> Release:
+        return RELEASES[self.line]
+
+    @property
+    def password_file(self) -> Path:
+        return self.folder / "password"
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "logs"
+
+    @property
+    def console_log(self) -> Path:
+        """What Java itself says; Neo4j writes logs of its own beside it."""
+        return self.logs / "console.log"
+
+    def said(self) -> str:
+        """What was said at the last start: Java's own complaint if there is one, else Neo4j's log."""
+        console, log = (
+            path.read_text(errors="replace") if path.exists() else ""
+            for path in (self.console_log, self.logs / "neo4j.log")
+        )
+        console = console.strip("\x06\n ")  # Neo4j sends one ACK when it is up
+        return console or log.rpartition(" INFO  Starting...")[2]
+
+    @property
+    def _record(self) -> Path:
+        return self.folder / "server.json"
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command line behind `java`, which is also how a process is known to be this server."""
+        conf = self.folder / "conf"
+        return [
+            f"@{conf / 'java.args'}",
+            self.release.main_class,
+            f"--home-dir={self.folder}",
+            f"--config-dir={conf}",
+        ]
+
+    def create(self) -> None:
+        """Make the folders, readable by their owner alone."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
+            for name in ("conf", "data", "logs"):
+                (self.folder / name).mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._useless(str(error.strerror)) from error
+
+    def check(self) -> None:
+        """Raises ServerError where `create` could not make the folders."""
+        there = next(path for path in (self.folder, *self.folder.parents) if os.path.exists(path))
+        if not there.is_dir():
+            raise self._useless(f"{there} is no folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise self._useless(f"{there} may not be written")
+
+    def _useless(self, why: str) -> ServerError:
+        return ServerError(
+            f"{self.folder} cannot be used for the server's data ({why}); name another folder in GRANTPATH_HOME"
+        )
+
+    def configure(self, ports: Record, jars: list[Path]) -> None:
+        """Write Neo4j's settings and Java's arguments."""
+        heap, pagecache = _size("GRANTPATH_HEAP", "1g"), _size("GRANTPATH_PAGECACHE", "512m")
+        settings = SETTINGS.format(
+            host=LOOPBACK,
+            bolt=ports.bolt,
+            http=ports.http,
+            interval=KEEP_ALIVE_INTERVAL,
+            probes=KEEP_ALIVE_PROBES,
+            pagecache=pagecache,
+        )
+        options = JVM_OPTIONS.format(heap=heap, classpath=os.pathsep.join(map(str, jars)))
+        (self.folder / "conf" / "neo4j.conf").write_text(settings + self.release.settings)
+        (self.folder / "conf" / "java.args").write_text(options)
+
+    def remember(self, record: Record) -> None:
+        """Note how the server was started last."""
+        fresh = self._record.with_suffix(".new")
+        fresh.write_text(json.dumps(asdict(record)))
+        fresh.replace(self._record)
+
+    def recall(self) -> Record | None:
+        """What `remember` noted last; None if nothing readable is there."""
+        try:
+            return Record(**json.loads(self._record.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def password(self) -> str:
+        """The password of the server's only user; a random one is set if there are no data yet.
+
+        Raises ServerError if there are data, and the file with their password is gone.
+        """
+        known = self.password_file.read_text().strip() if self.password_file.exists() else ""
+        if known:
+            self.password_file.chmod(0o600)
+            return known
+        if (self.folder / "data" / "databases").exists():
+            raise ServerError(
+                f"{self.password_file} is missing or empty, and the data beside it were made with it; "
+                f"put it back, or delete {self.folder} to begin with an empty graph"
+            )
+        password = secrets.token_urlsafe(18)
+        self._set_initial(password)
+        descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as handle:
+            os.fchmod(descriptor, 0o600)
+            handle.write(password + "\n")
+        return password
+
+    def _set_initial(self, password: str) -> None:
+        """What Neo4j's own set-initial-password writes, so that the well-known one never works."""
+        salt = secrets.token_bytes(32)
+        digest = hashlib.sha256(salt + password.encode()).digest()
+        for _ in range(1023):
+            digest = hashlib.sha256(digest).digest()
+        folder = self.folder / "data" / "dbms"
+        folder.mkdir(exist_ok=True)
+        credential = f"SHA-256,{digest.hex()},{salt.hex()},1024"
+        (folder / "auth.ini").write_text(f"{USER}:{credential}:\n")
+
+
+def server_home(version: str | None, home: Path | None) -> ServerHome:
+    """The folder for a line of Neo4j: under `home`, GRANTPATH_HOME or $XDG_DATA_HOME/grantpath.
+
+    `version` None means GRANTPATH_NEO4J or 5.26. Raises InvalidInput for a line there is no lock file for.
+    """
+    line = version or os.environ.get("GRANTPATH_NEO4J") or "5.26"
+    if line not in RELEASES:
+        raise InvalidInput(f"there is no Neo4j {line!r} here; choose one of {', '.join(RELEASES)}")
+    if home is None and (named := os.environ.get("GRANTPATH_HOME")):
+        home = Path(named)
+    if home is None:
+        home = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "grantpath"
+    return ServerHome(home.expanduser().resolve() / line, line)
+
+
+def _size(variable: str, default: str) -> str:
+    value = os.environ.get(variable) or default
+    if not re.fullmatch(r"\d+[kmgKMG]", value):
+        raise InvalidInput(f"{variable}={value} is not a memory size; write it like {default}")
+    return value

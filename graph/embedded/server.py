@@ -1,0 +1,192 @@
+"""The embedded Neo4j server: up, down and status."""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import neo4j
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+from grantpath.graph.artifacts.cache import lock_folder
+from grantpath.graph.artifacts.jars import ensure_jars
+from grantpath.graph.artifacts.java import java_for
+from grantpath.graph.embedded import process
+from grantpath.graph.embedded.home import LOOPBACK, USER, Record, ServerHome, server_home
+from grantpath.graph.errors import InvalidInput, ServerError
+from grantpath.graph.reference import short
+
+# The driver logs what it raises too; without a handler Python prints that at the user.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+log = logging.getLogger("grantpath.server")
+
+SWITCH = "GRANTPATH_EMBEDDED"
+
+START_SECONDS = 180.0  # recovery after a crash included
+ANSWER_SECONDS = 30.0  # of one that runs already
+STARTS = 3  # somebody may take a port between our look and Neo4j's
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """The embedded server of one line of Neo4j; the addresses are None while it doesn't run."""
+
+    running: bool
+    version: str
+    uri: str | None
+    user: str
+    password_file: Path | None
+    browser: str | None
+    pid: int | None
+    home: Path
+
+
+def up(
+    version: str | None = None, home: Path | None = None, progress: Callable[[str], None] | None = None
+) -> ServerStatus:
+    """Start the embedded server, or find it running; returns when it answers queries.
+
+    `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` is given a line for each
+    thing that takes long or is out of the ordinary (None: the standard error stream). Raises ServerError, also where
+    GRANTPATH_EMBEDDED=never forbids it.
+    """
+    _check_allowed()
+    where = server_home(version, home)
+    say = progress or _to_stderr
+    where.create()
+    with lock_folder(where.folder):
+        if not _await_answer(where, ANSWER_SECONDS):
+            _start(where, say)
+            log.info("started Neo4j %s in %s", where.release.number, where.folder)
+    return status(where.line, where.folder.parent)
+
+
+def down(version: str | None = None, home: Path | None = None) -> bool:
+    """Stop the embedded server; True if there was one to stop. Raises ServerError if it doesn't end."""
+    where = server_home(version, home)
+    if not where.folder.exists():
+        return False
+    with lock_folder(where.folder):
+        pid = process.find(where)
+        if pid is not None:
+            process.stop(where, pid)
+            log.info("stopped Neo4j %s in %s", where.release.number, where.folder)
+    return pid is not None
+
+
+def status(version: str | None = None, home: Path | None = None) -> ServerStatus:
+    """What is known about the embedded server, without starting it or waiting for it.
+
+    Raises ServerError where it does not run and never could.
+    """
+    found = seen(server_home(version, home))
+    if not found.running:
+        server_home(version, home).check()
+    return found
+
+
+def seen(where: ServerHome) -> ServerStatus:
+    pid, record = process.find(where), where.recall()
+    here = record if pid is not None else None
+    return ServerStatus(
+        running=here is not None,
+        version=where.release.number,
+        uri=_uri(here) if here else None,
+        user=USER,
+        password_file=where.password_file if where.password_file.exists() else None,
+        browser=f"http://{LOOPBACK}:{here.http}/browser/" if here else None,
+        pid=pid,
+        home=where.folder,
+    )
+
+
+def _check_allowed() -> None:
+    """Raises ServerError where the embedded server is forbidden, InvalidInput for another value of the variable."""
+    said = os.environ.get(SWITCH)
+    if said == "never":
+        raise ServerError(
+            f"{SWITCH}=never forbids the embedded server: name a server by --uri or NEO4J_URI, or unset the variable"
+        )
+    if said:
+        raise InvalidInput(f"{SWITCH}={short(said)} has no meaning; write never, or unset the variable")
+
+
+def _uri(record: Record) -> str:
+    return f"bolt://{LOOPBACK}:{record.bolt}"
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _start(where: ServerHome, say: Callable[[str], None]) -> None:
+    java = java_for(where.release.java, say)
+    jars = ensure_jars(where.release.lock, say)
+    where.password()
+    for attempt in range(STARTS):
+        ports, notes = process.choose_ports(where)
+        for note in notes:
+            say(note)
+        say(f"starting Neo4j {where.release.number}")
+        where.configure(ports, jars)
+        where.remember(ports)
+        process.start(where, java, ports)
+        if _await_answer(where, START_SECONDS):
+            return
+        if attempt == STARTS - 1 or "Address already in use" not in where.said():
+            raise ServerError(f"Neo4j ended while starting: {_cause(where)}; its logs are in {where.logs}")
+
+
+def _await_answer(where: ServerHome, seconds: float) -> bool:
+    """True when the server answers, False if there is none (any more); ServerError if it refuses us or is silent."""
+    deadline = time.monotonic() + seconds
+    while True:
+        pid, record = process.find(where), where.recall()
+        if pid is None:
+            return False
+        if record is None:
+            raise ServerError(
+                f"a server runs in {where.folder} (pid {pid}), but server.json, which says where it listens, is gone; "
+                "`grantpath down`, then `grantpath up`"
+            )
+        # The password is for our server only, not for whoever took the port before it.
+        if process.listens(pid, record.bolt) and _answers(_uri(record), where):
+            return True
+        if time.monotonic() > deadline:
+            raise ServerError(
+                f"Neo4j (pid {pid}) runs but has not answered for {seconds:.0f} s; its logs are in "
+                f"{where.logs}; `grantpath down` stops it"
+            )
+        time.sleep(0.1)
+
+
+def _answers(uri: str, where: ServerHome) -> bool:
+    try:
+        with neo4j.GraphDatabase.driver(
+            uri,
+            auth=(USER, where.password()),
+            connection_timeout=5.0,
+            connection_acquisition_timeout=10.0,
+            max_transaction_retry_time=0.0,
+        ) as driver:
+            driver.execute_query("RETURN 1", database_="neo4j")
+            return True
+    except AuthError as error:
+        raise ServerError(
+            f"the server in {where.folder} refuses the password in {where.password_file}; put the right one there"
+        ) from error
+    except (DriverError, Neo4jError, OSError):
+        return False
+
+
+def _cause(where: ServerHome) -> str:
+    """The innermost reason in what the server said last, without its stack trace."""
+    lines = [line for line in where.said().splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ") or " ERROR " in line]
+    cause = causes[-1] if causes else ". ".join(lines[:2]) or "it said nothing"
+    about_memory = "memory" in cause.lower() or "heap" in cause.lower()
+    return cause.removeprefix("Caused by: ") + (" (GRANTPATH_HEAP sets the heap)" if about_memory else "")

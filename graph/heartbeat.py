@@ -1,0 +1,223 @@
+"""Signs of life: a thread beats for the writers of this process, and ends a lock holder elsewhere that gives none.
+
+A writer lock is held by a transaction that says who it is (its metadata). A client may be stopped, or its host may
+vanish, while it holds the lock; the server does not notice for long. So each process has one thread per store which,
+about once a second, writes a :Heartbeat for every claim that is older than a second, and looks after the claims that
+wait: a holder in their way whose transaction is old and whose heartbeat is old, or missing, is ended. A slow holder
+that is alive is never ended, however long it works. All ages are by the server's clock. A claim that has waited until
+its deadline is ended, too, and its error names the holder.
+
+Short changes pay nothing: they are over before their first beat.
+"""
+
+import logging
+import os
+import re
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from neo4j.exceptions import DriverError, Neo4jError
+
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.forks import remake_in_children
+from grantpath.graph.revision_marks import OpenSession
+
+log = logging.getLogger("grantpath.change")
+TICK = 0.5  # seconds between two looks
+BEAT = 1.0  # seconds between two heartbeats, and the age at which a claim begins to beat
+IDLE = 10.0  # seconds without a claim after which the thread ends
+PART = 2 / 3  # of the limit: a holder that is silent for so long is ended, so that all is over within the limit
+LOST = 1 / 3  # of the limit: the same for a load that has lost its lock
+HOST = socket.gethostname()
+
+
+@dataclass(eq=False)
+class Claim:
+    """A wait for a lock, and then the lock. `what` names the work in the errors of others."""
+
+    root: str
+    what: str
+    deadline: float
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    since: float = field(default_factory=time.monotonic)
+    held: bool = False
+    given_up: bool = False
+    beaten: float = 0.0
+    in_the_way: str = "another program has it"
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What SHOW TRANSACTIONS says of its transaction."""
+        who = {"root": self.root, "holder": self.id, "what": self.what, "host": HOST}
+        return {"grantpath": {**who, "pid": os.getpid()}}
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """A transaction that holds or wants a lock, as the server shows it."""
+
+    transaction: str
+    about: dict[str, Any]
+    blockers: frozenset[str]  # the transactions that it waits for
+    age: float  # seconds since it began
+    silent: float  # seconds since its last sign of life
+
+    @property
+    def words(self) -> str:
+        """Who it is, for an error."""
+        about = self.about
+        return (
+            f"{about['what']} is under way in process {about['pid']} on {about['host']} (it began {self.age:.0f} s ago,"
+            f" its last sign of life came {self.silent:.0f} s ago)"
+        )
+
+
+class LockWatch:
+    """The claims of one process on the locks of one server. May be shared by threads."""
+
+    def __init__(self, quick: OpenSession, limit: float) -> None:
+        """`quick` opens a session on a connection that never waits for a lock; `limit` in seconds."""
+        self._quick = quick
+        self.limit = limit
+        self._begin_anew()
+        remake_in_children(self)
+
+    def after_fork(self) -> None:
+        """The claims and the thread are the parent's."""
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._lock = threading.Lock()
+        self._beating = threading.Lock()
+        self._claims: set[Claim] = set()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def claim(self, root: str, what: str, seconds: float) -> Iterator[Claim]:
+        """A claim that is watched until the block ends; its wait is given up after `seconds`."""
+        claim = Claim(root, what, time.monotonic() + seconds)
+        with self._lock:
+            self._claims.add(claim)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="grantpath-lock-watch", daemon=True)
+                self._thread.start()
+        try:
+            yield claim
+        except (Neo4jError, DriverError, OSError):
+            claim.beaten = False  # the server may hang: the last sign of life is not removed, it grows old
+            raise
+        finally:
+            self._leave(claim)
+
+    def got(self, claim: Claim) -> bool:
+        """The lock was granted. False where the wait was given up just before."""
+        with self._lock:
+            claim.held = not claim.given_up
+        return claim.held
+
+    def is_alive(self, root: str, load: str) -> bool:
+        """Has this load given a sign of life lately? Raises the driver's errors."""
+        holders, beats = self._look([root])
+        for holder in holders:
+            if holder.about["holder"] == load:
+                return holder.silent < self.limit * PART
+        return beats.get(load, self.limit) < self.limit * LOST
+
+    def beat(self, claim: Claim) -> None:
+        """Gives a sign of life for this claim now. Raises the driver's errors."""
+        self._beat([claim])
+
+    def end(self, holder: str) -> None:
+        """Ends every transaction of a holder that died. Raises the driver's errors."""
+        self._run_one(_TERMINATE, holder=holder)
+
+    def _leave(self, claim: Claim) -> None:
+        with self._lock:
+            self._claims.discard(claim)
+        if claim.beaten:
+            with self._beating, suppress(Neo4jError, DriverError, OSError, GrantpathError):  # else it grows old
+                self._run_one(_STILL, root=claim.root, holder=claim.id)
+
+    # ---- the thread ----------------------------------------------------------------------------------------------
+    def _run(self) -> None:
+        idle = time.monotonic()
+        while True:
+            time.sleep(TICK)
+            with self._lock:
+                claims = list(self._claims)
+                now = time.monotonic()
+                idle = now if claims else idle
+                if now - idle > IDLE:
+                    self._thread = None
+                    return
+            # The next look tries again. A claim's own connection tells its caller that the server is gone.
+            with suppress(Neo4jError, DriverError, OSError, GrantpathError):
+                self._beat([claim for claim in claims if now - max(claim.since, claim.beaten) > BEAT])
+                self._tend([claim for claim in claims if not claim.held and now - claim.since > TICK])
+
+    def _beat(self, claims: list[Claim]) -> None:
+        with self._beating:
+            with self._lock:
+                claims = [claim for claim in claims if claim in self._claims]
+            for claim in claims:
+                claim.beaten = time.monotonic()
+            if claims:
+                self._run_one(_BEATS, beats=[{"root": claim.root, "holder": claim.id} for claim in claims])
+
+    def _tend(self, waiting: list[Claim]) -> None:
+        """Ends what is dead and in the way of these claims, and those of them whose time is up."""
+        if not waiting:
+            return
+        holders, _ = self._look([claim.root for claim in waiting])
+        for claim in waiting:
+            mine = next((each for each in holders if each.about["holder"] == claim.id), None)
+            for holder in holders:
+                if mine and holder.transaction in mine.blockers:
+                    claim.in_the_way = holder.words
+                    if holder.silent >= self.limit * PART:
+                        log.warning("%s: ending a writer that gives no sign of life: %s", claim.root, holder.words)
+                        self.end(holder.about["holder"])
+            if time.monotonic() > claim.deadline and mine:
+                with self._lock:
+                    claim.given_up = not claim.held
+                if claim.given_up:
+                    self.end(claim.id)
+
+    def _look(self, roots: list[str]) -> tuple[list[_Holder], dict[str, float]]:
+        """The transactions that hold or want the locks of these roots; the age of each heartbeat, in seconds."""
+        beats = {row["holder"]: float(row["age"]) for row in self._run_one(_AGES, roots=roots)}
+        holders = []
+        for row in self._run_one(_TRANSACTIONS, roots=roots):
+            about, age = row["about"], float(row["age"])
+            blockers = frozenset(re.findall(r"[\w.-]+-transaction-\d+", row["status"]))
+            holders.append(_Holder(row["id"], about, blockers, age, min(age, beats.get(about["holder"], age))))
+        return holders, beats
+
+    def _run_one(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
+        with self._quick() as session:
+            return session.run(text, parameters).data()
+
+
+_BEATS = """UNWIND $beats AS each
+MERGE (beat:Heartbeat {root: each.root, holder: each.holder})
+SET beat.at = datetime()
+WITH DISTINCT each.root AS root
+MATCH (old:Heartbeat {root: root}) WHERE old.at < datetime() - duration({hours: 1})
+DELETE old"""
+_STILL = "MATCH (beat:Heartbeat {root: $root, holder: $holder}) DELETE beat"
+_AGES = """MATCH (beat:Heartbeat) WHERE beat.root IN $roots
+RETURN beat.holder AS holder, (datetime().epochMillis - beat.at.epochMillis) / 1000.0 AS age"""
+_TRANSACTIONS = """SHOW TRANSACTIONS YIELD transactionId, metaData, status, elapsedTime
+WHERE metaData.grantpath.root IN $roots
+RETURN transactionId AS id, metaData.grantpath AS about, status,
+  elapsedTime.milliseconds / 1000.0 AS age"""
+_TERMINATE = """SHOW TRANSACTIONS YIELD transactionId AS id, metaData
+WHERE metaData.grantpath.holder = $holder
+TERMINATE TRANSACTIONS id YIELD message
+RETURN message"""

@@ -1,0 +1,116 @@
+"""The marks of a root: the two numbers on its :Revision node by which a reader knows that it read one committed state.
+
+Every statement here is a compare-and-set. It locks the node first, so that it reads the newest values, and it does
+nothing where the marks are no longer those that its caller read. A writer that was paused for any time, and that lost
+its lock meanwhile, can therefore change no marks but its own. `made` tells a root from one of the same name that was
+created later.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import neo4j
+from neo4j import Query
+
+from grantpath.graph.errors import Unknown
+from grantpath.graph.transaction import Row
+
+OpenSession = Callable[[], neo4j.Session]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """As they were read. `policy`: the digest of the root's policy; `loading`, `what`: the load that is under way."""
+
+    root: str
+    revision: int
+    begun: int
+    made: str
+    policy: str
+    loading: str | None
+    what: str | None
+
+    @property
+    def newest(self) -> int:
+        """The revision after a repair."""
+        return max(self.revision, self.begun)
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What a statement compares."""
+        return {"root": self.root, "revision": self.revision, "begun": self.begun, "made": self.made}
+
+
+class MarkBook:
+    """Reads and sets marks, each by a statement of its own. May be shared by threads."""
+
+    def __init__(self, quick: OpenSession, timeout: float) -> None:
+        """`quick` opens a session on a connection that never waits for a writer lock."""
+        self._quick = quick
+        self._timeout = timeout
+
+    def read(self, root: str) -> Marks:
+        """The marks. Raises Unknown where the root does not exist."""
+        with self._quick() as session:
+            row = single(session.run(Query(_MARKS, timeout=self._timeout), root=root), root)
+        return Marks(
+            root, int(row["revision"]), int(row["begun"]), row["made"], row["policy"], row["loading"], row["what"]
+        )
+
+    def begin(self, base: Marks, revision: int) -> bool:
+        """Before a commit: keeps readers out until `end`. False where the marks are no longer `base`."""
+        return self._set(_BEGIN, base, to=revision)
+
+    def end(self, base: Marks, revision: int) -> bool:
+        """After the commit. False where another caller has repaired the marks since `begin`."""
+        return self._set(_END, base, to=revision)
+
+    def repair(self, found: Marks) -> bool:
+        """Sets both numbers to the greater one; only for the holder of the lock. False where they have changed."""
+        return self._set(_REPAIR, found, to=found.newest)
+
+    def _set(self, text: str, marks: Marks, to: int) -> bool:
+        with self._quick() as session:
+            return session.run(text, **marks.key, to=to).single() is not None
+
+
+def single(result: neo4j.Result, root: str) -> Row:
+    """The one row of an answer. Raises Unknown where there is none: then the root does not exist."""
+    record = result.single()
+    if record is None:
+        raise Unknown(
+            f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
+            code="root_unknown",
+        )
+    return dict(record)
+
+
+def untorn(row: Row) -> bool:
+    """Are the four marks of an answer equal, so that no commit was under way?"""
+    return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
+
+
+_MARKS = """MATCH (mark:Revision {root: $root})
+RETURN mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, mark.loading AS loading,
+  mark.loading_what AS what, mark.digest AS policy"""
+# `SET mark.locked = true` takes the node's lock even where nothing changes (`SET mark.begun = mark.begun` would read
+# the old value before it waits for the lock, and write it back after).
+_BEGIN = """MATCH (mark:Revision {root: $root})
+SET mark.locked = true
+WITH mark WHERE mark.revision = $revision AND mark.begun = $revision AND $begun = $revision
+  AND coalesce(mark.made, '') = $made AND mark.loading IS NULL
+SET mark.begun = $to
+RETURN mark.begun AS begun"""
+_END = """MATCH (mark:Revision {root: $root})
+SET mark.locked = true
+WITH mark WHERE mark.revision = $revision AND mark.begun = $to AND coalesce(mark.made, '') = $made
+  AND mark.loading IS NULL
+SET mark.revision = $to
+RETURN mark.revision AS revision"""
+_REPAIR = """MATCH (mark:Revision {root: $root})
+SET mark.locked = true
+WITH mark WHERE mark.revision = $revision AND mark.begun = $begun AND coalesce(mark.made, '') = $made
+  AND mark.loading IS NULL
+SET mark.revision = $to, mark.begun = $to
+RETURN mark.revision AS revision"""

@@ -1,0 +1,160 @@
+"""Many questions on many small tenants at once: one run of Spark for all of them (scenario files, random worlds)."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.statement import Check, Which, Who
+from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.fact_table import Estate
+from grantpath.spark_sync.graph_reader import Graph, Positions, interval_columns
+from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.principals import Closure, Roles
+from grantpath.spark_sync.snapshot_questions import Resolved, Resolver, evaluate
+from grantpath.spark_sync.spark_session import Engine, engine, read_parquet
+from grantpath.spark_sync.tree_order import Entity, Numbering, number
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A relationship: MEMBER_OF, HAS_ROLE, OWNS, or ALLOW and DENY with their privilege."""
+
+    kind: str
+    source: str
+    target: str
+    privilege: str | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """All facts of one tenant at one moment. `root` is the reference of the root object, as the entities have it."""
+
+    id: str
+    policy: Policy
+    root: str
+    entities: Sequence[Entity]
+    edges: Sequence[Edge]
+
+
+@dataclass(frozen=True)
+class BulkQuestion:
+    """A check or question about one state."""
+
+    state: str
+    asked: Check | Who | Which
+
+
+BulkAnswer = bool | list[str] | GrantpathError
+
+
+def answer_many(
+    states: Iterable[State],
+    questions: Sequence[BulkQuestion],
+    progress: Callable[[str], None],
+    spark: Engine | None = None,
+) -> list[BulkAnswer]:
+    """The answers in order: a check's truth, a question's references in byte order.
+
+    A question that cannot be asked gets its error (Unknown, Invalid, ...) as its answer, and disturbs no other.
+    Raises ServerError where Spark cannot start, InvalidInput for a question about a state that isn't given.
+    """
+    worlds = {state.id: _World(state) for state in states}
+    answers: list[BulkAnswer] = [False] * len(questions)
+    for at, question in enumerate(questions):
+        if question.state not in worlds:
+            raise InvalidInput(f"question {at} is about the state {question.state!r}, which is not given")
+        world = worlds[question.state]
+        try:
+            world.asked.append((at, world.resolver.resolve(question.asked)))
+        except GrantpathError as error:
+            answers[at] = error
+    busy = [world for world in worlds.values() if world.asked]
+    if busy:
+        spark = spark or engine(progress)
+        _close_all(spark, busy)
+        jobs = spark.spark.sparkContext.parallelize([world.job() for world in busy], min(len(busy), 8))
+        for world, found in zip(busy, jobs.map(_answer_all).collect(), strict=True):
+            for (at, resolved), positions in zip(world.asked, found, strict=True):
+                refs = [world.numbering.refs[each] for each in positions]
+                answers[at] = bool(refs) if resolved.kind == "check" else sorted(refs)
+    return answers
+
+
+@dataclass
+class _Job:
+    """What a task needs to answer a state's questions."""
+
+    estate: Estate
+    closure: Closure
+    roles: Roles
+    asked: list[Resolved]
+
+
+def _answer_all(job: _Job) -> list[Ints]:
+    return [evaluate(each, job.estate, lambda _: job.closure, lambda: job.roles) for each in job.asked]
+
+
+class _World:
+    """A state, numbered."""
+
+    def __init__(self, state: State) -> None:
+        self.numbering: Numbering = number(state.policy, state.root, state.entities)
+        self.resolver = Resolver(state.policy, state.policy.root(state.root), self.numbering)
+        self.asked: list[tuple[int, Resolved]] = []
+        self.pairs: list[tuple[int, int]] = []
+        held = [edge for edge in state.edges if edge.kind in ("MEMBER_OF", "HAS_ROLE")]
+        facts = [edge for edge in state.edges if edge.kind not in ("MEMBER_OF", "HAS_ROLE")]
+        self._graph = Graph(
+            list(state.entities),
+            [edge.source for edge in held],
+            [edge.target for edge in held],
+            [edge.kind for edge in held],
+            [edge.source for edge in facts],
+            [f"{edge.kind} {edge.privilege}" if edge.privilege else edge.kind for edge in facts],
+            [edge.target for edge in facts],
+        )
+        self._where = Positions(pa.array(self.numbering.refs))
+        self.source, self.target = self._where(self._graph.member), self._where(self._graph.member_of)
+
+    def job(self) -> _Job:
+        columns = interval_columns(self.numbering, self._graph, self._where)
+        pairs = np.array(sorted(self.pairs), np.int64).reshape(-1, 2)
+        role = np.array([kind == "HAS_ROLE" for kind in self._graph.kind], np.bool_)
+        order = np.argsort(self.source[role], kind="stable")
+        return _Job(
+            Estate(
+                self.numbering,
+                columns["holder"],
+                columns["key"].indices.to_numpy().astype(np.int64),
+                columns["start"],
+                tuple(columns["key"].dictionary.to_pylist()),
+            ),
+            Closure.of(pairs[:, 0], pairs[:, 1], len(self.numbering)),
+            Roles(self.source[role][order], self.target[role][order]),
+            [resolved for _, resolved in self.asked],
+        )
+
+
+def _close_all(spark: Engine, worlds: list[_World]) -> None:
+    """One closure over the memberships of all worlds: their positions behind one another."""
+    begins = np.cumsum([0, *(len(world.numbering) for world in worlds)])
+    with tempfile.TemporaryDirectory(prefix="grantpath-") as scratch:
+        folder = Path(scratch)
+        pq.write_table(pa.table({"id": np.arange(begins[-1])}), folder / "subjects.parquet")
+        ends = {
+            name: np.concatenate([getattr(world, name) + begin for world, begin in zip(worlds, begins, strict=False)])
+            for name in ("source", "target")
+        }
+        pq.write_table(pa.table(ends), folder / "members.parquet")
+        subjects = read_parquet(spark.spark, folder / "subjects.parquet")
+        members = read_parquet(spark.spark, folder / "members.parquet")
+        for row in close(composition(spark), subjects, members).collect():
+            at = int(np.searchsorted(begins, row.subject, side="right")) - 1
+            worlds[at].pairs.append((row.subject - begins[at], row.holder - begins[at]))

@@ -1,0 +1,283 @@
+"""From clauses to the kernel: which intervals each fact of a question stands for, and which objects are asked about."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from grantpath.engine.policy.clauses import Atom, Clause, Clauses, Fact, Term, facts_of
+from grantpath.spark_sync.intervals import (
+    ALL,
+    Bools,
+    Condition,
+    Events,
+    Hats,
+    HolderFacts,
+    Ints,
+    Rows,
+    check_size,
+    ranges,
+    runs_of,
+    within,
+)
+from grantpath.spark_sync.tree_order import Numbering
+
+POINT = "POINT "  # a grant on the place alone, for EVERY
+
+
+@dataclass(frozen=True)
+class Estate:
+    """The numbered entities and the grants and ownerships on them: `key` is a number in `keys`."""
+
+    numbering: Numbering
+    holder: Ints
+    key: Ints
+    place: Ints
+    keys: tuple[str, ...]  # `ALLOW SELECT_TABLE table`, `OWNS schema`
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Clauses asked on objects of a type: `targets` are their positions, ascending; `with_` those of second objects."""
+
+    clauses: Clauses
+    type: str
+    targets: Ints
+    with_: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Every:
+    """`EVERY P t below place`: how many existing entities stand below each place, and where the grants on them are."""
+
+    code: int
+    points: Ints  # the codes of the grants
+    member: Bools  # by position: an existing entity of the types
+    place: Ints  # by position: the place above it
+    need: Ints  # by position of the place
+    fixed: int | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question made ready: for each class of targets its condition; `None` runs are all targets."""
+
+    targets: Ints
+    before: Ints  # by position: how many targets stand before it
+    parts: list[tuple[Condition, tuple[Ints, Ints] | None]]
+    always: bool
+
+
+Answer = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the numbers of the targets
+
+
+class Prepared:
+    """Questions about one estate, ready for any hats. The questions share what second objects they name."""
+
+    def __init__(self, estate: Estate, asks: Sequence[Ask]) -> None:
+        self._numbering = estate.numbering
+        self._estate = estate
+        self._with = dict(item for ask in asks for item in ask.with_.items())
+        facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
+        every = [fact for fact in facts if fact.startswith("EVERY ")]
+        points = sorted({POINT + key for fact in every for key in self._every_keys(fact)})
+        self.codes = {name: at for at, name in enumerate([ALL, *facts, *points])}
+        check_size(len(self._numbering), len(self.codes))
+        self.root = self._numbering.roots()
+        self.last = self._numbering.last
+        self._every = [self._prepare_every(fact) for fact in every]
+        self._self = [self._prepare_self(fact) for fact in facts if fact.startswith("IS ")]
+        rows = [
+            self._rows(fact)
+            for fact in (*facts, *points)
+            if fact.split()[0] not in ("IS", "EXISTS", "BUILTIN", "EVERY")
+        ]
+        self.facts = HolderFacts(Rows.concat(rows).merged(), len(self._numbering))
+        self._counted: dict[int, Ints] = {}
+        self.asked = [self._prepare(ask) for ask in asks]
+        self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
+        del self._estate, self._numbering, self._counted
+
+    def answers(self, hats: Hats) -> Iterator[Answer]:
+        """For each question in order where each hat gets a yes. The hats must fit in one sweep (`Hats.pieces`)."""
+        found = hats.gather(self.facts)
+        rows = Rows.concat([found, *self._own(hats), *(self._complete(each, found, hats) for each in self._every)])
+        events = Events(rows, len(self.root), len(self.codes))
+        for asked in self.asked:
+            yield self._answer(asked, events)
+
+    @staticmethod
+    def _answer(asked: Asked, events: Events) -> Answer:
+        parts = []
+        for condition, runs in asked.parts:
+            found = condition.solve(events)
+            low, high = asked.before[found.start], asked.before[found.last + 1]
+            some = low < high
+            answer = found.row[some], low[some], high[some]
+            parts.append(within(*answer, runs) if runs else answer)
+        row, low, high = (np.concatenate([part[at] for part in parts]) for at in range(3))
+        return row, low, high
+
+    # ---- facts -----------------------------------------------------------------------------------------------
+    def _place(self, word: str) -> tuple[str, int | None]:
+        """The type of a place, and its position where it is that of a second object."""
+        if not word.startswith("with."):
+            return word, None
+        _, key, type_ = word.split(".")
+        return type_, int(self._numbering.above(np.array([self._with[key]]), type_)[0])
+
+    def _rows(self, fact: Fact) -> Rows:
+        words = fact.split()
+        point = words[0] == POINT.strip()
+        type_, fixed = self._place(words[-1])
+        if words[0] == "HOLDS":
+            holder, start = self._held(fact, words[-1], type_)
+        elif "below" in words:
+            holder, place = self._base(" ".join(words[:3]))
+            start = self._numbering.above(place, type_)
+        else:
+            holder, start = self._base(" ".join([*words[point:-1], type_]))
+        holder, start = holder[start >= 0], start[start >= 0]
+        last = start if point else self._numbering.last[start]
+        if fixed is not None:
+            here = (start <= fixed) & (fixed <= last)
+            holder, start = holder[here], self.root[start[here]]
+            last = self._numbering.last[start]
+        return Rows(holder, np.full(len(holder), self.codes[fact]), start, last)
+
+    def _base(self, key: str) -> tuple[Ints, Ints]:
+        if key not in self._estate.keys:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        chosen = self._estate.key == self._estate.keys.index(key)
+        return self._estate.holder[chosen].astype(np.int64), self._estate.place[chosen].astype(np.int64)
+
+    def _held(self, fact: Fact, word: str, type_: str) -> tuple[Ints, Ints]:
+        if word.startswith("="):
+            ref = fact.split("=", 1)[1]
+            holder = np.array([at for at, each in enumerate(self._numbering.refs) if each == ref], np.int64)
+            return holder, self.root[holder]
+        holder = np.flatnonzero(self._numbering.of_type(type_))
+        return holder, holder
+
+    # ---- facts of a hat itself --------------------------------------------------------------------------------
+    def _prepare_self(self, fact: Fact) -> tuple[int, Bools, bool]:
+        type_, fixed = self._place(fact.split()[-1])
+        chosen = self._numbering.of_type(type_)
+        if fixed is not None:
+            chosen = np.arange(len(chosen)) == fixed
+        return self.codes[fact], chosen, fixed is not None
+
+    def _own(self, hats: Hats) -> Iterator[Rows]:
+        everything = self.root[hats.subject]
+        if self._everywhere:
+            yield self._hat_rows(np.arange(len(hats.subject)), 0, everything)
+        for code, chosen, whole in self._self:
+            row = np.flatnonzero(chosen[hats.subject])
+            yield self._hat_rows(row, code, (everything if whole else hats.subject)[row])
+
+    def _hat_rows(self, row: Ints, code: int, start: Ints) -> Rows:
+        return Rows(row, np.full(len(row), code), start, self.last[start])
+
+    @staticmethod
+    def _every_keys(fact: Fact) -> list[str]:
+        _, privileges, types, _, _ = fact.split()
+        return [f"ALLOW {name} {type_}" for name in privileges.split(",") for type_ in types.split(",")]
+
+    def _prepare_every(self, fact: Fact) -> Every:
+        _, _, types, _, word = fact.split()
+        type_, fixed = self._place(word)
+        member = self._numbering.exists.copy()
+        member &= np.isin(self._numbering.type, [self._numbering.types.index(each) for each in types.split(",")])
+        place = self._numbering.above(np.arange(len(self._numbering)), type_)
+        need = np.bincount(place[member & (place >= 0)], minlength=len(self._numbering))
+        points = np.array([self.codes[POINT + key] for key in self._every_keys(fact)])
+        return Every(self.codes[fact], points, member, place, need, fixed)
+
+    def _complete(self, every: Every, found: Rows, hats: Hats) -> Rows:
+        """The places below which a hat has the grant on every entity there is."""
+        size = len(self.root)
+        granted = np.flatnonzero(np.isin(found.key, every.points))
+        count = found.last[granted] - found.start[granted] + 1
+        row, at = np.repeat(found.owner[granted], count), ranges(found.start[granted], count)
+        useful = every.member[at] & (every.place[at] >= 0)
+        pairs = np.unique(row[useful] * size + at[useful])
+        places, have = np.unique(pairs // size * size + every.place[pairs % size], return_counts=True)
+        full = have == every.need[places % size]
+        row, start = places[full] // size, places[full] % size
+        if every.fixed is not None:
+            row = row[start == every.fixed]
+            start = self.root[hats.subject[row]]
+        return self._hat_rows(row, every.code, start)
+
+    # ---- questions -------------------------------------------------------------------------------------------
+    def _prepare(self, ask: Ask) -> Asked:
+        static = {
+            fact: truth for fact in facts_of(ask.clauses) if (truth := self._static(fact, ask.targets)) is not None
+        }
+        kinds = np.zeros(len(ask.targets), np.int64)
+        for truth in static.values():
+            # numbered anew for each fact: as bits of one number, no more than 63 facts would be told apart
+            kinds = np.unique(kinds * 2 + truth, return_inverse=True)[1]
+        parts: list[tuple[Condition, tuple[Ints, Ints] | None]] = []
+        always = True
+        found, first = np.unique(kinds, return_index=True)
+        for kind, at in zip(found, first, strict=True):
+            known = {fact: bool(truth[at]) for fact, truth in static.items()}
+            clauses = fold(ask.clauses, known)
+            always &= TRUE in clauses
+            parts.append((Condition(clauses, self.codes), runs_of(kinds == kind) if len(found) > 1 else None))
+        if not parts:
+            parts.append((Condition((), self.codes), None))
+        return Asked(ask.targets, self._before(ask.targets), parts, always)
+
+    def _before(self, targets: Ints) -> Ints:
+        """Shared by the questions that name the very same targets: it is as long as the estate."""
+        if id(targets) not in self._counted:
+            here = np.zeros(len(self._numbering) + 1, np.int64)
+            here[targets + 1] = 1
+            self._counted[id(targets)] = np.cumsum(here)
+        return self._counted[id(targets)]
+
+    def _static(self, fact: Fact, targets: Ints) -> Bools | None:
+        """For each target whether the fact is there whoever asks; None for a fact that depends on the subject."""
+        kind, word = fact.split()[0], fact.split()[-1]
+        if kind not in ("EXISTS", "BUILTIN", "EVERY"):
+            return None
+        type_, fixed = self._place(word)
+        above = self._numbering.above(targets, type_) if fixed is None else np.full(len(targets), fixed)
+        if kind == "EVERY":
+            need = next(each.need for each in self._every if each.code == self.codes[fact])
+            column = need == 0
+        else:
+            column = self._numbering.exists if kind == "EXISTS" else self._numbering.builtin
+        truth: Bools = (above >= 0) & column[above]
+        return truth
+
+
+TRUE: Clause = ((Atom((ALL,)),),)
+
+
+def fold(clauses: Clauses, known: Mapping[Fact, bool]) -> Clauses:
+    """The clauses with known facts put in. `EVERY` known to be false stays: a subject's grants may make it true."""
+    return tuple(folded for clause in clauses if (folded := _fold_clause(clause, known)) is not None)
+
+
+def _fold_clause(clause: Clause, known: Mapping[Fact, bool]) -> Clause | None:
+    terms = [_fold_term(term, known) for term in clause]
+    if not all(terms):
+        return None
+    kept = tuple(term for term in terms if TRUE[0][0] not in term)
+    return kept or TRUE
+
+
+def _fold_term(term: Term, known: Mapping[Fact, bool]) -> Term:
+    folded = []
+    for atom in term:
+        if any(known.get(fact) for fact in atom.none):
+            continue
+        none = tuple(fact for fact in atom.none if fact not in known or fact.startswith("EVERY "))
+        if any(known.get(fact) for fact in atom.any):
+            folded.append(Atom((ALL,), none))
+        elif any_ := tuple(fact for fact in atom.any if fact not in known or fact.startswith("EVERY ")):
+            folded.append(Atom(any_, none))
+    return tuple(folded)

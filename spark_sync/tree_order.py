@@ -1,0 +1,117 @@
+"""Numbers the entities of a root in tree order, so that what is inside a place is one interval of positions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.reference import Reference, parse
+from grantpath.spark_sync.intervals import Bools, Ints
+
+Path = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A node as it is stored. `exists` is false for a name that holds grants before it is created."""
+
+    ref: str
+    type: str
+    exists: bool = True
+    builtin: bool = False
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Entities by position: parents before children, every subtree together."""
+
+    refs: list[str]
+    type: npt.NDArray[np.int16]  # number in `types`
+    parent: Ints  # -1 for a root
+    last: Ints  # the last position inside
+    exists: Bools
+    builtin: Bools
+    types: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.refs)
+
+    def of_type(self, name: str) -> Bools:
+        """Which positions hold an entity of the type."""
+        chosen: Bools = self.type == self.types.index(name)
+        return chosen
+
+    def above(self, positions: Ints, name: str) -> Ints:
+        """For each position the place of that type on its way up, itself included; -1 where there is none."""
+        found = positions.astype(np.int64).copy()
+        wanted = self.types.index(name)
+        while True:
+            wrong = (found >= 0) & (self.type[found] != wanted)
+            if not wrong.any():
+                return found
+            found[wrong] = self.parent[found[wrong]]
+
+    def roots(self) -> Ints:
+        """The position of the root above each position."""
+        top = np.flatnonzero(self.parent < 0)
+        return top[np.searchsorted(top, np.arange(len(self)), side="right") - 1]
+
+
+def number(policy: Policy, root: str, entities: Iterable[Entity]) -> Numbering:
+    """The numbering of one root. A parent that isn't listed gets a place as a name that doesn't exist.
+
+    Sorted by the segments on the way down and not by the text: as text `a-b` falls between `a` and `a.x`.
+    """
+    named: dict[Path, Entity] = {}
+    for entity in entities:
+        named[_path(policy, entity)] = entity
+    named.setdefault((), Entity(root, policy.root_type))
+    for path in list(named):
+        for depth in range(len(path) - 1, 0, -1):
+            if path[:depth] in named:
+                break
+            named[path[:depth]] = _missing(policy, path[:depth])
+    return _numbered(policy, named)
+
+
+def _path(policy: Policy, entity: Entity) -> Path:
+    if entity.type == policy.root_type:
+        return ()
+    down = policy.names.chain(entity.type)[-2::-1]
+    return tuple(zip(parse(entity.ref, policy.names.one_segment).segments, down, strict=True))
+
+
+def _missing(policy: Policy, path: Path) -> Entity:
+    type_ = path[-1][1]
+    ref = Reference(type_, tuple(segment for segment, _ in path), type_ in policy.names.one_segment)
+    return Entity(ref.text, type_, exists=False)
+
+
+def _numbered(policy: Policy, named: dict[Path, Entity]) -> Numbering:
+    paths = sorted(named)
+    size = len(paths)
+    last = np.arange(size, dtype=np.int64)
+    parent = np.full(size, -1, np.int64)
+    open_: list[int] = []
+    for at, path in enumerate(paths):
+        while len(open_) > len(path):
+            last[open_.pop()] = at - 1
+        if open_:
+            parent[at] = open_[-1]
+        open_.append(at)
+    for at in open_:
+        last[at] = size - 1
+    types = tuple(policy.names.types)
+    code = {name: at for at, name in enumerate(types)}
+    listed = [named[path] for path in paths]
+    return Numbering(
+        [entity.ref for entity in listed],
+        np.fromiter((code[entity.type] for entity in listed), np.int16, size),
+        parent,
+        last,
+        np.fromiter((entity.exists for entity in listed), np.bool_, size),
+        np.fromiter((entity.builtin for entity in listed), np.bool_, size),
+        types,
+    )

@@ -1,0 +1,176 @@
+"""What a snapshot tells people: widest readers, most exposed objects, and whether Cypher says the same."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.dataset as pads
+
+from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.policy import Question
+from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
+from grantpath.spark_sync.access_tables import listed_objects
+from grantpath.spark_sync.bulk_access import EVERYBODY, conditions, prepare, users
+from grantpath.spark_sync.fact_table import Prepared
+from grantpath.spark_sync.intervals import Hats, Ints, union
+from grantpath.spark_sync.moved_since import Entry, Touched
+from grantpath.spark_sync.principals import Closure
+from grantpath.spark_sync.snapshot import Snapshot
+
+TRIES = 5
+Triple = tuple[str, str, str]  # subject, name, object
+CheckMany = Callable[[list[Triple]], Sequence[Any]]  # decisions: their truth is the answer, `revision` whose it is
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A sample of Spark's answers beside Cypher's."""
+
+    compared: int
+    allowed: int
+    different: list[str]
+    seed: int
+    left_out: list[str]  # the questions that changes since the snapshot may have touched
+
+
+def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+    """The users that may use `name` on the most objects of a type, with how many; `everybody` stands for all others.
+
+    Raises InvalidInput where `access` hasn't been run for it.
+    """
+    return _top(snapshot, "reach", ("subject", "objects"), name, type_, limit)
+
+
+def exposed(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+    """The objects of a type on which the most users may use `name`, with how many. Raises as `widest`."""
+    return _top(snapshot, "exposure", ("position", "users"), name, type_, limit)
+
+
+def _top(
+    snapshot: Path, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
+) -> list[tuple[str, int]]:
+    source = Snapshot(snapshot)
+    if not (snapshot / "access" / "names.parquet").exists():
+        raise InvalidInput(f"{snapshot} has no bulk answers yet; run `grantpath access {snapshot}` first")
+    known = source.table("access/names")
+    if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):
+        raise InvalidInput(f"{snapshot} has no bulk answers for {name} on {type_}; run `grantpath access` with it")
+    where, count = columns
+    chosen = (pads.field("name") == name) & (pads.field("type") == type_)
+    rows = source.table(f"access/{table}", list(columns), chosen)
+    pairs = zip(rows[where].to_pylist(), rows[count].to_pylist(), strict=True)
+    named = [("everybody" if at == EVERYBODY else source.numbering.refs[at], many) for at, many in pairs]
+    return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def verify(
+    snapshot: Path, check_many: CheckMany, sample: int, seed: int, log: Callable[[int], Sequence[Entry]] = lambda _: ()
+) -> Verification:
+    """Compares a random sample of the snapshot's answers with those of `check_many` (an Authorizer's).
+
+    Half of them are looked for among what Spark allows. Where the graph has moved on, questions that the changes may
+    have touched are left out; `log` gives the changes after a revision. Raises Inconsistent where these cannot tell
+    (a load, an upgrade, a pruned log), InvalidInput where there is nothing to verify, and what `check_many` raises.
+    """
+    source = Snapshot(snapshot)
+    closure = source.closure()
+    drawn = list(_sample(source, closure, sample, random.Random(seed)))
+    entries = log(source.meta.revision)
+    for _ in range(TRIES):
+        head = max([source.meta.revision, *(entry.revision for entry in entries)])
+        kept = _untouched(drawn, Touched(source, entries, head), closure)
+        try:
+            decisions = check_many([each.triple for each in kept])
+            break
+        except Unknown:  # of something that was dropped since the log was read
+            known, entries = len(entries), log(source.meta.revision)
+            if len(entries) == known:
+                raise
+    else:
+        raise Inconsistent(f"{source.meta.root} keeps changing; verify when fewer changes come in")
+    newest = max([head, *(decision.revision for decision in decisions)])
+    oldest = min([newest, *(decision.revision for decision in decisions)])
+    if oldest < source.meta.revision:
+        newest = oldest  # the root was made again, or restored
+    touched = Touched(source, log(source.meta.revision) if newest > head else entries, newest)
+    pairs = [(each, bool(one)) for each, one in zip(kept, decisions, strict=True)]
+    compared = {each.triple for each in _untouched(kept, touched, closure)}
+    different = [
+        f"{each.text}: Spark says {'yes' if each.allowed else 'no'}, Cypher {'no' if each.allowed else 'yes'}"
+        for each, cypher in pairs
+        if each.triple in compared and each.allowed != cypher
+    ]
+    left = [each.text for each in drawn if each.triple not in compared]
+    allowed = sum(each.allowed for each in drawn if each.triple in compared)
+    return Verification(len(drawn) - len(left), allowed, different, seed, left)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A question of the sample, with Spark's answer."""
+
+    triple: Triple
+    subject: int
+    target: int
+    clauses: Clauses
+    allowed: bool
+
+    @property
+    def text(self) -> str:
+        return "{} {} on {}".format(*self.triple)
+
+
+def _untouched(drawn: Sequence[_Drawn], touched: Touched, closure: Closure) -> list[_Drawn]:
+    return [each for each in drawn if not touched.touches(each.subject, each.target, each.clauses, closure)]
+
+
+def _sample(source: Snapshot, closure: Closure, size: int, rng: random.Random) -> Iterator[_Drawn]:
+    listed, questions = conditions(source.policy, None)
+    people = np.flatnonzero(users(source))
+    askable = [name for name in listed if len(listed_objects(source, name.type))]
+    if not len(people) or not askable:
+        raise InvalidInput(f"nothing to verify: {source.folder} has no users, or no objects that can be asked about")
+    left = size
+    while left:
+        batch = min(left, max(1, size // 40))
+        chosen = rng.choice(askable)
+        question = questions[chosen.condition]
+        prepared = prepare(source, [question])
+        targets = prepared.asked[0].targets
+        looked_at = np.unique(rng.choices(people.tolist(), k=20 * batch))
+        may = allowed(source, prepared, question, looked_at, closure)
+        for _ in range(batch):
+            if may and rng.random() < 0.5:
+                subject = rng.choice(list(may))
+                rank = rng.randrange(*rng.choice(may[subject]))
+            else:
+                subject, rank = rng.choice(looked_at.tolist()), rng.randrange(len(targets))
+            answer = any(low <= rank < high for low, high in may.get(subject, []))
+            target = int(targets[rank])
+            triple = source.numbering.refs[subject], chosen.name, source.numbering.refs[target]
+            yield _Drawn(triple, subject, target, question.clauses, answer)
+        left -= batch
+
+
+def allowed(
+    source: Snapshot, prepared: Prepared, question: Question, subjects: Ints, closure: Closure
+) -> dict[int, list[tuple[int, int]]]:
+    """By user where one prepared question gets a yes: half-open intervals in the numbers of its targets."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for who, low, high in intervals_of(source, prepared, question, subjects, closure):
+        for user, a, b in zip(who.tolist(), low.tolist(), high.tolist(), strict=True):
+            found.setdefault(user, []).append((a, b))
+    return found
+
+
+def intervals_of(
+    source: Snapshot, prepared: Prepared, question: Question, subjects: Ints, closure: Closure
+) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """The same in columns (user, low, high), in pieces."""
+    hats: Hats = source.roles.hats(subjects, closure) if question.one_role else closure.hats(subjects)
+    for piece in hats.pieces(prepared.facts):
+        ((row, low, high),) = prepared.answers(piece)
+        yield union(piece.subject[row], low, high)

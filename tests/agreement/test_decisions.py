@@ -1,0 +1,105 @@
+"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS a policy, 0 different."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from grantpath.engine.scenarios.runner import Moment
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.statement import Check, Which, Who
+
+from ..conftest import Closing, Tenants
+from ..support.twin import POLICIES, SEED, Answer, Twin
+
+DECISIONS = 20_000
+SIZES = (40, 160, 500)  # facts in each world of a policy
+CHECKS = 250  # in a batch
+ROUNDS = 6  # of lists in the largest world, at most
+
+
+@dataclass
+class Grown:
+    """The worlds of one policy, with every question asked in them and the oracle's answer."""
+
+    decisions: int = 0
+    allowed: int = 0
+    errors: int = 0
+    moments: list[Moment] = field(default_factory=list)
+    questions: list[tuple[str, Check | Who | Which]] = field(default_factory=list)
+    expected: list[Answer] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    def add(self, twin: Twin) -> None:
+        id_ = twin.label
+        facts = twin.graph.ask("state")
+        self.moments.append(Moment(id_, twin.graph.policy, str(twin.graph.root), facts["entities"], facts["edges"]))
+        self.questions += [(id_, question) for question, _ in twin.questions]
+        self.expected += [answer for _, answer in twin.questions]
+        self.decisions += len(twin.decided)
+        self.allowed += twin.allowed
+        self.errors += twin.errors
+        if twin.differences:
+            self.differences.append(twin.report())
+
+
+@pytest.fixture(scope="module")
+def grown(module_tenant: Tenants) -> dict[str, Grown]:
+    """By policy, what its worlds were asked; each policy's worlds are grown by the first test that needs them."""
+    return {}
+
+
+def worlds(policy: str, tenants: Tenants, grown: dict[str, Grown]) -> Grown:
+    """Random worlds in which Cypher and the oracle have decided; more lists of the largest one make up DECISIONS."""
+    if policy in grown:
+        return grown[policy]
+    all_ = grown[policy] = Grown()
+    for number, size in enumerate(SIZES):
+        twin = Twin(tenants, policy, f"{SEED}.{number}", size)
+        twin.say_bad_ones(30)
+        for _ in range(4):
+            twin.check_random(CHECKS)
+        twin.list_everything()
+        twin.explain_some(10)
+        twin.ask_wrongly(100)
+        for _ in range(ROUNDS if size == max(SIZES) else 0):
+            if all_.decisions + len(twin.decided) < DECISIONS:
+                twin.list_everything()
+        all_.add(twin)
+    return all_
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_cypher_agrees(module_tenant: Tenants, grown: dict[str, Grown], closing: Closing, policy: str) -> None:
+    found = worlds(policy, module_tenant, grown)
+    closing(
+        f"agreement, {policy}: Cypher and the oracle in {found.decisions:,} decisions, {found.allowed:,} answers yes, "
+        f"{found.errors} questions that are errors to both, {len(found.differences)} worlds different; seed {SEED}"
+    )
+    assert not found.differences, "\n".join(found.differences)
+    assert found.decisions >= DECISIONS
+    assert found.allowed > found.decisions // 50
+    assert found.errors > 50
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("policy", POLICIES)
+def test_spark_agrees(module_tenant: Tenants, grown: dict[str, Grown], closing: Closing, policy: str) -> None:
+    from grantpath.engine.cli.scenario_command import answer_by_spark
+
+    found = worlds(policy, module_tenant, grown)
+    got = [_comparable(answer) for answer in answer_by_spark(found.moments, found.questions)]
+    wrong = [
+        f"{world}: {question}: the oracle says {wanted}, Spark {answer}"
+        for (world, question), wanted, answer in zip(found.questions, found.expected, got, strict=True)
+        if wanted != answer
+    ]
+    closing(
+        f"agreement, {policy}: Spark and the oracle in the same {found.decisions:,} decisions, "
+        f"{len(wrong)} of {len(got):,} answers different; seed {SEED}"
+    )
+    assert found.decisions >= DECISIONS
+    assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:10])
+
+
+def _comparable(answer: bool | list[str] | GrantpathError) -> Answer:
+    return "error" if isinstance(answer, GrantpathError) else answer

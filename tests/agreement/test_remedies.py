@@ -1,0 +1,146 @@
+"""Remedies and paths: what a no says would mend it does mend it, and each hop of a path is an edge of the graph."""
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from grantpath.engine import Authorizer
+from grantpath.engine.policy import policy as policies
+from grantpath.graph.statement import Check as Asked
+
+from ..conftest import Closing, Tenants
+from ..oracle import Oracle, oracle
+from ..support.random_world import ROOT_NAME, Check, random_checks, random_world
+from ..support.remedy_oracle import Remedied
+from ..support.twin import POLICIES, SEED, Twin
+
+SIZES = (40, 160)  # facts in each world of a policy
+CHECKS = 200  # in each world
+EXPLAINED = 20  # in each world, by the server
+DENIED = 8  # of what is allowed in the larger world gets a DENY, where the policy has one
+SUPERFLUOUS = 0.02  # of the remedies: a role that is joined may bring along what is granted besides
+
+_REF = r"[a-z][a-z0-9_]*:(?:`(?:[^`]|``)*`|[^` ])+"
+_ALLOWED = re.compile(rf"({_REF}) has ALLOW ([A-Z_]+) on ({_REF})")
+_HOP = re.compile(rf" (?:-([A-Z_]+(?: [A-Z_]+)?)->|<-(CHILD_OF)-) ({_REF})")
+
+
+def questions(policy: str, size: int, count: int) -> tuple[Oracle, list[Check]]:
+    """A random world, and checks in it, some of them about a user who is not there."""
+    rng = random.Random(f"{policy} {SEED} {size} remedies")
+    world = oracle(policy, ROOT_NAME)
+    for fact in random_world(policy, rng, size):
+        assert world.given(fact) == "done"
+    checks = random_checks(world, rng, count)
+    return world, [*checks, *(("user:nobody-yet", *rest) for _, *rest in checks[: count // 10])]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_remedies_turn_no_into_yes(closing: Closing, policy: str) -> None:
+    model = policies.load(policy)
+    denied = remedied = statements = superfluous = powerful = 0
+    wrong: list[str] = []
+    for size in SIZES:
+        world, checks = questions(policy, size, CHECKS)
+        for check in checks:
+            if world.check(*check):
+                continue
+            denied += 1
+            case = Remedied(model, world, check)
+            assert case.seen.texts
+            assert case.remedy.texts
+            said = case.remedy.statements
+            wrong += [f"{check}: {problem}: {said}" for problem in case.problems()]
+            if case.yes_with_less():
+                wrong.append(f"{check}: {said} hands out power, plain grants would do")
+            if not said and case.remedy.texts[0].partition(":")[0] not in ("no change allows it", "nobody may"):
+                wrong.append(f"{check}: no remedy, and yet {case.remedy.texts}")
+            remedied += bool(said)
+            statements += len(said)
+            powerful += case.powerful()
+            superfluous += case.superfluous()
+    closing(
+        f"remedies, {policy}: {remedied:,} of {denied:,} denied questions have one, of {statements:,} statements; "
+        f"{len(wrong)} wrong, {powerful} that hand out power where nothing less would do, {superfluous} with a "
+        f"statement that is not needed; seed {SEED}"
+    )
+    assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:10])
+    assert remedied > denied * 0.8
+    assert superfluous <= remedied * SUPERFLUOUS
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: Closing, policy: str) -> None:
+    model = policies.load(policy)
+    paths = hops = sentences = denials = explained = 0
+    for size in SIZES:
+        twin = Twin(module_tenant, policy, f"{SEED} paths", size)
+        checks = random_checks(twin.world, twin.rng, EXPLAINED)
+        if twin.world.denies and size == max(SIZES):
+            deny(twin, checks)
+        edges = set(edges_of(twin.graph))
+        for check in checks:
+            subject, name, on, with_, role = check
+            told = twin.graph.explain(subject, name, on, with_=with_, as_role=role)
+            explained += 1
+            assert told.decision.allowed == twin.world.check(*check), check
+            if told.decision:
+                assert told.paths, check
+                assert not told.remedy
+            else:
+                assert told.remedy == list(Remedied(model, twin.world, check).remedy.statements), check
+            for path in told.paths:
+                if path in told.decision.because:
+                    sentences += 1
+                    continue
+                steps = list(steps_of(path))
+                assert steps, path
+                assert not [step for step in steps if step not in edges], (check, path)
+                assert path.startswith(f"{subject} "), (check, path)
+                denied = [edge for _, edge, _ in steps if edge.startswith("DENY ")]
+                assert bool(denied) != told.decision.allowed, (check, path)
+                paths, hops, denials = paths + 1, hops + len(steps), denials + bool(denied)
+    closing(
+        f"paths, {policy}: {explained} explanations, {paths} paths with {hops} hops, all of them edges of the graph; "
+        f"{denials} lead over a DENY; {sentences} sentences where no edge tells"
+    )
+    assert paths
+    assert bool(denials) == twin.world.denies
+
+
+def deny(twin: Twin, checks: list[Check]) -> None:
+    """A DENY against some of the ALLOWs that say yes."""
+    allowed = [check for check in checks if twin.world.check(*check)]
+    asked = [
+        Asked(subject=who, name=name, object=on, with_=with_, as_role=role) for who, name, on, with_, role in allowed
+    ]
+    for decision in twin.graph.check_many(asked)[:DENIED]:
+        for reason in filter(None, map(_ALLOWED.fullmatch, decision.because[-1:])):
+            by, privilege, place = reason.groups()
+            twin.say([f"deny {privilege} on {place} to {by}"])
+
+
+def edges_of(graph: Authorizer) -> Iterator[tuple[str, str, str]]:
+    """Every edge of the tenant, in a path's words."""
+    found = graph.store.execute(
+        "MATCH (one:Entity {root: $root})-[edge]->(other:Entity) "
+        "RETURN one.ref AS one, type(edge) + coalesce(' ' + edge.privilege, '') AS edge, other.ref AS other",
+        {"root": graph.tenant},
+    )
+    for row in found:
+        yield row["one"], row["edge"], row["other"]
+
+
+def steps_of(path: str) -> Iterator[tuple[str, str, str]]:
+    """The hops of a path, each from where its arrow starts."""
+    start = re.match(_REF, path)
+    assert start, path
+    here, at = start.group(), start.end()
+    while at < len(path):
+        hop = _HOP.match(path, at)
+        assert hop, path[at:]
+        there = hop.group(3)
+        yield (here, hop.group(1), there) if hop.group(1) else (there, hop.group(2), here)
+        here, at = there, hop.end()

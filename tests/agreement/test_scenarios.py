@@ -1,0 +1,40 @@
+"""The scenario files: every line, by Cypher in a real Neo4j and by Spark."""
+
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine.scenarios import runner
+from grantpath.graph.store import Store
+
+from ..conftest import Closing
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+POLICIES = sorted(folder.name for folder in SCENARIOS.iterdir() if folder.is_dir())
+
+
+def wrong(report: runner.Report) -> list[str]:
+    """What failed, in a line each."""
+    return [
+        f"{each.file}:{each.line} {each.statement}: expected {each.expected}, got {each.got} ({each.engine})"
+        for each in report.results
+        if not each.passed
+    ]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_cypher(store: Store, policy: str) -> None:
+    report = runner.run(runner.read_files([SCENARIOS / policy]), store)
+    assert wrong(report) == []
+    assert report.passed >= 8
+
+
+@pytest.mark.spark
+def test_spark(store: Store, closing: Closing) -> None:
+    from grantpath.engine.cli.scenario_command import answer_by_spark
+
+    report = runner.run(runner.read_files([SCENARIOS]), store, "spark", answer_by_spark)
+    assert wrong(report) == []
+    asked = sum(each.engine == "spark" for each in report.results)
+    assert asked >= 400
+    closing(f"scenarios: {asked} questions of {report.passed} lines asked of Spark, 0 wrong")

@@ -1,0 +1,328 @@
+"""Batches: what they do is what the same statements do one by one, in history and graph, or nothing at all."""
+
+import random
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refused, Unknown
+from grantpath.engine.change import authorize
+from grantpath.engine.change.authorize import Authorizing
+from grantpath.engine.change.planned_change import Step
+from grantpath.engine.change.schedule import Footprint, levels
+
+from ..conftest import Tenants
+from ..oracle import oracle
+from ..support.random_world import ROOT_NAME, random_statements, random_world
+
+POLICIES = ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"]
+SMALL = [
+    "add catalog:hr",
+    "add schema:hr.public",
+    "add table:hr.public.staff",
+    "add user:ann",
+    "add user:bob",
+    "add role:analyst",
+    "owner user:ann of metalake:ml",
+]
+
+
+def state(auth: Authorizer) -> tuple[list[Any], list[Any]]:
+    """Everything that decides in a tenant, and its revision."""
+    row = auth.ask("state")
+    entities = sorted(tuple(sorted(each.items())) for each in row["entities"])
+    edges = sorted(tuple(sorted((k, v or "") for k, v in each.items())) for each in row["edges"])
+    return [row["revision"], *entities], edges
+
+
+def history(auth: Authorizer) -> list[tuple[int, str | None, str]]:
+    return [(each.revision, each.actor, each.statement) for each in auth.log(limit=10_000)]
+
+
+def one_by_one(auth: Authorizer, statements: Iterable[str], by: str | None, as_role: str | None) -> list[int | None]:
+    """By statement the revision that it made, None where it changed nothing."""
+    changes = [auth.change(statement, by=by, as_role=as_role) for statement in statements]
+    return [change.revision if change.id else None for change in changes]
+
+
+def revisions(changes: Iterable[Change]) -> list[int | None]:
+    return [change.revision if change.id else None for change in changes]
+
+
+# ---- the same as one by one --------------------------------------------------------------------------------------
+@contextmanager
+def asking_above(found: list[int]) -> Iterator[None]:
+    """What is above the objects is asked first, as for large batches; `found`: how many changes it allowed."""
+    allowed_by_above = Authorizing._allowed_by_above
+
+    def counted(*asked: Any) -> set[Step]:
+        allowed = allowed_by_above(*asked)
+        found.append(len(allowed))
+        return allowed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(authorize, "MANY", 1)
+        patch.setattr(authorize, "SHARED", 0)
+        patch.setattr(Authorizing, "_allowed_by_above", counted)
+        yield
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy: str) -> None:
+    """Random statements, good ones kept in turn: wrong ones are found at the same index, with the same error."""
+    above: list[int] = []
+    rng = random.Random(f"batches {policy}")
+    world = oracle(policy, ROOT_NAME)
+    facts = random_world(policy, rng, 80)
+    for fact in facts:
+        world.given(fact)
+    alone, batch = tenant(policy, facts, ROOT_NAME), tenant(policy, facts, ROOT_NAME)
+    assert state(alone) == state(batch)
+    wrong = changed = 0
+    for _ in range(2):
+        by_actor: dict[tuple[str | None, str | None], list[str]] = {}
+        for statement, by, as_role in random_statements(policy, world, rng, 60):
+            by_actor.setdefault((by, as_role), []).append(statement)
+        for (by, as_role), statements in by_actor.items():
+            while statements:
+                made: list[int | None] = []
+                error: Exception | None = None
+                for statement in statements:
+                    try:
+                        made += one_by_one(alone, [statement], by, as_role)
+                    except (Refused, Invalid) as caught:
+                        error = caught
+                        break
+                if error is not None:
+                    with pytest.raises(type(error)) as told, asking_above(above):
+                        batch.change_all(statements, by=by, as_role=as_role)
+                    assert told.value.index == len(made)
+                    assert str(told.value) == f"statement {len(made)}: {error}"
+                    wrong += 1
+                good, statements = statements[: len(made)], statements[len(made) + 1 :]
+                with asking_above(above):
+                    assert revisions(batch.change_all(good, by=by, as_role=as_role)) == made
+                changed += sum(revision is not None for revision in made)
+                assert state(batch) == state(alone)
+    assert history(batch) == history(alone)
+    assert wrong > 12 and changed > 8
+    assert bool(sum(above)) != batch.policy.active_roles  # with active roles all places are looked at
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_facts_at_once_are_facts_one_by_one(tenant: Tenants, policy: str) -> None:
+    rng = random.Random(f"facts {policy}")
+    facts = random_world(policy, rng, 60)
+    world = oracle(policy, ROOT_NAME)
+    for fact in facts:
+        world.given(fact)
+    facts += [statement for statement, _, _ in random_statements(policy, world, rng, 50)]
+    alone, batch = tenant(policy, root=ROOT_NAME), tenant(policy, root=ROOT_NAME)
+    said = [problem for fact in facts for problem in alone.given([fact])]
+    assert batch.given(facts) == said
+    assert state(batch) == state(alone)
+    assert history(batch) == history(alone)
+
+
+# ---- each sees those before it -------------------------------------------------------------------------------------
+def test_a_batch_builds_on_itself(tenant: Tenants) -> None:
+    auth = tenant(given=SMALL)
+    statements = [
+        "add catalog:mine",
+        "add schema:mine.s",
+        "add table:mine.s.t",
+        "allow SELECT_TABLE on table:mine.s.t to role:analyst",
+        "allow SELECT_TABLE on table:mine.s.t to role:analyst",
+        "member user:bob of role:analyst",
+        "owner user:bob of catalog:mine",
+        "drop table:mine.s.t",
+        "add table:mine.s.t",
+        "allow USE_CATALOG on metalake:ml to role:analyst",
+    ]
+    changes = auth.change_all(statements, by="user:ann")
+    assert [change.id is None for change in changes] == [False] * 4 + [True] + [False] * 5
+    assert revisions(changes)[3:6] == [len(SMALL) + 4, None, len(SMALL) + 5]
+    assert auth.check("user:bob", "alter_catalog", "catalog:mine")
+    assert not auth.check("user:bob", "SELECT_TABLE", "table:mine.s.t")  # its grants went with the drop
+
+
+def test_a_right_that_the_batch_gives_or_takes_counts(tenant: Tenants) -> None:
+    auth = tenant(given=[*SMALL, "add role:maker", "member user:bob of role:maker", "owner user:bob of catalog:hr"])
+    given_away = ["owner user:ann of catalog:hr", "add schema:hr.more"]
+    with pytest.raises(Refused, match=r"^statement 1: 'add schema:hr\.more' by user:bob"):
+        auth.change_all(given_away, by="user:bob")
+    assert auth.check("user:bob", "alter_catalog", "catalog:hr")
+    auth.change_all(["add schema:hr.more", "owner user:ann of catalog:hr"], by="user:bob")
+    assert not auth.check("user:bob", "alter_catalog", "catalog:hr")
+
+
+def test_circles_within_a_batch_are_found(tenant: Tenants) -> None:
+    groups = [f"add group:g{number}" for number in range(5)]
+    auth = tenant("lakehouse", [*groups, "member group:g0 of group:g1"])
+    ring = ["member group:g1 of group:g2", "member group:g2 of group:g3", "member group:g3 of group:g0"]
+    with pytest.raises(Invalid, match=r"^statement 2: .* would close a circle"):
+        auth.change_all(ring)
+    opened = [*ring[:2], "remove group:g0 from group:g1", ring[2]]
+    assert all(change.id for change in auth.change_all(opened))
+    assert [bool(problem) for problem in auth.given([*ring, "member group:g0 of group:g1"])] == [False] * 3 + [True]
+
+
+# ---- as which role -------------------------------------------------------------------------------------------------
+ROLES = ["add role:a", "member user:u of role:a", "member user:u of role:SYSADMIN"]
+
+
+@pytest.mark.parametrize(
+    ("as_role", "kind", "text"),
+    [
+        ("role:ghost", Unknown, "role:ghost is not there; add it, or check the name"),
+        ("role:sysadmin", Unknown, r"role:sysadmin is not there \(did you mean role:SYSADMIN.*\?\); add it"),
+        (
+            "role:SYSADMI",
+            Unknown,
+            r"role:SYSADMI is not there \(did you mean .*role:SYSADMIN.*\?\); add it",
+        ),
+        ("database:zz", Invalid, "as database:zz: a database is no role"),
+        ("user:u", Invalid, "as user:u: a user is no role"),
+        ("", InvalidReference, ""),
+        ("role:USERADMIN", Refused, "'add database:x' by user:u is refused: .*role:USERADMIN"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_role_that_is_none_is_invalid_and_one_that_is_not_held_refused(
+    tenant: Tenants, as_role: str, kind: type[Exception], text: str, dry_run: bool
+) -> None:
+    auth = tenant("deltastream", ROLES)
+    before = state(auth), history(auth)
+    with pytest.raises((Invalid, Refused), match=f"^{text}") as told:
+        auth.change("add database:x", by="user:u", as_role=as_role, dry_run=dry_run)
+    assert type(told.value) is kind
+    statements = ["add database:x", "add database:y", "add what"]
+    index = r"(statement 0: )?" if kind is not Unknown else "statement 0: "
+    for batch in (statements, statements[:2]):
+        with pytest.raises(kind, match=f"^{index}{text}"):
+            auth.change_all(batch, by="user:u", as_role=as_role, dry_run=dry_run)
+    assert (state(auth), history(auth)) == before
+    assert len(auth.log(refused=True)) == (3 if kind is Refused and not dry_run else 0)
+
+
+def test_a_role_that_is_not_there_is_not_made_by_acting_as_it(tenant: Tenants) -> None:
+    auth = tenant("deltastream", [*ROLES, "member user:u of role:USERADMIN"])
+    with pytest.raises(Unknown, match=r"^statement 0: role:new is not there"):
+        auth.change_all(["add role:new", "member user:u of role:new"], by="user:u", as_role="role:new")
+    with pytest.raises(Unknown, match="role:new is not there"):
+        auth.change("add role:new", by="user:nobody", as_role="role:new")  # invalid comes before refused
+
+
+def test_a_role_that_the_batch_drops_is_not_there_behind_it(tenant: Tenants) -> None:
+    facts = ["add role:maker", "add role:makers", "member role:maker of role:USERADMIN", "member user:u of role:maker"]
+    alone, batch = tenant("deltastream", facts), tenant("deltastream", facts)
+    statements = ["member user:u of role:makers", "drop role:maker", "add user:v"]
+    made = one_by_one(alone, statements[:2], "user:u", "role:maker")
+    with pytest.raises(Unknown) as told:
+        alone.change(statements[2], by="user:u", as_role="role:maker")
+    assert str(told.value) == "role:maker is not there (did you mean role:makers?); add it, or check the name"
+    with pytest.raises(Unknown) as again:
+        batch.change_all(statements, by="user:u", as_role="role:maker")
+    said = "statement 2: role:maker is not there; add it, or check the name"  # it is, before the batch and after it
+    assert (str(again.value), again.value.index) == (said, 2)
+    assert revisions(batch.change_all(statements[:2], by="user:u", as_role="role:maker")) == made
+    assert state(batch) == state(alone)
+
+
+# ---- all or nothing ------------------------------------------------------------------------------------------------
+def test_a_wrong_statement_leaves_nothing_behind(tenant: Tenants) -> None:
+    auth = tenant(given=SMALL)
+    before = state(auth), history(auth)
+    for wrong, kind in [
+        ("add table:hr.nowhere.t", Unknown),
+        ("give user:bob all", Invalid),
+        ("add user:ann", Invalid),
+        ("owner group:x of catalog:hr", Invalid),
+    ]:
+        with pytest.raises(kind, match=r"^statement 2: ") as told:
+            auth.change_all(["add user:cas", "add user:dan", wrong, "add user:eve"], by="user:ann")
+        assert told.value.index == 2
+    with pytest.raises(Refused, match=r"^statement 0: "):
+        auth.change_all(["add catalog:mine", "add catalog:mine"], by="user:bob")
+    assert (state(auth), history(auth)) == before
+
+
+def test_the_first_wrong_one_is_named_whatever_is_found_first(tenant: Tenants) -> None:
+    auth = tenant(given=SMALL)
+    with pytest.raises(Invalid, match=r"^statement 2: 'allow .*|^statement 2: table"):
+        # the last is wrong by itself, the one before only behind the first two
+        auth.change_all(
+            [
+                "add table:hr.public.t",
+                "drop table:hr.public.t",
+                "allow SELECT_TABLE on table:hr.public.t to role:analyst",
+                "add user:ann",
+            ],
+            by="user:ann",
+        )
+
+
+def test_an_empty_batch_changes_nothing(tenant: Tenants) -> None:
+    assert tenant(given=SMALL).change_all([], by="user:ann") == []
+
+
+# ---- a dry run -------------------------------------------------------------------------------------------------------
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -> None:
+    auth = tenant(given=SMALL)
+    before = state(auth), history(auth), auth.log(refused=True)
+    would = auth.change("drop schema:hr.public", by="user:ann", dry_run=True)
+    assert (would.id is None, would.revision) == (False, len(SMALL) + 1)
+    assert auth.change("owner user:ann of metalake:ml", dry_run=True) == Change(None, len(SMALL))
+    assert len(auth.change_all(["add user:x", "drop user:x", "add user:x"], dry_run=True)) == 3
+    with pytest.raises(Refused):
+        auth.change("drop schema:hr.public", by="user:bob", dry_run=True)
+    with pytest.raises(Invalid):
+        auth.change("add user:ann", by="user:ann", dry_run=True)
+    assert (state(auth), history(auth), auth.log(refused=True)) == before
+
+
+# ---- checks --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("check", "kind", "text"),
+    [
+        (("user:own", "load_catalog", "catalog:nope"), Unknown, "catalog:nope is not there; add it, or check the name"),
+        (("user:own", "fly", "catalog:hr"), Unknown, "the operation fly is unknown in the policy gravitino"),
+        (("user:own", "USE_CATALOG", "catalog:"), InvalidReference, ""),
+        (("role:analyst", "USE_CATALOG", "catalog:hr"), Invalid, "role:analyst: checks are about user"),
+        (("user:own", "USE_CATALOG"), Invalid, r"\('user:own', 'USE_CATALOG'\) is neither"),
+        (("user:own", "get_tag_for_object", "catalog:hr"), Invalid, ""),
+    ],
+)
+def test_a_wrong_check_of_a_batch_is_named_by_its_index(
+    tenant: Tenants, check: Any, kind: type[Exception], text: str
+) -> None:
+    auth = tenant(given=SMALL)
+    right = ("user:own", "load_catalog", "catalog:hr")
+    for index, batch in ((1, [right, check]), (0, [check, right, check])):
+        with pytest.raises(Invalid, match=f"^check {index}: {text}") as told:
+            auth.check_many(batch)
+        assert (type(told.value), told.value.index) == (kind, index)
+
+
+# ---- levels --------------------------------------------------------------------------------------------------------
+def footprint(reads: str, writes: str, joins: bool = False) -> Footprint:
+    return Footprint(set(reads), set(writes), joins)
+
+
+def test_levels_keep_readers_behind_writers_and_before_overwriters() -> None:
+    assert levels([footprint("a", "a"), footprint("b", "b")]) == [[0, 1]]
+    assert levels([footprint("a", "a"), footprint("a", "b"), footprint("b", "c")]) == [[0], [1], [2]]
+    assert levels([footprint("ab", "b"), footprint("b", "c"), footprint("x", "b")]) == [[0], [1, 2]]
+    assert levels([footprint("a", "a"), footprint("a", "b", True), footprint("x", "y", True)]) == [[0], [1, 2]]
+    assert levels([]) == []
+
+
+def test_a_wrong_fact_adds_nobody_by_mentioning_him(tenant: Tenants) -> None:
+    auth = tenant("gravitino", ["add role:r"])
+    problems = auth.given(["member user:a of role:nope", "member user:b of role:nope", "member user:b of role:r"])
+    assert [bool(problem) for problem in problems] == [True, True, False]
+    there = {entity["ref"] for entity in auth.ask("state")["entities"]}
+    assert "user:a" not in there and "user:b" in there
+    assert [each.statement for each in auth.log(object="user:a")] == []

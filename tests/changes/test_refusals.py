@@ -1,0 +1,135 @@
+"""A change that is wrong costs other writers nothing: it is found out before the lock is taken, and few are kept."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import neo4j
+import pytest
+
+from grantpath.engine import Authorizer, GrantpathError, Invalid, Refused
+
+from ..conftest import Tenants
+from ..support.sizes import say, size
+
+FACTS = ["add catalog:hr", "add role:r", "add user:ann", "add user:bob", "owner user:ann of metalake:ml"]
+GRANT = "allow USE_CATALOG on catalog:hr to role:r"
+
+
+@pytest.fixture
+def auth(tenant: Tenants) -> Authorizer:
+    return tenant(given=FACTS)
+
+
+@contextmanager
+def counted(word: str) -> Iterator[list[str]]:
+    """The texts that are sent meanwhile and hold the word."""
+    sent: list[str] = []
+
+    def noting(run: Any) -> Any:
+        def noted(self: Any, query: Any, *rest: Any, **named: Any) -> Any:
+            text = getattr(query, "text", query)
+            if word in text:
+                sent.append(text)
+            return run(self, query, *rest, **named)
+
+        return noted
+
+    with pytest.MonkeyPatch.context() as patch:
+        for runner in (neo4j.Session, neo4j.Transaction):
+            patch.setattr(runner, "run", noting(runner.run))
+        yield sent
+
+
+def test_a_wrong_change_takes_no_lock(auth: Authorizer) -> None:
+    wrong: list[tuple[str | list[str], type[GrantpathError]]] = [
+        (GRANT, Refused),
+        ("drop catalog:hr", Refused),
+        ("add user:ann", Invalid),
+        ("drop user:nosuch", Invalid),
+        ([GRANT, "add catalog:x"], Refused),
+        (["add user:ann", GRANT], Invalid),
+    ]
+    with counted("Writer") as locks:
+        for said, kind in wrong:
+            with pytest.raises(kind):
+                auth.change(said, by="user:bob", id="a") if isinstance(said, str) else auth.change_all(
+                    said, by="user:bob"
+                )
+    assert locks == []
+    assert len(auth.log(refused=True)) == 3
+    with counted("Writer") as locks:
+        assert auth.change(GRANT, by="user:ann").id
+    assert locks
+
+
+def test_what_was_read_before_the_lock_is_not_read_again(auth: Authorizer) -> None:
+    with counted("standing") as read:
+        assert auth.change(GRANT, by="user:ann").id
+    assert len(read) == 1
+
+
+def test_what_changed_before_the_lock_was_taken_is_read_again(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ann loses her right, and the role goes, between the look and the lock."""
+    write = auth.store.write
+    between: list[str] = []
+
+    def late(*given: Any, **named: Any) -> Any:
+        if between:
+            auth.change(between.pop())
+        return write(*given, **named)
+
+    monkeypatch.setattr(auth.store, "write", late)
+    between.append("owner user:bob of metalake:ml")
+    with pytest.raises(Refused):
+        auth.change(GRANT, by="user:ann")
+    between.append("drop role:r")
+    with pytest.raises(Invalid):
+        auth.change(GRANT, by="user:bob")
+    between.append("owner user:ann of catalog:hr")
+    assert auth.change("add schema:hr.s", by="user:bob").revision == len(FACTS) + 4
+    assert [each.statement for each in auth.log(limit=2)] == ["owner user:ann of catalog:hr", "add schema:hr.s"]
+    assert auth.verify_log()
+
+
+def test_an_id_that_was_used_is_not_judged_again(auth: Authorizer) -> None:
+    first = auth.change(GRANT, by="user:ann", id="mine")
+    auth.change("owner user:bob of metalake:ml")
+    again = auth.change(GRANT, by="user:ann", id="mine")  # by now she may not
+    assert (again, again.already) == (first, True)
+
+
+def test_refusals_beside_a_writer(auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The writer's own locks are all that are taken."""
+    stop, made, tries = threading.Event(), list[str](), size(200, 40)
+
+    def write() -> None:
+        while not stop.is_set():
+            for statement in (GRANT, f"revoke {GRANT.replace(' to ', ' from ')}"):
+                made.append(str(auth.change(statement, by="user:ann").id))
+
+    with counted("MERGE (writer") as locks:
+        writer = threading.Thread(target=write)
+        writer.start()
+        for _ in range(tries):
+            with pytest.raises(Refused):
+                auth.change("drop catalog:hr", by="user:bob")
+        stop.set()
+        writer.join()
+    say(
+        capsys,
+        f"{tries} refusals beside {len(made)} changes: {len(locks)} locks were taken, {len(locks) - len(made)} more",
+    )
+    assert len(locks) - len(made) <= tries // 20  # one that was disturbed each time is judged under the lock
+    assert "None" not in made and len(auth.log(refused=True, limit=1_000)) == tries
+
+
+def test_of_each_actor_the_newest_refusals_are_kept(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grantpath.engine.change.audit_writer.KEPT", 10)
+    for at in range(12):
+        with pytest.raises(Refused):
+            auth.change(f"add catalog:c{at}", by="user:bob")
+    assert [each.statement for each in auth.log(refused=True)] == [f"add catalog:c{at}" for at in range(2, 12)]

@@ -1,0 +1,223 @@
+"""Exit codes: 0 of a gate means yes and nothing else, 1 means no or refused and nothing else; failures are 2."""
+
+import itertools
+import random
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import typer.main
+
+from grantpath.engine.cli import main
+from grantpath.engine.cli.context import Session
+from grantpath.engine.decide.decision import Decision, Explanation
+
+from ..support.sizes import say, size
+
+# What a request could bring into the place of a subject, a name or an object.
+WORDS = [
+    "--help",
+    "-h",
+    "--json",
+    "--root",
+    "--root=x",
+    "--root=--help",
+    "--policy",
+    "--uri",
+    "--uri=",
+    "--with",
+    "--as",
+]
+WORDS += ["--at-least", "--at-least=0", "--version", "--create", "--yes", "--", "-", "", " ", "--help=1", "--hel", "-?"]
+WORDS += [
+    "--install-completion",
+    "--show-completion",
+    "--no-help",
+    "@file",
+    "help",
+    "who",
+    "0",
+    "\0",
+    "--help ",
+    "-\u2010help",
+]
+WORDS += ["user:bob", "load_table", "table:hr.public.staff"]
+GATES = [["check"], ["check", "--"], ["explain"], ["explain", "--"], ["--root", "r", "check"], ["--json", "explain"]]
+BEHIND = [[], ["--root", "metalake:ml"], ["--json"], ["--with", "tag=tag:pii", "--as", "role:x"]]
+MAIN = "import sys; from grantpath.engine.cli.start import main; sys.exit(main())"
+
+
+@dataclass
+class Fixed:
+    """In the place of an authorizer: each answer is the same, whatever is asked."""
+
+    allowed: bool
+
+    def check(self, *_: object, **__: object) -> Decision:
+        return Decision(self.allowed, 1, lambda: ["it is fixed"])
+
+    def explain(self, *_: object, **__: object) -> Explanation:
+        return Explanation(self.check(), [], [])
+
+
+def fix(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> None:
+    @contextmanager
+    def opened(session: Session, *_: object, **__: object) -> Iterator[Fixed]:
+        yield Fixed(allowed)
+
+    monkeypatch.setattr(Session, "open", opened)
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line is built once, not for each call."""
+    monkeypatch.setattr(main, "app", typer.main.get_command(main.app))
+
+
+@pytest.mark.usefixtures("built")
+def test_no_word_turns_the_no_of_a_gate_into_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fix(monkeypatch, allowed=False)
+    triples = list(itertools.product(WORDS, repeat=3))
+    rng = random.Random(5)
+    chosen = rng.sample(triples, size(10_000, 250))
+    chosen += [triple for triple in triples if "--help" in triple and {*triple} <= {"--help", *WORDS[-3:]}]
+    codes = {1: 0, 2: 0}
+    for words in chosen:
+        for gate in GATES:
+            behind = rng.choice(BEHIND)
+            code = main.main([*gate, *words, *behind])
+            assert code in codes, (gate, words, behind, code)
+            codes[code] += 1
+        capsys.readouterr()
+    say(
+        capsys,
+        f"{sum(codes.values()):,} argument lists of check and explain: {codes[1]:,} no, {codes[2]:,} errors, 0 yes",
+    )
+
+
+@pytest.mark.usefixtures("built")
+def test_no_word_turns_the_no_of_a_snapshot_into_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @dataclass
+    class No:
+        answer: bool = False
+        complete: bool = True
+        revision: int = 1
+
+    monkeypatch.setattr("grantpath.spark_sync.snapshot_questions.ask", lambda *_: No())
+    monkeypatch.setattr("grantpath.engine.cli.spark_commands._state", lambda *_: "revision 1")
+    monkeypatch.setattr("grantpath.spark_sync.snapshot.Snapshot", lambda *_: SimpleNamespace(meta=None))
+    pairs = list(itertools.product(WORDS, repeat=2))
+    for snapshot, question in random.Random(5).sample(pairs, size(len(pairs), 200)):
+        for words in (["ask", snapshot, question], ["ask", "./monday", question], ["ask", "--", snapshot, question]):
+            assert main.main(words) in (1, 2), words
+    capsys.readouterr()
+
+
+def test_the_answer_is_yes_where_it_is_yes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    fix(monkeypatch, allowed=True)
+    question = ["user:bob", "load_table", "table:hr.public.staff"]
+    for gate in GATES:
+        assert main.main([*gate, *question]) == 0
+    assert main.main(["check", "--", "--help", "load_table", "table:a.b.c"]) == 0  # a name like any other
+
+
+def test_help_alone_is_no_error_and_beside_other_words_nothing_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--help"], ["check", "--help"], ["policy", "show", "--help"], ["roots", "--help"], [], ["policy"]):
+        assert main.main(words) == 0, words
+        assert "Usage: grantpath" in capsys.readouterr().out
+    for words in (["check", "user:bob", "--help"], ["--help", "check"], ["policy", "show", "--help", "gravitino"]):
+        assert main.main(words) == 2, words
+        said = capsys.readouterr()
+        assert "Usage: grantpath" in said.out
+        assert "--help stands beside other words, so nothing was done" in said.err
+
+
+def test_the_help_of_a_gate_shows_how_a_script_calls_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["check", "--help"]) == 0
+    assert 'grantpath check -- "$S" "$NAME" "$REF"' in capsys.readouterr().out
+
+
+def test_the_command_starts_where_nothing_can_be_missing() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["scripts"] == {"grantpath": "grantpath.engine.cli.start:main"}
+
+
+@pytest.mark.parametrize(
+    "broken", ["raise ImportError('not for this machine')", "raise RuntimeError('worse')", "1/0", "def"]
+)
+def test_a_broken_installation_is_neither_a_no_nor_a_yes(tmp_path: Path, broken: str) -> None:
+    (tmp_path / "pydantic.py").write_text(broken)
+    words = [sys.executable, "-c", MAIN, "check", "user:bob", "load_table", "table:a.b.c"]
+    ran = subprocess.run(words, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert ran.stderr.startswith("error: grantpath cannot start (")
+
+
+STREAMS = ["", ">/dev/full", "2>/dev/full", ">/dev/full 2>&1", ">&- 2>&-", ">&-", "2>&-", "2>&- >/dev/full"]
+FIXED = """import sys
+from contextlib import contextmanager
+from grantpath.engine.cli.main import main
+from grantpath.engine.cli.context import Session
+from grantpath.engine.decide.decision import Decision
+class Fixed:
+    def check(self, *_, **__):
+        if "{answer}" == "fails":
+            raise ZeroDivisionError
+        return Decision("{answer}" == "yes", 1, lambda: ["it is fixed"])
+@contextmanager
+def opened(*_, **__):
+    yield Fixed()
+Session.open = opened
+sys.exit(main(["check", "user:bob", "load_table", "table:a.b.c", "{json}"]))
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize(("answer", "codes"), [("yes", {0, 2}), ("no", {1, 2}), ("fails", {2})])
+def test_a_full_or_closed_output_never_changes_the_answer(tmp_path: Path, answer: str, codes: set[int]) -> None:
+    script = tmp_path / "fixed.py"
+    script.write_text(FIXED.replace("{answer}", answer).replace("{json}", "--json"))
+    tried = STREAMS[: size(len(STREAMS), 5)]
+    runs = [
+        subprocess.Popen(
+            ["sh", "-c", f'"{sys.executable}" "{script}" {streams}'],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"GRANTPATH_CACHE": str(tmp_path)},
+        )
+        for streams in tried
+    ]
+    got = {streams: run.wait() for streams, run in zip(tried, runs, strict=True)}
+    assert {streams: code for streams, code in got.items() if code not in codes} == {}
+    assert got[""] == min(codes)
+
+
+def test_words_that_are_not_quoted_are_shown_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, quoted in (
+        (["change", "add", "user:x"], "as in 'add user:x'"),
+        (["check", "user:bob", "load_table", "table:a.b.my", "table"], "as in 'table:a.b.my table'"),
+        (["ask", "./monday", "which", "table"], "as in 'which table'"),
+    ):
+        assert main.main(words) == 2
+        assert f"quote a statement, or a name with spaces, {quoted}; or remove" in capsys.readouterr().err
+    assert main.main(["chekc"]) == 2
+    assert capsys.readouterr().err == "error: No such command 'chekc'. Did you mean 'check'? See `grantpath --help`.\n"
+
+
+def test_help_in_a_pipe_is_not_folded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--help"]) == 0
+    assert "Who may do what, and why: a graph of grants in Neo4j, the same in bulk in Spark." in capsys.readouterr().out
+    assert main.main(["policy", "show", "gravitino"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert max(map(len, shown)) > 100  # each condition is on its own line, whole
+    assert [line for line in shown if line != line.rstrip()] == []

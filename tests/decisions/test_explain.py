@@ -1,0 +1,236 @@
+"""What an explanation says, word for word: its paths, what is missing, and the statements of the remedy."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from ..conftest import Tenants
+
+ROLES = [
+    "add database:d",
+    "add schema:d.s",
+    "add relation:d.s.r",
+    "member user:u of role:a",
+    "member user:u of role:b",
+    "allow USAGE on database:d to role:a",
+    "allow USAGE on schema:d.s to role:b",
+    "allow USAGE on database:d to role:b",
+]
+TABLE = [
+    "add catalog:c",
+    "add schema:c.s",
+    "add table:c.s.t",
+    "add role:r",
+    "member user:u of group:g",
+    "member group:g of role:r",
+    "allow USE_CATALOG on metalake:ml to role:r",
+    "allow USE_SCHEMA on metalake:ml to role:r",
+    "allow SELECT_TABLE on catalog:c to role:r",
+    "deny SELECT_TABLE on table:c.s.t to role:r",
+    "add user:w",
+]
+NAMESPACE = [
+    "add namespace:n",
+    "add dataset:n.a",
+    "add dataset:n.b",
+    "add user:u",
+    "allow ADMIN on dataset:n.b to user:u",
+]
+GROUPS = "user:u -MEMBER_OF-> group:g -HAS_ROLE-> role:r"
+
+
+class Case(NamedTuple):
+    """A question, and what its explanation says."""
+
+    policy: str
+    given: list[str]
+    asked: str  # subject, name, object, and maybe key=REF or as=role:X
+    paths: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    remedy: Sequence[str] = ()
+
+
+CASES = {
+    "a second object has a way up of its own": Case(
+        "gravitino",
+        ["add catalog:c", "add tag:t", "owner user:u of tag:t", "owner user:u of catalog:c"],
+        "user:u associate_object_tags catalog:c tag=tag:t",
+        ["user:u -OWNS-> catalog:c", "user:u -OWNS-> tag:t"],
+    ),
+    "every edge of the tree is printed": Case(
+        "gravitino",
+        TABLE,
+        "user:u USE_SCHEMA schema:c.s",
+        [f"{GROUPS} -ALLOW USE_SCHEMA-> metalake:ml <-CHILD_OF- catalog:c <-CHILD_OF- schema:c.s"],
+    ),
+    "membership is a path": Case("gravitino", TABLE, "user:u get_role role:r", [GROUPS]),
+    "oneself is a sentence": Case("gravitino", TABLE, "user:u get_user user:u", ["user:u is user:u itself"]),
+    "everyone is a sentence": Case(
+        "gravitino", TABLE, "user:u load_metalake metalake:ml", ["user:u is there, and everyone may"]
+    ),
+    "only the role that acts is on a path": Case(
+        "deltastream",
+        ROLES,
+        "user:u use_schema schema:d.s as=role:b",
+        [
+            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> database:d <-CHILD_OF- schema:d.s",
+            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> schema:d.s",
+        ],
+    ),
+    "the role that wins is on the paths, by whatever another one has": Case(
+        "deltastream",
+        ROLES,
+        "user:u use_schema schema:d.s",
+        [
+            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> database:d <-CHILD_OF- schema:d.s",
+            "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> schema:d.s",
+        ],
+    ),
+    "no has the path of the DENY and of nothing else": Case(
+        "gravitino",
+        TABLE,
+        "user:u load_table table:c.s.t",
+        [f"{GROUPS} -DENY SELECT_TABLE-> table:c.s.t"],
+        ["DENY SELECT_TABLE on table:c.s.t to role:r wins: revoke deny SELECT_TABLE on table:c.s.t from role:r"],
+        ["revoke deny SELECT_TABLE on table:c.s.t from role:r"],
+    ),
+    "no for an ALLOW that is missing has no path": Case(
+        "deltastream",
+        ROLES,
+        "user:u use_schema schema:d.s as=role:a",
+        [],
+        ["USAGE is not granted on schema:d.s: allow USAGE on schema:d.s to role:a"],
+        ["allow USAGE on schema:d.s to role:a"],
+    ),
+    "an object is given to a role where users own nothing": Case(
+        "deltastream",
+        ROLES,
+        "user:u drop_database database:d",
+        [],
+        ["database:d is not owned by role:a: owner role:a of database:d"],
+        ["owner role:a of database:d"],
+    ),
+    "one role that must do alone is named": Case(
+        "deltastream",
+        ROLES,
+        "user:u create_relation schema:d.s",
+        [],
+        ["CREATE is not granted on schema:d.s: allow CREATE on schema:d.s to role:b"],
+        ["allow CREATE on schema:d.s to role:b"],
+    ),
+    "who holds no role gets one": Case(
+        "gravitino",
+        TABLE,
+        "user:w SELECT_TABLE table:c.s.t",
+        [],
+        [
+            "user:w holds no role: add role:for-w; member user:w of role:for-w",
+            "SELECT_TABLE is not granted on table:c.s.t or above: allow SELECT_TABLE on table:c.s.t to role:for-w",
+        ],
+        ["add role:for-w", "member user:w of role:for-w", "allow SELECT_TABLE on table:c.s.t to role:for-w"],
+    ),
+    "who is not there is added": Case(
+        "gravitino",
+        TABLE,
+        "user:x load_metalake metalake:ml",
+        [],
+        ["user:x is not there: add user:x"],
+        ["add user:x"],
+    ),
+    "what is set by nobody has no remedy": Case(
+        "gravitino",
+        TABLE,
+        "user:u create_metalake metalake:ml",
+        [],
+        ["no change allows it: whoever runs the system sets who may"],
+    ),
+    "what came with the policy has no remedy": Case(
+        "deltastream",
+        ROLES,
+        "user:u drop_role role:SYSADMIN",
+        [],
+        ["no change allows it: role:SYSADMIN came with the policy deltastream"],
+    ),
+    "three grants hand out less than ownership": Case(
+        "lakehouse",
+        ["add catalog:c", "add schema:c.s", "add table:c.s.t", "add user:u"],
+        "user:u load_table table:c.s.t",
+        [],
+        [
+            "USE_CATALOG is not granted on catalog:c or above: allow USE_CATALOG on catalog:c to user:u",
+            "USE_SCHEMA is not granted on schema:c.s or above: allow USE_SCHEMA on schema:c.s to user:u",
+            "SELECT_TABLE is not granted on table:c.s.t or above: allow SELECT_TABLE on table:c.s.t to user:u",
+        ],
+        [
+            "allow USE_CATALOG on catalog:c to user:u",
+            "allow USE_SCHEMA on schema:c.s to user:u",
+            "allow SELECT_TABLE on table:c.s.t to user:u",
+        ],
+    ),
+    "two grants hand out less than administration": Case(
+        "onehouse",
+        ["add project:p", "add lake:p.l", "add user:u"],
+        "user:u drop_lake lake:p.l",
+        [],
+        [
+            "PROJECT_MEMBER is not granted on project:p: allow PROJECT_MEMBER on project:p to user:u",
+            "DROP is not granted on lake:p.l: allow DROP on lake:p.l to user:u",
+        ],
+        ["allow PROJECT_MEMBER on project:p to user:u", "allow DROP on lake:p.l to user:u"],
+    ),
+    "nothing is above where nothing is inherited": Case(
+        "cdap",
+        NAMESPACE,
+        "user:u READ dataset:n.b",
+        [],
+        ["READ is not granted on dataset:n.b: allow READ on dataset:n.b to user:u"],
+        ["allow READ on dataset:n.b to user:u"],
+    ),
+    "of many the one that lacks it is named": Case(
+        "cdap",
+        NAMESPACE,
+        "user:u delete_namespace namespace:n",
+        [],
+        [
+            "ADMIN is not granted on namespace:n: allow ADMIN on namespace:n to user:u",
+            "ADMIN is not granted on dataset:n.a below namespace:n: allow ADMIN on dataset:n.a to user:u",
+        ],
+        ["allow ADMIN on namespace:n to user:u", "allow ADMIN on dataset:n.a to user:u"],
+    ),
+    "what is not there is added": Case(
+        "cdap",
+        NAMESPACE,
+        "user:u read_dataset dataset:m.c",
+        [],
+        [
+            "dataset:m.c is not there: add namespace:m; add dataset:m.c",
+            "READ is not granted on dataset:m.c: allow READ on dataset:m.c to user:u",
+        ],
+        ["add namespace:m", "add dataset:m.c", "allow READ on dataset:m.c to user:u"],
+    ),
+    "a grant below is a path up the tree": Case(
+        "cdap",
+        NAMESPACE,
+        "user:u list_namespace namespace:n",
+        ["user:u -ALLOW ADMIN-> dataset:n.b -CHILD_OF-> namespace:n"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_an_explanation_says(tenant: Tenants, case: Case) -> None:
+    graph = tenant(case.policy, root="ml")
+    mentioned = {word for fact in case.given for word in fact.split() if word.startswith("role:")}
+    given = [f"add {role}" for role in sorted(mentioned) if f"add {role}" not in case.given]
+    assert not [problem for problem in graph.given([*given, *case.given]) if problem]
+    subject, name, on, *more = case.asked.split()
+    with_ = dict(each.split("=") for each in more)
+    role = with_.pop("as", None)
+    told = graph.explain(subject, name, on, with_=with_, as_role=role)
+    assert told.decision.allowed is not bool(case.missing)
+    assert told.paths == list(case.paths)
+    assert told.decision.missing == list(case.missing)
+    assert told.remedy == list(case.remedy)
+    graph.change_all(told.remedy)
+    assert bool(graph.check(subject, name, on, with_=with_, as_role=role)) is (bool(case.remedy) or not case.missing)

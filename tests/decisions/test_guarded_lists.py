@@ -1,0 +1,166 @@
+"""Lists, explanations and batches are of one committed state, and each answer is bound to its question."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from grantpath.engine import Authorizer, Inconsistent, Unknown
+from grantpath.engine.decide import listing
+from grantpath.engine.tenants import registry
+from grantpath.graph.store import Store
+from grantpath.graph.transaction import Writing
+
+from ..conftest import Tenants
+
+TABLE = "table:hr.s.t"
+FACTS = [
+    "add catalog:hr",
+    "add schema:hr.s",
+    f"add {TABLE}",
+    "add role:r",
+    *(f"member user:{name} of role:r" for name in ("ann", "bob", "cas", "dan")),
+    "allow SELECT_TABLE on metalake:ml to role:r",
+]
+EVERYBODY = ["user:ann", "user:bob", "user:cas", "user:dan"]
+
+
+@pytest.fixture
+def auth(tenant: Tenants) -> Authorizer:
+    return tenant("gravitino", FACTS)
+
+
+def before_the_guarded_read(patch: pytest.MonkeyPatch, work: list[Any]) -> None:
+    """Runs what is in `work`, once each, before a guarded read is sent."""
+    read = Store.read_guarded
+
+    def later(self: Store, *asked: Any, **named: Any) -> Mapping[str, Any]:
+        if work:
+            work.pop()()
+        return read(self, *asked, **named)
+
+    patch.setattr(Store, "read_guarded", later)
+
+
+# ---- whether the names exist is decided by the statement that answers ---------------------------------------------
+def test_who_on_a_table_that_is_dropped_meanwhile_is_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    before_the_guarded_read(monkeypatch, [lambda: auth.change(f"drop {TABLE}")])
+    with pytest.raises(Unknown, match="is not there"):
+        auth.who("SELECT_TABLE", TABLE)
+
+
+def test_a_table_that_every_state_has_is_never_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unguarded(self: Store, *asked: Any) -> list[Any]:
+        raise AssertionError("a look-up outside the guarded statement may see half of a change")
+
+    monkeypatch.setattr(Store, "read", unguarded)
+    before_the_guarded_read(monkeypatch, [lambda: auth.change_all([f"drop {TABLE}", f"add {TABLE}"])])
+    assert list(auth.who("SELECT_TABLE", TABLE)) == EVERYBODY
+    assert list(auth.which("table", "user:bob", "SELECT_TABLE")) == [TABLE]
+
+
+@pytest.mark.parametrize("object_", ["table:hr.s.other", "role:service_admin"])
+def test_a_list_about_what_does_not_exist_is_unknown(auth: Authorizer, object_: str) -> None:
+    name = "SELECT_TABLE" if object_.startswith("table") else "get_role"
+    with pytest.raises(Unknown, match="is not there"):
+        auth.who(name, object_)
+    with pytest.raises(Unknown, match="tag:pii is not there"):
+        auth.which("table", "user:bob", "associate_object_tags", with_={"tag": "tag:pii"})
+
+
+# ---- pages ------------------------------------------------------------------------------------------------------
+def test_a_page_states_its_revision_and_the_next_can_require_it(auth: Authorizer) -> None:
+    page = auth.who("SELECT_TABLE", TABLE, limit=2)
+    assert (list(page), page.revision) == (EVERYBODY[:2], auth.revision_now())
+    assert list(page) == EVERYBODY[:2], "a listing may be read again"
+    following = auth.who("SELECT_TABLE", TABLE, limit=2, after="user:bob", at=page.revision)
+    assert (list(following), following.revision) == (EVERYBODY[2:], page.revision)
+    now = auth.change("remove user:dan from role:r").revision
+    with pytest.raises(Inconsistent, match=f"is at revision {now} now, not at revision {page.revision}"):
+        auth.who("SELECT_TABLE", TABLE, limit=2, after="user:bob", at=page.revision)
+    with pytest.raises(Inconsistent, match=f"at revision {now}"):
+        auth.which("table", "user:bob", "SELECT_TABLE", at=now + 1)
+    assert auth.which("table", "user:bob", "SELECT_TABLE", at=now).revision == now
+
+
+def test_a_page_of_another_revision_is_inconsistent_though_its_object_is_gone(auth: Authorizer) -> None:
+    page = auth.who("SELECT_TABLE", TABLE, limit=1)
+    auth.change(f"drop {TABLE}")
+    with pytest.raises(Inconsistent, match="read the list again from its first page"):
+        auth.who("SELECT_TABLE", TABLE, limit=1, after="user:ann", at=page.revision)
+
+
+def test_a_list_of_many_pages_is_of_one_revision(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "PAGE", 2)
+    found = auth.who("SELECT_TABLE", TABLE)
+    assert (list(found), list(found)) == (EVERYBODY, EVERYBODY)
+    auth.change("add user:eve")
+    with pytest.raises(Inconsistent, match=r"changed while the list was read: it was at revision \d+ and is at"):
+        list(found)
+
+
+# ---- explanations -----------------------------------------------------------------------------------------------
+def test_an_explanation_is_not_of_two_makings_of_a_root(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask, again, revision = Authorizer.ask, [True], auth.revision_now()
+
+    def between(self: Authorizer, name: str, **parameters: Any) -> Mapping[str, Any]:
+        if name == "explain" and again:
+            again.pop()
+            registry.remove(self.store, self.tenant)
+            registry.create(self.store, self.tenant, self.policy, self.root)
+            marks = "MATCH (mark:Revision {root: $root}) SET mark.revision = $revision, mark.begun = $revision"
+            self.store.execute(marks, {"root": self.tenant, "revision": revision - 1})
+            self.change("add catalog:hr")
+        return ask(self, name, **parameters)
+
+    monkeypatch.setattr(Authorizer, "ask", between)
+    with pytest.raises(Unknown, match="is not there"):
+        auth.explain("user:bob", "SELECT_TABLE", TABLE)
+    assert auth.revision_now() == revision, "the new root has come to the same revision"
+
+
+# ---- batches ----------------------------------------------------------------------------------------------------
+def shuffled(patch: pytest.MonkeyPatch, key: str, spoil: Any = None) -> None:
+    """The database returns the answers of a batch in another order."""
+
+    def turned(row: Mapping[str, Any]) -> Mapping[str, Any]:
+        if key not in row:
+            return row
+        answers = list(row[key])
+        random.Random(len(answers)).shuffle(answers)
+        return {**row, key: spoil(answers) if spoil else answers}
+
+    read, ask = Store.read_guarded, Writing.ask
+    patch.setattr(Store, "read_guarded", lambda *asked, **named: turned(read(*asked, **named)))
+    patch.setattr(Writing, "ask", lambda *asked: [turned(row) for row in ask(*asked)])
+
+
+def test_an_answer_is_bound_to_its_check_in_whatever_order_it_comes(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = ["user:ann", "user:no", "user:bob", "user:nobody", "user:cas", "user:none"]
+    checks = [(user, "SELECT_TABLE", TABLE) for user in users]
+    wanted = [True, False] * 3
+    assert [each.allowed for each in auth.check_many(checks)] == wanted
+    shuffled(monkeypatch, "answers")
+    assert [each.allowed for each in auth.check_many(checks)] == wanted
+
+
+@pytest.mark.parametrize("spoil", [lambda answers: answers[1:], lambda answers: [*answers[1:], answers[1]]])
+def test_an_answer_that_is_missing_is_no_answer(auth: Authorizer, monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
+    shuffled(monkeypatch, "answers", spoil)
+    with pytest.raises(Inconsistent, match="questions of a batch"):
+        auth.check_many([("user:ann", "SELECT_TABLE", TABLE), ("user:no", "SELECT_TABLE", TABLE)])
+
+
+def test_changes_of_a_batch_are_bound_to_what_stands_and_to_what_is_allowed(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.given(["owner user:ann of metalake:ml", "add user:eve", "member user:eve of role:r"])
+    shuffled(monkeypatch, "standing")
+    shuffled(monkeypatch, "answers")
+    batch = [f"member user:{name} of role:r" for name in ("ann", "eve")]
+    batch += ["add user:fay", "add group:g", "remove user:bob from role:r", "remove user:cas from role:r"]
+    made = auth.change_all([*batch, "add user:gus"], by="user:ann")
+    assert [change.id is None for change in made] == [True, True, False, False, False, False, False]

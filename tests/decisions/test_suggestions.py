@@ -1,0 +1,121 @@
+"""Names that may be meant: good ones, no noise, and looked up only when their text is read."""
+
+import pickle
+import time
+
+import pytest
+
+from grantpath.engine import Authorizer, Unavailable, Unknown
+from grantpath.graph.near_names import close
+from grantpath.graph.store import Store
+
+from ..conftest import Closing, Tenants
+
+TABLES = ["table:hr.public.staff", "table:hr.public.orders", "table:hr.public.customers", "table:hr.private.staff"]
+
+
+@pytest.fixture
+def auth(tenant: Tenants) -> Authorizer:
+    facts = ["add catalog:hr", "add schema:hr.public", "add schema:hr.private", *(f"add {table}" for table in TABLES)]
+    return tenant("gravitino", [*facts, "add role:analyst", "member user:bob of role:analyst", "add user:zoe"])
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("table:hr.public.stuff", ["table:hr.public.staff"]),
+        ("table:hr.public.STAFF", ["table:hr.public.staff"]),
+        ("table:hr.publik.staff", ["table:hr.public.staff"]),
+        ("table:hr.public.invoices", []),
+        ("table:crm.public.staff", []),
+        ("table:hr.public", []),
+    ],
+)
+def test_what_shares_only_what_is_above_is_not_suggested(word: str, meant: list[str]) -> None:
+    assert close(word, TABLES)[:1] == meant
+    assert "table:hr.public.orders" not in close(word, TABLES)
+
+
+# ---- where they are said ------------------------------------------------------------------------------------------
+def test_the_answer_about_a_mistyped_user_names_the_one_there_is(auth: Authorizer) -> None:
+    checked = auth.check("user:bobb", "load_table", TABLES[0])
+    assert not checked and checked.missing[0].startswith("user:bobb is not there (did you mean user:bob?): add")
+    explained = auth.explain("user:bobb", "load_table", TABLES[0])
+    assert explained.decision.missing[0].startswith("user:bobb is not there (did you mean user:bob?): add")
+    assert auth.check("user:somebody", "load_table", TABLES[0]).missing[0].startswith("user:somebody is not there: add")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_change_of_a_mistyped_role_names_the_one_there_is(auth: Authorizer, dry_run: bool) -> None:
+    wrong = "member user:zoe of role:analist"
+    with pytest.raises(Unknown) as one:
+        auth.change(wrong, dry_run=dry_run)
+    assert str(one.value) == "role:analist is not there (did you mean role:analyst?); add it first, or check the name"
+    with pytest.raises(Unknown) as many:
+        auth.change_all(["add user:yan", wrong], dry_run=dry_run)
+    assert str(many.value).startswith("statement 1: role:analist is not there (did you mean role:analyst?)")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("select_table", "SELECT_TABLE"), ("LOAD_TABLE", "load_table")])
+def test_a_name_in_the_other_case_is_suggested(auth: Authorizer, name: str, meant: str) -> None:
+    with pytest.raises(Unknown, match=rf"did you mean {meant}"):
+        auth.check("user:bob", name, TABLES[0])
+
+
+# ---- what they cost -----------------------------------------------------------------------------------------------
+def test_nothing_is_looked_up_before_the_text_is_read(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, asked = Store.read, []
+
+    def counted(self: Store, text: str, *rest: object) -> object:
+        asked.append(text.split(".cypher")[0].removeprefix("// "))
+        return read(self, text, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "read", counted)
+    with pytest.raises(Unknown) as told:
+        auth.check("user:bob", "load_table", "table:hr.public.stuff")
+    decision = auth.check("user:bobb", "load_table", TABLES[0])
+    assert asked == ["exists"]
+    assert "did you mean" in decision.missing[0] and told.value.hint == " (did you mean table:hr.public.staff?)"
+    assert asked == ["exists", "names_like", "names_like"]
+    again = pickle.loads(pickle.dumps(told.value))
+    assert (type(again), str(again)) == (Unknown, str(told.value))
+
+
+def test_a_text_is_read_though_the_database_is_gone(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Unknown) as told:
+        auth.check("user:bob", "load_table", "table:hr.public.stuff")
+
+    def gone(*_: object) -> object:
+        raise Unavailable("the database is gone")
+
+    monkeypatch.setattr(Store, "read", gone)
+    assert str(told.value) == "table:hr.public.stuff is not there; add it, or check the name"
+
+
+def test_names_made_to_be_slow_cost_little(tenant: Tenants, closing: Closing) -> None:
+    names = [f"user:{'ab' * 40}{'ba' * (number % 9)}{number:04d}" for number in range(2_000)]
+    auth = tenant("gravitino", [f"add {name}" for name in names])
+    asked = f"user:{'ba' * 47}"
+    began = time.monotonic()
+    texts = [auth.check(asked, "load_metalake", "metalake:ml").missing[0] for _ in range(10)]
+    took = (time.monotonic() - began) / 10
+    closing(f"suggestions among 2,000 names made to be slow: {1000 * took:.0f} ms with the check")
+    assert texts[0].startswith(f"{asked} is not there")
+    assert took < 0.5
+    began = time.monotonic()
+    close(asked, names)
+    assert time.monotonic() - began < 1
+
+
+# ---- remedies that no actor may make --------------------------------------------------------------------------------
+def test_a_remedy_that_no_actor_may_make_says_that_the_operator_makes_it(tenant: Tenants) -> None:
+    auth, asked = tenant("github", ["add org:hr", "add repository:hr.public"]), ("push", "repository:hr.public")
+    explained = auth.explain("user:new", *asked)
+    assert explained.remedy[0] == "add user:new"
+    said = "github lets no actor make this change, so the operator makes it as a fact: "
+    assert explained.decision.missing[-1].startswith(f"{said}add user:new")
+    assert auth.check("user:new", *asked).missing[-1] == f"{said}add user:new"
+    other = tenant("gravitino", ["add catalog:c"])
+    assert not any(
+        "no actor" in text for text in other.explain("user:new", "USE_CATALOG", "catalog:c").decision.missing
+    )

@@ -1,0 +1,36 @@
+"""Every link of README and docs leads somewhere: to a file of this repository, and to a heading that it has."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[2]
+PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"```.*?```", re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as code hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HOUSE)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path).resolve() if path else page
+        if not found.exists() or (anchor and found.suffix == ".md" and anchor not in anchors(found)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_the_readme_links_a_page_for_each_policy() -> None:
+    text = (HOUSE / "README.md").read_text(encoding="utf-8")
+    for name in (path.stem for path in (HOUSE / "engine" / "policies").glob("*.yaml")):
+        assert f"[`{name}`](docs/" in text

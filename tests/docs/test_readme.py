@@ -1,0 +1,71 @@
+"""The README's commands, typed as they stand there: each works after those before it, and prints what is shown."""
+
+import re
+import shlex
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine.tenants import registry
+from grantpath.graph.store import Store
+
+from ..cli.test_commands import Run, run
+
+__all__ = ["run"]
+
+HOUSE = Path(__file__).parents[2]
+README = (HOUSE / "README.md").read_text(encoding="utf-8")
+ROOT = "metalake:ml"
+ELSEWHERE = ("up", "browser", "mirror", "access")  # they need a server or a Spark of their own
+
+
+@pytest.fixture
+def root(store: Store) -> Iterator[str]:
+    """A name of the test's own in the place of the README's: on a server that is there, that one may be somebody's."""
+    name = f"metalake:readme_{uuid.uuid4().hex[:8]}"
+    yield name
+    registry.remove(store, name)
+
+
+def block(heading: str) -> str:
+    """The console block behind a heading, or some words."""
+    found = re.search(r"```console\n(.*?)```", README.partition(heading)[2], re.DOTALL)
+    assert found, heading
+    return found[1]
+
+
+def commands(text: str) -> list[tuple[list[str], str]]:
+    """The words of each `grantpath` in a console block, and what it prints there."""
+    found = []
+    for each in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, _, printed = each.partition("\n")
+        for part in line.split(" && "):
+            words = shlex.split(part, comments=True)
+            if words[0] == "grantpath" and words[1] not in ELSEWHERE:
+                found.append((words[1:], printed))
+    return found
+
+
+def test_start_works_line_by_line_and_then_the_first_example(
+    run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = block("## Start")
+    assert f"export GRANTPATH_ROOT={ROOT} " in start
+    monkeypatch.setenv("GRANTPATH_ROOT", root)
+    example = "docs/examples/company.txt"
+    mine = tmp_path / example
+    mine.parent.mkdir(parents=True)
+    mine.write_text((HOUSE / example).read_text(encoding="utf-8").replace(ROOT, root))
+    monkeypatch.chdir(tmp_path)
+    typed = commands(start)
+    assert len(typed) == 10
+    for words, _ in typed:
+        ran = run(*words)
+        assert ran.code == 0, (words, ran.err)
+    for words, printed in commands(block("$ make test ")):
+        ran = run(*words)
+        assert ran.code in (0, 1), (words, ran.err)
+        if printed.strip():
+            assert ran.out.replace(root, ROOT) == printed.rstrip("\n") + "\n"

@@ -1,0 +1,186 @@
+"""The queries that dump and restore a root, broken, and what must notice it."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, Refused
+from grantpath.engine.transfer import importer
+from grantpath.engine.transfer.dump_meta import read_meta
+from grantpath.engine.transfer.exporter import dump
+
+from ..changes.test_batches import state
+from ..conftest import Tenants
+from ..support.random_world import ROOT_NAME
+from .mutants import Mutant, Probe, always
+
+LAKEHOUSE = [
+    "add catalog:da",
+    "add table:da.s.t",
+    "add user:ua",
+    "add user:ub",
+    "add group:ga",
+    "add role:ra",
+    "member user:ua of group:ga",
+    "member group:ga of role:ra",
+    f"owner user:ub of metalake:{ROOT_NAME}",
+    "owner user:ua of catalog:da",
+    "add user:uc",
+    "owner user:uc of table:da.s.t",
+    "allow USE_CATALOG on catalog:da to role:ra",
+    "deny SELECT_TABLE on catalog:da to user:ub",
+]
+LAKEHOUSE.insert(1, "add schema:da.s")
+CDAP = ["add namespace:na", "add user:ua", "allow READ on dataset:na.d to user:ua"]
+
+_ALL = "dump_entities dump_edges dump_head dump_log restore_log restore_revision restore_unused"
+DUMPS = [
+    Mutant("another tenant's", "dump_entities", "(entity:Entity {root: $root})", "(entity:Entity)"),
+    Mutant("names are created", "dump_entities", "coalesce(entity.exists, true)", "true"),
+    Mutant("nothing is created", "dump_entities", "coalesce(entity.exists, true)", "false"),
+    Mutant("names for types", "dump_entities", "entity.type AS type", "entity.name AS type"),
+    Mutant("another tenant's", "dump_edges", "(subject:Entity {root: $root})", "(subject:Entity)"),
+    Mutant(
+        "no groups", "dump_edges", "(subject)-[:MEMBER_OF|HAS_ROLE]->(container)", "(subject)-[:HAS_ROLE]->(container)"
+    ),
+    Mutant(
+        "no roles", "dump_edges", "(subject)-[:MEMBER_OF|HAS_ROLE]->(container)", "(subject)-[:MEMBER_OF]->(container)"
+    ),
+    Mutant("no ALLOW", "dump_edges", "[grant:ALLOW|DENY]", "[grant:DENY]"),
+    Mutant("no DENY", "dump_edges", "[grant:ALLOW|DENY]", "[grant:ALLOW]"),
+    Mutant("no owner", "dump_edges", "MATCH (subject)-[:OWNS]->(object)", "MATCH (subject)<-[:OWNS]-(object)"),
+    Mutant("members without grants are left out", "dump_edges", "[:MEMBER_OF|HAS_ROLE|ALLOW|", "[:ALLOW|"),
+    Mutant("owners without grants are left out", "dump_edges", "|OWNS]->() }", "]->() }"),
+    Mutant("another policy", "dump_head", "mark.digest AS digest", "'' AS digest"),
+    Mutant("no source", "dump_head", "mark.source AS source", "'{}' AS source"),
+    Mutant("another chain", "dump_head", "mark.root + ' ' +", "mark.root + '' +"),
+    Mutant("a restored chain is forgotten", "dump_head", "coalesce(mark.chain, ", "coalesce(null, "),
+    Mutant("another tenant's changes", "dump_log", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("another tenant's refusals", "dump_log", "(refusal:Refusal {root: $root})", "(refusal:Refusal)"),
+    Mutant("another tenant's requests", "dump_log", "(request:Request {root: $root})", "(request:Request)"),
+    Mutant("refusals are changes", "dump_log", "'refusals' AS file", "'history' AS file"),
+    Mutant("requests are refusals", "dump_log", "'requests' AS file", "'refusals' AS file"),
+    Mutant("the first change is left out", "dump_log", "change.revision >= 0", "change.revision >= 2"),
+    Mutant("who lost the mark writes on", "restore_log", "WITH mark WHERE mark.loading = $load", "WITH mark"),
+    Mutant("no changes", "restore_log", "UNWIND $history AS row", "UNWIND [] AS row"),
+    Mutant("no refusals", "restore_log", "UNWIND $refusals AS row", "UNWIND [] AS row"),
+    Mutant("no requests", "restore_log", "UNWIND $requests AS row", "UNWIND [] AS row"),
+    Mutant("empty changes", "restore_log", "SET change += row", "SET change.revision = row.revision"),
+    Mutant("empty refusals", "restore_log", "SET refusal += row", "SET refusal.revision = row.revision"),
+    Mutant("empty requests", "restore_log", "SET request += row", "SET request.id = row.id"),
+    Mutant("changes are not noted", "restore_log", "nodes: changes + refused", "nodes: refused"),
+    Mutant("refusals are not noted", "restore_log", "changes + refused + requested}", "changes + requested}"),
+    Mutant("requests are not noted", "restore_log", "refused + requested}", "refused}"),
+    Mutant("another revision", "restore_revision", "mark.begun = $revision, ", ""),
+    Mutant("another chain", "restore_revision", ", mark.chain = $chain", ""),
+    Mutant("another tenant's revision", "restore_revision", "(mark:Revision {root: $root})", "(mark:Revision)"),
+    Mutant("every root is new", "restore_unused", "NOT (", "true OR ("),
+    Mutant("no root is new", "restore_unused", "NOT (", "false AND ("),
+    Mutant("what came with the policy counts", "restore_unused", " AND NOT coalesce(entity.builtin, false)", ""),
+    Mutant("facts do not count", "restore_unused", "entity.ref <> $top", "false"),
+    Mutant("another tenant's history counts", "restore_unused", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("a history does not count", "restore_unused", "change.revision >= 0", "false"),
+    Mutant("refusals do not count", "restore_unused", "refusal.revision >= 0", "false"),
+    Mutant("requests do not count", "restore_unused", "request.id >= ''", "false"),
+]
+
+
+NEW = {"a new one": True, "a fact": False, "a fact taken back": False, "a refusal": False, "a request": False}
+
+
+def probes(scratch: Tenants, folder: Path) -> Iterator[Probe]:
+    """A root with a history is dumped and restored, beside a neighbour; others are asked whether they are new."""
+    for policy, facts in (("lakehouse", LAKEHOUSE), ("cdap", CDAP)):
+
+        def look(policy: str = policy, facts: list[str] = facts) -> object:
+            return _restored(scratch, folder, policy, facts)
+
+        yield Probe(f"a dump and its restore, {policy}", _ALL, look, always((True, True, [], True, True)))
+    yield Probe("which roots are new", "restore_unused", lambda: _new(scratch, folder), always(NEW))
+    yield Probe("a lost restore writes nothing", "restore_log", lambda: _lost(scratch), always(([], [])))
+
+
+def _lived(scratch: Tenants, policy: str, facts: list[str]) -> Authorizer:
+    auth = scratch(policy, facts, ROOT_NAME)
+    auth.change("add user:late", id="late")
+    with pytest.raises(Refused):
+        auth.change("drop user:late", by="user:late", id="no")
+    return auth
+
+
+def _restored(scratch: Tenants, folder: Path, policy: str, facts: list[str]) -> object:
+    auth, neighbour = _lived(scratch, policy, facts), _lived(scratch, policy, facts[:2])
+    before = state(neighbour), _log(neighbour)
+    kept, again = folder / uuid.uuid4().hex, folder / uuid.uuid4().hex
+    dump(auth, kept)
+    fresh = scratch(policy, root=ROOT_NAME)
+    left = _failed(fresh, kept)
+    report = importer.load(fresh, kept)
+    dump(fresh, again)
+    one, other = read_meta(kept), read_meta(again)
+    assert one and other
+    same = state(fresh) == state(auth) and report.restored
+    head = (one.chain, one.policy.digest, one.policy.source) == (
+        f"{auth.tenant} {one.made}",
+        auth.policy.digest,
+        auth.policy.source,
+    )
+    return (
+        same,
+        _log(fresh) == _log(auth),
+        left,
+        head and other.chain == one.chain,
+        (before == (state(neighbour), _log(neighbour))),
+    )
+
+
+def _failed(auth: Authorizer, folder: Path) -> list[object]:
+    """What a restore that raises at its end leaves."""
+
+    def stop(what: str, done: int, of: int) -> None:
+        if what == "writing history" and done == of:
+            raise KeyboardInterrupt
+
+    try:
+        importer.load(auth, folder, stop)
+    except KeyboardInterrupt:
+        return _log(auth)
+    raise AssertionError("it has no end")
+
+
+def _log(auth: Authorizer) -> list[Any]:
+    """All nodes beside the graph, with all their properties but the root."""
+    text = """MATCH (node:Change|Refusal|Request {root: $root})
+    RETURN labels(node)[0] AS label, properties(node) AS kept"""
+    rows = auth.store.execute(text, {"root": auth.tenant})
+    return sorted(
+        (row["label"], sorted((name, str(value)) for name, value in row["kept"].items() if name != "root"))
+        for row in rows
+    )
+
+
+def _new(scratch: Tenants, folder: Path) -> object:
+    """By what was done to a root, whether a dump can be restored into it."""
+    kept = folder / uuid.uuid4().hex
+    dump(scratch("gravitino", ["add user:ua"], ROOT_NAME), kept)
+    roots = {name: scratch("gravitino", root=ROOT_NAME) for name in NEW}
+    roots["a fact"].change("add user:ub")
+    roots["a fact taken back"].change_all(["add user:ub", "drop user:ub"])
+    with pytest.raises(Refused):
+        roots["a refusal"].change("add user:ub", by="user:ub")
+    roots["a request"].change_all(["add user:ub", "drop user:ub"], id="two")
+    for name, text in (("a fact", "Change"), ("a request", "Change")):
+        roots[name].store.execute(f"MATCH (c:{text} {{root: $root}}) DETACH DELETE c", {"root": roots[name].tenant})
+    return {name: importer.load(auth, kept, dry_run=True).restored for name, auth in roots.items()}
+
+
+def _lost(scratch: Tenants) -> object:
+    """A batch of a load that another caller has undone."""
+    auth = scratch("gravitino", root=ROOT_NAME)
+    given = {"history": [{"revision": 1, "id": "x"}], "refusals": [], "requests": []}
+    loaded = cypher.load("restore_log")
+    return auth.store.execute(loaded.text, {**given, "root": auth.tenant, "load": "gone"}), _log(auth)

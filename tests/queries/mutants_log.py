@@ -1,0 +1,290 @@
+"""The queries of the log's chain, broken; and what must notice it: a chain that is verified, a log that is pruned."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from unittest.mock import patch
+
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, InvalidInput, Refused
+from grantpath.engine.change.audit_log import Filter
+from grantpath.engine.change.log_prune import Pruned, prune
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.dropped_roots import drop, listed
+from grantpath.engine.tenants.stored_policy import kept_policy
+
+from ..conftest import Tenants
+from ..support.small_tenants import ROOT_NAME
+from .mutants import Mutant, Probe, always
+from .mutants_asking import heeding
+
+CHAIN = [
+    Mutant("another tenant's tail", "log_tail", "(change:Change {root: $root})\n", "(change:Change)\n"),
+    Mutant("another tenant's chain", "log_tail", "(mark:Revision {root: $root})", "(mark:Revision)"),
+    Mutant("no name", "log_tail", "mark.root + ' ' + coalesce(mark.made, '')", "''"),
+    Mutant("each making alike", "log_tail", " + coalesce(mark.made, '')", ""),
+    Mutant("the oldest is the newest", "log_tail", " DESC", ""),
+    Mutant("any is the newest", "log_tail", " AND change.hash IS NOT NULL", ""),
+    Mutant("none before", "log_tail", "CASE WHEN head IS NULL THEN COUNT { (:Change {root: $root}) } END", "0"),
+    Mutant("all before", "log_tail", "COUNT { (:Change {root: $root}) }", "COUNT { (:Change) }"),
+    Mutant("half a change is not noticed", "log_entries", ".begun", ".revision"),
+    Mutant("another tenant's entries", "log_entries", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("pages overlap", "log_entries", "OR id(change) > $node", "OR true"),
+    Mutant("pages lose entries", "log_entries", "OR id(change) > $node", "OR false"),
+    Mutant("no order", "log_entries", "ORDER BY change.revision, id(change)", "ORDER BY change.id"),
+    Mutant("no limit", "log_entries", "LIMIT toInteger($limit)", "LIMIT toInteger($limit) + 1"),
+    Mutant("a property is left out", "log_entries", "properties(change)", "change {.revision, .id, .hash, .previous}"),
+    Mutant("another chain", "log_entries", "coalesce(before.chain, before.root", "coalesce(before.root"),
+    Mutant("each making alike", "log_entries", "before.made AS made", "null AS made"),
+    Mutant(
+        "another tenant's count",
+        "log_bound",
+        "COUNT { MATCH (change:Change {root: $root})",
+        "COUNT { MATCH (change:Change)",
+    ),
+    Mutant("it goes, too", "log_bound", "WHERE change.revision < bound } AS", "WHERE change.revision <= bound } AS"),
+    Mutant(
+        "up to itself",
+        "log_bound",
+        "WHERE change.revision < bound\n    RETURN change {",
+        "WHERE change.revision <= bound\n    RETURN change {",
+    ),
+    Mutant("the oldest for the newest", "log_bound", " DESC LIMIT 1", " LIMIT 1"),
+    Mutant("the time itself goes", "log_bound", "change.at >= $since", "change.at > $since"),
+    Mutant("no time", "log_bound", "change.at >= $since", "false"),
+    Mutant("no revision", "log_bound", "coalesce($before, head", "coalesce(null, head"),
+    Mutant("any has a hash", "log_bound", " AND change.hash IS NOT NULL", ""),
+    Mutant("another making's log goes", "log_prune", "coalesce(mark.made, '') = $made", "true"),
+    Mutant("another tenant's go", "log_prune", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("another tenant's refusals go", "log_prune", "(refusal:Refusal {root: $root})", "(refusal:Refusal)"),
+    Mutant("the newest stays", "log_prune", "change.revision <= $up_to", "change.revision < $up_to"),
+    Mutant("all go", "log_prune", "change.revision <= $up_to", "true"),
+    Mutant("refusals stay", "log_prune", "refusal.revision < $up_to", "false"),
+    Mutant("later refusals go", "log_prune", "refusal.revision < $up_to", "true"),
+    Mutant("the newest go first", "log_prune", "ORDER BY change.revision LIMIT", "ORDER BY change.revision DESC LIMIT"),
+    Mutant("no hash", "request", ".statement, .hash}", ".statement}"),
+    Mutant("no hashes", "request", "RETURN done.hash AS hash", "RETURN null AS hash"),
+    Mutant("another tenant's hashes", "request", "(done:Change {root: $root, id: id})", "(done:Change {id: id})"),
+    Mutant("no hash", "log", ",\n                         .hash}", "}"),
+    Mutant("it never begins later", "log", "CASE WHEN first.previous <> '' THEN first.revision END", "null"),
+    Mutant("another's beginning", "log", "(first:Change {root: $root})", "(first:Change)"),
+]
+
+
+REFUSED = [*range(7, 18), 16, ["add role:x2", "add role:x3"], 6]
+REFUSALS = [
+    Mutant("all are kept", "refuse", "WHERE kept * 10 > $keep * 11", "WHERE false"),
+    Mutant("of all actors", "refuse", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {root: $root})"),
+    Mutant("of all tenants", "refuse", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {actor: $actor})"),
+    Mutant(
+        "all tenants' are counted", "refuse", "(:Refusal {root: $root, actor: $actor})", "(:Refusal {actor: $actor})"
+    ),
+    Mutant("all actors' are counted", "refuse", "(:Refusal {root: $root, actor: $actor})", "(:Refusal {root: $root})"),
+    Mutant("the newest go", "refuse", "old.at DESC", "old.at"),
+    Mutant("fewer are kept", "refuse", "SKIP toInteger($keep)", "SKIP toInteger($keep) - 1"),
+    Mutant("they go at once", "refuse", "WHERE kept * 10 > $keep * 11", "WHERE kept > $keep"),
+]
+DROPS = [
+    Mutant("another tenant's revision", "note_drop", "(mark:Revision {root: $root})", "(mark:Revision)"),
+    Mutant("nobody did it", "note_drop", "note.by = $by", "note.by = null"),
+    Mutant("the oldest entry", "note_drop", " DESC LIMIT", " LIMIT"),
+    Mutant("another tenant's log", "note_drop", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("one note a name", "note_drop", "{root: $root, made: coalesce(mark.made, '')}", "{root: $root}"),
+    Mutant("those that are there, too", "dropped_roots", "AND NOT EXISTS", "AND true OR EXISTS"),
+    Mutant("not what was made anew", "dropped_roots", "WHERE coalesce(mark.made, '') = note.made", ""),
+    Mutant("no time", "dropped_roots", "toString(note.at) AS at", "'2026-01-31' AS at"),
+    Mutant("no head", "dropped_roots", "note.head AS head", "null AS head"),
+    Mutant("no policy", "dropped_roots", "note.policy AS policy", "note.root AS policy"),
+]
+DIGESTS = [
+    Mutant("another tenant's digest", "full_digest", "{root: $root}", "{root: ''}"),
+    Mutant("whatever the digest is", "full_digest", "mark.digest = $short\n", "true\n"),
+    Mutant("a digest stays short", "full_digest", "mark.digest = $digest\n", "mark.digest = mark.digest\n"),
+    Mutant("nothing is under way", "root", "revision.loading_what AS writing", "null AS writing"),
+]
+
+
+def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
+    yield heeding(kept, "log_entries", kept.verify_log)
+    yield Probe("a chain", "log_tail log_entries record request", partial(_chain, scratch), always(CHAINED))
+    yield Probe("many refusals", "refuse", partial(_many_refusals, scratch), always(REFUSED))
+    yield Probe("dropped roots", "note_drop dropped_roots", partial(_dropped, scratch), always(DROPPED))
+    yield Probe("a digest", "full_digest root", partial(_digests, scratch), always([64, 64, "other", "a load"]))
+    yield Probe("a pruned log", "log_bound log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
+
+
+CHAINED = [(True, 1, 0), (True, 6, 0), 3, True, True, True, (True, 2, 6), False, True, (True, 9, 0)]
+
+
+def _chain(scratch: Tenants) -> list[object]:
+    """A chain from its first entry; hashes that are told again; a chain that begins late, and one with another name."""
+    neighbours = [scratch("lakehouse", root=ROOT_NAME) for _ in range(2)]
+    graph = scratch("lakehouse", root=ROOT_NAME)
+    for each in neighbours:
+        each.change_all(["add user:kn", "add user:km"], id="two")
+    one = graph.change("add user:ka", id="once")
+    found: list[object] = [_verified(graph, one.hash)]
+    batch = [f"add user:k{at}" for at in range(4)]
+    made = graph.change_all(batch, id="two")
+    last = graph.change("add user:kz")
+    with patch("grantpath.engine.change.log_verify.PAGE", 2):
+        found.append(_verified(graph, last.hash))
+    found.append(len({each.verify_log().chain for each in (graph, *neighbours)}))
+    found.append(graph.change("add user:kz", id=last.id).hash == last.hash)
+    found.append([each.hash for each in graph.change_all(batch, id="two")] == [each.hash for each in made])
+    found.append(graph.change("add user:ka", id="once").hash == one.hash)
+    _edit(graph, "MATCH (c:Change {root: $root}) REMOVE c.hash, c.previous, c.unchained")
+    graph.change("add user:ky")
+    _edit(graph, "CREATE (:Change {root: $root, id: 'old', revision: 7.5})")  # an older version wrote it
+    later = graph.change("add user:kx").hash
+    _edit(graph, "MATCH (c:Change {root: $root, id: 'old'}) DELETE c")
+    found.append(_verified(graph, later))
+    _edit(graph, "MATCH (mark:Revision {root: $root}) SET mark.chain = 'kept'")
+    found.append(graph.verify_log(later).intact)
+    _edit(graph, "MATCH (c:Change {root: $root}) DELETE c")
+    graph.change_all([f"add user:kk{at}" for at in range(9)])
+    found.append(graph.verify_log().chain == "kept")
+    _edit(graph, "MATCH (c:Change {root: $root, revision: 10}) SET c.revision = 9")  # two pages share a revision
+    with patch("grantpath.engine.change.log_verify.PAGE", 1):
+        found.append((True, *_verified(graph, None)[1:]))
+    return found
+
+
+PRUNED = [
+    *[(2, 2), [3, 4, 5, 6], 3, ["add role:r2", "add role:r3", "add role:r4", "add role:r5"], (True, 4, 0)],
+    *[(2, 4), [5, 6, 7], 5, ["add role:r4", "add role:r5"], (True, 3, 0), (0, None)],
+    *[(3, 7), [8], 8, [], (True, 1, 0), [2, 3, 4, 5], [2, 3, 4, 5]],
+    *["prune before 4 or later", [1, 2, 3, 4, 5], None, ["add role:r"], (True, 5, 0)],
+]
+
+
+def _pruned(scratch: Tenants) -> list[object]:
+    """A log pruned by revision, by time, whole, in part; for another making; and where entries have no hash."""
+    other = scratch("lakehouse", ["add user:kn"], ROOT_NAME)
+    _refused(other, "add role:r", "user:kn")
+    other.change_all([f"add user:kn{at}" for at in range(4)])
+    graph = _logged(scratch)
+    found = _after(graph, prune(graph, 3))
+    found += _after(graph, prune(graph, graph.log()[2].at))
+    found.append(_span(prune(graph, 4)))
+    found += _after(graph, prune(graph, datetime.now(UTC) + timedelta(days=1)))
+    graph = _logged(scratch)
+    for made, limit in ((graph.state_now()[1], 1), ("another", 5)):
+        given = {"root": graph.tenant, "made": made, "up_to": 3, "limit": limit}
+        graph.store.execute(cypher.load("log_prune").text, given)
+        found.append([each.revision for each in graph.log()])
+    _edit(graph, "MATCH (c:Change {root: $root}) WHERE c.revision < 3 REMOVE c.hash")
+    try:
+        prune(graph, 3)
+        found.append("pruned")
+    except InvalidInput as error:
+        found.append(str(error).partition("can be pruned; ")[2])
+    return [*found, *_after(other, None)]
+
+
+def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
+    """What was pruned, and what a log tells then."""
+    row = graph.ask("log", **Filter().parameters(9, 1))
+    told = [
+        [each.revision for each in graph.log()],
+        row["begins"],
+        [each.statement for each in graph.log(refused=True)],
+    ]
+    return [*([_span(done)] if done else []), *told, _verified(graph, done.hash if done else None)]
+
+
+def _span(done: Pruned) -> tuple[int, int | None]:
+    return done.entries, done.up_to
+
+
+def _logged(scratch: Tenants) -> Authorizer:
+    """Five entries, each at a time of its own, and a refused attempt behind each but the first."""
+    graph = scratch("lakehouse", ["add user:kx"], ROOT_NAME)
+    for at in range(2, 6):
+        graph.change(f"add user:k{at}")
+        _refused(graph, f"add role:r{at}", "user:kx")
+    return graph
+
+
+def _refused(graph: Authorizer, statement: str, by: str) -> None:
+    with pytest.raises(Refused):
+        graph.change(statement, by=by)
+
+
+def _edit(graph: Authorizer, text: str) -> None:
+    graph.store.execute(text, {"root": graph.tenant})
+
+
+def _verified(graph: Authorizer, head: str | None) -> tuple[bool, int, int]:
+    found = graph.verify_log(head)
+    return found.intact, found.entries, found.unchained
+
+
+def _digests(scratch: Tenants) -> list[object]:
+    """A short digest is replaced, but not where another policy was put on the root meanwhile; and a load."""
+    graph = scratch("lakehouse", root=ROOT_NAME)
+    row = registry.find(graph.store, graph.tenant)
+    assert row is not None
+    short = {**row, "digest": row["digest"][:16]}
+    found: list[object] = []
+    _edit(graph, "MATCH (m:Revision {root: $root}) SET m.digest = left(m.digest, 16), m.loading_what = 'a load'")
+    found.append(len(kept_policy(graph.store, graph.tenant, short).digest))
+    found.append(len((registry.find(graph.store, graph.tenant) or row)["digest"]))
+    _edit(graph, "MATCH (m:Revision {root: $root}) SET m.digest = 'other'")
+    kept_policy(graph.store, graph.tenant, short)
+    kept = registry.find(graph.store, graph.tenant) or row
+    return [*found, kept["digest"], kept["writing"]]
+
+
+def _many_refusals(scratch: Tenants) -> list[object]:
+    """Of one actor the newest are kept, beside another actor's and another root's."""
+    other, graph = (scratch("lakehouse", ["add user:kx", "add user:ky"], ROOT_NAME) for _ in range(2))
+    found: list[object] = []
+    with patch("grantpath.engine.change.audit_writer.KEPT", 10):
+        for at in range(6):
+            _refused(other, f"add role:x{at}", "user:kx")
+            _refused(graph, f"add role:y{at}", "user:ky")
+        for at in range(12):
+            _refused(graph, f"add role:x{at}", "user:kx")
+            found.append(len(graph.log(refused=True)))
+    found.append([each.statement for each in graph.log(refused=True, actor="user:kx")][:2])
+    return [*found, len(other.log(refused=True))]
+
+
+ONCE = (1, "user:op", True, True)
+DROPPED = [[], [ONCE], [ONCE], [ONCE, (2, None, True, True)]]
+
+
+def _dropped(scratch: Tenants) -> list[object]:
+    """A root that is dropped, made anew under its name, and dropped again; noted only when it is gone."""
+    neighbour = scratch("lakehouse", ["add user:ka", "add user:kb", "add user:kc"], ROOT_NAME)
+    model, name = neighbour.policy, f"metalake:{neighbour.tenant.rpartition('~')[2]}"
+    found: list[object] = []
+    heads: list[str | None] = []
+    for number, by in ((1, "user:op"), (2, None)):
+        registry.create(neighbour.store, name, model, model.root(name))
+        auth = Authorizer(neighbour.store, name, model, model.root(name))
+        heads += [auth.change(f"add user:k{at}").hash for at in range(number)][-1:]
+        with patch("grantpath.engine.tenants.dropped_roots.roots.remove"):
+            drop(auth.store, name, "user:early")
+        found.append(_notes(auth, name, heads))
+        drop(auth.store, name, by)
+        found.append(_notes(auth, name, heads))
+    _edit(neighbour, f"MATCH (note:DroppedRoot {{root: '{name}'}}) DELETE note")
+    return found
+
+
+def _notes(auth: Authorizer, name: str, heads: list[str | None]) -> list[object]:
+    now = datetime.now(UTC)
+    notes = [note for note in listed(auth.store) if note.root == name]
+    return [
+        (
+            note.revision,
+            note.by,
+            note.head == head and note.policy == "lakehouse",
+            abs(now - note.at) < timedelta(hours=1),
+        )
+        for note, head in zip(notes, heads, strict=False)
+    ]

@@ -1,0 +1,243 @@
+"""What roots, state and mirrors must tell, for telling broken queries."""
+
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine import Authorizer
+from grantpath.engine.policy import policy
+from grantpath.engine.tenants import registry
+from grantpath.graph import revision_marks as mark_book
+from grantpath.graph.connection import Connection
+from grantpath.graph.store import Store
+from grantpath.spark_sync.graph_reader import read
+
+from .mutants import Probe, always
+from .mutants_asking import Twin, heeding
+from .mutants_history import marked
+
+# that hold grants before they are created
+NAMES = {
+    "cdap": {"dataset:n.missing", "dataset:half.missing", "kerberos_principal:ghost"},
+    "lakehouse": {"user:former"},
+}
+
+
+def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[Probe]:
+    for twin in twins:
+        yield Probe(f"state, {twin.oracle.policy}", "state", partial(_state, twin), partial(_facts, twin))
+        yield Probe(
+            f"mirror, {twin.oracle.policy}",
+            "mirror_entities mirror_members mirror_grants",
+            partial(_mirror, twin, server),
+            partial(_facts, twin),
+        )
+    yield heeding(kept, "state", lambda: kept.ask("state"))
+    yield heeding(kept, "revision", kept.revision_now)
+    yield Probe("the revision", "revision", lambda: kept.revision_now() - marked(kept), always(0))
+    yield from _roots(kept, twins)
+
+
+# ---- facts -------------------------------------------------------------------------------------------------------
+def _facts(twin: Twin) -> tuple[list[tuple[str, str, bool, bool]], list[tuple[str, str, str]]]:
+    """By the oracle: entities with type, whether they exist and came with the policy; edges."""
+    world, builtins = twin.oracle, twin.graph.policy.builtins
+    refs = {str(ref): True for ref in world.existing} | dict.fromkeys(NAMES.get(world.policy, ()), False)
+    entities = [(ref, ref.partition(":")[0], there, ref in builtins) for ref, there in refs.items()]
+    edges = [
+        (str(member), "HAS_ROLE" if of.type == "role" else "MEMBER_OF", str(of))
+        for member, all_of in world.containers.items()
+        for of in all_of
+    ]
+    edges += [(str(owner), "OWNS", str(owned)) for owned, owner in world.owners.items()]
+    edges += [(str(holder), f"{effect.upper()} {privilege}", str(at)) for effect, privilege, at, holder in world.grants]
+    return sorted(entities), sorted({*edges, *_presets(twin)})
+
+
+def _presets(twin: Twin) -> Iterator[tuple[str, str, str]]:
+    """The edges that the policy's file says."""
+    root = str(twin.oracle.root)
+    for ref, entry in twin.graph.policy.builtins.items():
+        yield from ((ref, "HAS_ROLE", held) for held in entry.holds)
+        yield from ((ref, f"ALLOW {privilege}", root) for privilege in entry.allow)
+        if entry.owns:
+            yield ref, "OWNS", root
+        for holder in twin.oracle.existing:
+            if holder.type == entry.held_by_every and str(holder) != ref:
+                yield str(holder), "HAS_ROLE", ref
+
+
+def _state(twin: Twin) -> tuple[list[Any], list[Any]]:
+    row = twin.graph.ask("state")
+    edges = [(e["source"], " ".join(filter(None, (e["kind"], e["privilege"]))), e["target"]) for e in row["edges"]]
+    return sorted((e["ref"], e["type"], e["exists"], e["builtin"]) for e in row["entities"]), sorted(edges)
+
+
+def _mirror(twin: Twin, server: Connection) -> tuple[list[Any], list[Any]]:
+    _, _, graph = read(server, twin.graph.tenant, _say_nothing)
+    edges = [*zip(graph.member, graph.kind, graph.member_of, strict=True)]
+    edges += zip(graph.holder, graph.fact, graph.object, strict=True)
+    return sorted((e.ref, e.type, e.exists, e.builtin) for e in graph.entities), sorted(edges)
+
+
+def _say_nothing(_: str) -> None:
+    pass
+
+
+# ---- roots -------------------------------------------------------------------------------------------------------
+def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
+    store = kept.store
+    for twin in (*(twin.graph for twin in twins), kept):
+        known = {
+            "policy": twin.policy.name,
+            "digest": twin.policy.digest,
+            "source": twin.policy.source,
+            "writing": None,
+        }
+        yield Probe("a root's policy", "root begin_root", partial(registry.find, store, twin.tenant), always(known))
+    yield Probe("made", "create_root begin_root", partial(_made, store), always(True))
+    files = "claim_root create_root begin_root remove_root"
+    yield Probe("claimed", files, partial(_claimed, store), always(CLAIMED))
+    yield Probe("listed", "roots root_sizes", partial(_listed, store), always(LISTED))
+    yield Probe("taken away", "remove_root", partial(_removed, kept), partial(_lying, kept))
+    yield Probe("ended", "end_root", partial(_ended, kept), always([1, 0]))
+    cdap = next(twin for twin in twins if twin.oracle.policy == "cdap").graph
+    refs = ["namespace:n", "dataset:n.missing", "namespace:empty", "namespace:none"]
+    yield Probe(
+        "what exists",
+        "exists",
+        lambda: [registry.exists(store, cdap.tenant, ref) for ref in refs],
+        always([True, False, False, False]),
+    )
+    yield Probe("names", "names_like", lambda: [_like(cdap, *like) for like in LIKE], lambda: list(LIKE.values()))
+
+
+LIKE = {
+    ("namespace", "namespace:i", 9): ["namespace:bare", "namespace:half", "namespace:n", "namespace:tall"],
+    ("namespace", "namespace:n", 2): ["namespace:half", "namespace:n", "namespace:tall"],
+    ("namespace", "namespace:i", 1): ["namespace:half", "namespace:n"],
+    ("dataset", "dataset:n", 9): ["dataset:half.one", "dataset:half.two", "dataset:n.d"],
+    ("user", "namespace:", 3): ["user:all", "user:app", "user:deep"],
+}
+
+
+def _like(graph: Authorizer, type_: str, ref: str, limit: int) -> list[str]:
+    parameters = {"root": graph.tenant, "type": type_, "ref": ref, "limit": limit}
+    return sorted(graph.store.read(cypher.load("names_like").text, parameters)[0]["known"])
+
+
+def _made(store: Store) -> bool:
+    """A new root is at revision 0 with its policy."""
+    model = policy.load("deltastream")
+    tenant = f"organization:made~{uuid.uuid4().hex}"
+    registry.create(store, tenant, model, model.root("made"))
+    try:
+        kept = registry.find(store, tenant)
+        marks = store.execute(mark_book._MARKS, {"root": tenant})[0]
+        wanted = {"policy": model.name, "digest": model.digest, "source": model.source, "writing": None}
+        return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
+    finally:
+        registry.remove(store, tenant)
+
+
+CLAIMED = ["claim_root", "create_root", "begin_root"]
+
+
+def _claimed(store: Store) -> list[str]:
+    """What a caller is allowed to do that has the claim on a name; one that has lost it, and late ones, do nothing."""
+    model, tenant = policy.load("deltastream"), f"organization:claimed~{uuid.uuid4().hex}"
+    top = {"ref": tenant, "type": "organization", "name": "claimed", "labels": [], "builtins": []}
+    kept = {"policy": model.name, "digest": "", "source": "{}"}
+    given: dict[str, dict[str, Any]] = {"create_root": top, "begin_root": kept}
+
+    def does(name: str, by: str) -> bool:
+        rows = store.execute(cypher.load(name).text, {"root": tenant, "by": by, **given.get(name, {})})
+        return bool(rows and rows[0].get("removed", 1))
+
+    try:
+        assert does("claim_root", "late")
+        done = [name for name in CLAIMED[:1] if does(name, "first")]
+        for name in CLAIMED[1:]:
+            done += [f"late {each}" for each in (name, "remove_root") if does(each, "late")]
+            done += [name] if does(name, "first") else []
+        return done + [f"late {name}" for name in (*CLAIMED, "remove_root") if does(name, "late")]
+    finally:
+        registry.remove(store, tenant)
+
+
+SIZED = [
+    *(
+        "add user:kx",
+        "add group:kg",
+        "add role:kr",
+        "add catalog:kc",
+        "add schema:kc.s",
+        "add catalog:kd",
+        "add tag:kt",
+    ),
+    *("member user:kx of group:kg", "member user:kx of role:kr", "member group:kg of role:kr"),
+    *("owner user:kx of catalog:kc", "allow USE_CATALOG on catalog:kc to role:kr"),
+    *("deny USE_CATALOG on catalog:kc to user:kx", "deny USE_CATALOG on catalog:kd to user:kx"),
+]
+SIZES = {"subjects": 4, "objects": 5, "members": 3, "owners": 1, "grants": 3, "changes": len(SIZED)}
+LISTED = [
+    ("metalake:listed-a", "lakehouse", len(SIZED), False, SIZES),
+    ("metalake:listed-b", "lakehouse", len(SIZED), False, SIZES),
+    ("metalake:listed-c", "lakehouse", 1, True, {**dict.fromkeys(SIZES, 0), "changes": 1}),
+]
+
+
+def _listed(store: Store) -> list[tuple[object, ...]]:
+    """Two tenants with names of their own, and one that was dropped."""
+    model = policy.load("lakehouse")
+    names = [name for name, *_ in LISTED]
+    try:
+        for name in names:
+            registry.create(store, name, model, model.root(name))
+            Authorizer(store, name, model, model.root(name)).given(SIZED if name != names[-1] else [f"drop {name}"])
+        found = [(each.root, each.policy, each.revision, each.dropped, each.sizes) for each in registry.listed(store)]
+        return [each for each in found if each[0] in names]
+    finally:
+        for name in names:
+            registry.remove(store, name)
+
+
+COUNT = "MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch {root: $root}) RETURN count(node) AS count"
+
+
+def _lying(graph: Authorizer) -> int:
+    return int(graph.store.execute(COUNT, {"root": graph.tenant})[0]["count"])
+
+
+def _removed(graph: Authorizer) -> int:
+    """How much goes; it is put back."""
+
+    def work(writing: Any) -> int:
+        given = {"root": writing.root, "by": "test"}
+        _end(writing)
+        return int(writing.ask(cypher.load("remove_root").text, given)[0]["removed"])
+
+    return graph.store.write(graph.tenant, work, keep=False)
+
+
+def _end(writing: Any, **other: Any) -> None:
+    [row] = writing.ask(cypher.load("revision").text, {"root": writing.root})
+    marks = {"revision": row["revision"], "begun": row["revision"], "made": row["made"], "loading": None}
+    writing.ask(cypher.load("end_root").text, {"root": writing.root, "by": "test", **marks, **other})
+
+
+def _ended(graph: Authorizer) -> list[int]:
+    """How many marks are left where they are not as they were read, and where they are; they are put back."""
+
+    def work(writing: Any) -> list[int]:
+        left = "MATCH (mark:Revision {root: $root}) RETURN count(mark) AS count"
+        counts = []
+        for other in ({"revision": -1}, {"begun": -1}, {"made": "-"}, {"loading": "-"}):
+            _end(writing, **other)
+            counts.append(int(writing.ask(left, {"root": writing.root})[0]["count"]))
+        _end(writing)
+        return [min(counts), int(writing.ask(left, {"root": writing.root})[0]["count"])]
+
+    return graph.store.write(graph.tenant, work, keep=False)

@@ -1,0 +1,36 @@
+"""A database with one new root and nothing in it: every query of cypher/ is planned there without a warning.
+
+A warning prints the whole query, in Neo4j Browser too, and a person takes it for an error. A server warns of each
+label, relationship type and property that nothing has had yet; `schema.cypher` makes them all known.
+"""
+
+import logging
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from grantpath import cypher
+
+from ..support.own_server import own_server
+from .test_query_files import NAMES
+
+
+@pytest.mark.crash
+def test_no_query_warns_on_a_fresh_database(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, "neo4j")  # each warning would be logged with its whole query
+    warned: dict[str, list[str]] = {}
+    with own_server(tmp_path) as mine:
+        mine.tenant("metalake:ml", "gravitino", 60.0).close()
+        login = mine.connection
+        with (
+            neo4j.GraphDatabase.driver(login.uri, auth=(login.user, login.password)) as driver,
+            driver.session(database="neo4j") as session,
+        ):
+            for name in NAMES:
+                query = neo4j.Query("EXPLAIN " + cypher.load(name).text)  # type: ignore[arg-type]
+                told = session.run(query).consume().gql_status_objects
+                found = [each.status_description for each in told if each.raw_classification == "UNRECOGNIZED"]
+                if found:
+                    warned[name] = found
+    assert warned == {}

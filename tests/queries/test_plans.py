@@ -1,0 +1,102 @@
+"""What the server makes of a query: one plan, whatever the lengths of its parameters, or a word that it cannot."""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import neo4j
+import pytest
+
+from grantpath import cypher
+from grantpath.graph.connection import Connection
+from grantpath.graph.errors import Unavailable
+from grantpath.graph.store import Store
+
+from ..conftest import SERVER
+
+
+def expected_rows(driver: neo4j.Driver, names: list[str]) -> float:
+    """How many rows the plan for these names reckons with."""
+    text = "EXPLAIN MATCH (entity:Entity) WHERE entity.ref IN $names RETURN entity"
+    plan = driver.execute_query(text, names=names).summary.plan
+    assert plan is not None
+    return float(plan["args"]["EstimatedRows"])
+
+
+def test_the_length_of_a_parameter_makes_no_other_plan(server: Connection) -> None:
+    if os.environ.get(SERVER, "embedded") != "embedded":
+        pytest.skip("the settings of a server that is there are its owner's")
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        assert expected_rows(driver, ["a"]) == expected_rows(driver, ["a"] * 5_000)
+
+
+def test_a_query_that_the_server_does_not_know_is_not_called_silence(server: Connection) -> None:
+    store = Store(server)
+    try:
+        with pytest.raises(Unavailable, match=r"cannot run a query: .*is it Neo4j 5\.26 LTS or 2026\.x"):
+            store.execute("RETURN nothing.of_the_kind()")
+    finally:
+        store.close()
+
+
+# ---- no plan follows every path of memberships -------------------------------------------------------------------
+MEMBERSHIP = ("MEMBER_OF", "HAS_ROLE")
+PRUNED = ("VarLengthExpand(Pruning,BFS,All)", "ShortestPath")
+NOT_PRUNED = """
+MATCH (:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE*0..]->(above)
+RETURN collect(above.ref) AS held, count(*) AS paths"""
+
+
+def operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The operators of a plan that follow relationships to any depth: name, and what they follow."""
+    name, details = plan["operatorType"].partition("@")[0], plan["args"].get("Details", "")
+    if re.search(r"VarLength|Shortest|Repeat|Trail|BFS", name):
+        yield name, details
+    for child in plan.get("children", []):
+        yield from operators(child)
+
+
+def unbounded(driver: neo4j.Driver, text: str, parameters: dict[str, Any]) -> list[str]:
+    """Where a query follows memberships by every path there is: its operators that do, and what its plan hides.
+
+    CHILD_OF may be followed by any operator: each entity has one parent, so there is one path. A pattern inside
+    COLLECT, COUNT or EXISTS of an expression has no operator in the plan, and is never pruned; so the patterns of the
+    text are counted, too.
+    """
+    plan = driver.execute_query("EXPLAIN " + text, parameters).summary.plan  # type: ignore[arg-type]
+    assert plan is not None
+    found = [(name, details) for name, details in operators(plan) if any(each in details for each in MEMBERSHIP)]
+    wrong = [f"{name} {details}" for name, details in found if name not in PRUNED]
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
+    patterns = [each for each in re.findall(r"\[\w*:([A-Z_|]+)(?:\*|\]->[*+])", code) if each != "CHILD_OF"]
+    if len(patterns) != len(found):
+        wrong.append(f"{len(patterns)} patterns of any depth over {patterns}, of which the plan shows {len(found)}")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def planner(server: Connection) -> Iterator[neo4j.Driver]:
+    with neo4j.GraphDatabase.driver(
+        server.uri, auth=(server.user, server.password), notifications_min_severity="OFF"
+    ) as driver:
+        yield driver
+
+
+@pytest.mark.parametrize("name", [name for name in cypher.names() if name != "schema"])
+def test_no_plan_follows_every_path_of_memberships(planner: neo4j.Driver, name: str) -> None:
+    assert unbounded(planner, cypher.load(name).text, dict.fromkeys(cypher.load(name).parameters)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NOT_PRUNED,
+        NOT_PRUNED.replace("MATCH", "MATCH path =").replace("collect(above.ref)", "collect(length(path))"),
+        "MATCH (one:Entity {root: $root, ref: $subject}) "
+        "RETURN CASE WHEN one:Role THEN COLLECT { MATCH (one)-[:HAS_ROLE*0..]->(above) RETURN DISTINCT above.ref } END",
+        "MATCH (one:Entity {root: $root, ref: $subject})-[:MEMBER_OF]->+(above) RETURN above.ref AS held",
+    ],
+)
+def test_a_query_that_follows_every_path_is_found(planner: neo4j.Driver, text: str) -> None:
+    assert unbounded(planner, text, {"root": "metalake:ml", "subject": "user:bob"})

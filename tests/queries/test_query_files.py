@@ -1,0 +1,187 @@
+"""Every .cypher file: its header, its plan, its example in Neo4j Browser, and that it is sent as it stands on disk."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, Refused
+from grantpath.graph.connection import Connection
+
+from ..conftest import Tenants
+
+FOLDER = Path(str(cypher.__file__)).parent
+NAMES = [name for name in cypher.names() if name != "schema"]
+README_GRAPH = [
+    "add catalog:hr",
+    "add schema:hr.public",
+    "add table:hr.public.staff",
+    "add role:analyst",
+    "member user:bob of group:readers",
+    "member group:readers of role:analyst",
+    "owner user:ann of catalog:hr",
+    "allow USE_CATALOG on catalog:hr to role:analyst",
+    "allow USE_SCHEMA on schema:hr.public to role:analyst",
+    "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
+]
+# what the examples of the questions answer on that graph
+ANSWERS = {"who": ["user:bob"], "which": ["table:hr.public.staff"]}
+
+
+def header(name: str) -> str:
+    """The comment that a file opens with, without its slashes."""
+    lines = cypher.load(name).text.splitlines()
+    return "\n".join(line[3:] for line in lines[: next(i for i, line in enumerate(lines) if line[:2] != "//")])
+
+
+def example(name: str) -> str:
+    """The map behind :params; empty for a query without parameters."""
+    found = re.search(r"^:params (\{.*\})$", header(name), re.MULTILINE)
+    assert found or not cypher.load(name).parameters, f"{name}.cypher has parameters and no :params line"
+    return found[1] if found else "{}"
+
+
+def returned(name: str) -> list[str]:
+    """The columns that the header promises, explanations in parentheses left out."""
+    promise = header(name).partition("\nReturns ")[2].partition("\nIn Neo4j Browser")[0].partition(":")[2]
+    while (plain := re.sub(r"\([^()]*\)", "", promise)) != promise:
+        promise = plain
+    return [column.split()[0] for column in promise.split(",")]
+
+
+@pytest.fixture(scope="module")
+def driver(server: Connection) -> Iterator[neo4j.Driver]:
+    """A driver of the test's own, to which the server says everything that it notices."""
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def graph(module_tenant: Tenants) -> Authorizer:
+    """With an entry of every kind in its history."""
+    made = module_tenant("gravitino", README_GRAPH)
+    made.change("add user:cas", id="once")
+    with pytest.raises(Refused):
+        made.change("add catalog:mine", by="user:cas")
+    return made
+
+
+def parameters(driver: neo4j.Driver, graph: Authorizer, name: str) -> dict[str, Any]:
+    """The example as the server reads it, about the test's own tenant."""
+    with driver.session(database="neo4j") as session:
+        found = session.run(neo4j.Query("RETURN " + example(name) + " AS map")).single(strict=True)["map"]  # type: ignore[arg-type]
+    return {key: graph.tenant if key == "root" else value for key, value in found.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_header_names_the_parameters(name: str) -> None:
+    query = cypher.load(name)
+    assert header(name).startswith(f"{name}.cypher: ")
+    query.check(dict.fromkeys(query.parameters))
+    with pytest.raises(TypeError, match="surplus"):
+        query.check(dict.fromkeys([*query.parameters, "surplus"]))
+    for parameter in query.parameters:
+        with pytest.raises(TypeError, match=parameter):
+            query.check(dict.fromkeys(query.parameters - {parameter}))
+
+
+def test_a_header_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bad.cypher").write_text("// bad.cypher: nothing\n// $named  STRING  'a'\nRETURN $used AS used\n")
+    monkeypatch.setattr(cypher.resources, "files", lambda _: tmp_path)
+    with pytest.raises(ValueError, match="named, used"):
+        cypher.load("bad")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
+    with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
+        given = parameters(driver, graph, name)
+        summary = tx.run("EXPLAIN " + cypher.load(name).text, given).consume()  # type: ignore[operator]
+        tx.rollback()
+    assert "AllNodesScan" not in str(summary.plan)
+    # Browser would show a warning beside the answer
+    assert [each for each in summary.gql_status_objects if each.classification.name == "PERFORMANCE"] == []
+    noticed = [each for each in summary.gql_status_objects if each.classification.name == "UNRECOGNIZED"]
+    # relationship types that no graph here has yet are no mistake; misspelt labels and properties are
+    known = (
+        "MEMBER_OF",
+        "HAS_ROLE",
+        "ALLOW",
+        "DENY",
+        "OWNS",
+        "CHILD_OF",
+        "Change",
+        "Role",
+        "builtin",
+        "exists",
+        "load",
+        "as_role",
+        "request",
+        "chain",
+        "DroppedRoot",
+    )
+    assert [
+        each.status_description for each in noticed if not any(word in each.status_description for word in known)
+    ] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
+    given = parameters(driver, graph, name)
+    assert given.keys() == cypher.load(name).parameters
+    if name == "create_root":
+        given["root"] += "-other"
+    with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
+        result = tx.run(cypher.load(name).text, given)  # type: ignore[arg-type]
+        columns, rows = list(result.keys()), [record.data() for record in result]
+        tx.rollback()
+    assert columns == returned(name)
+    if "\nReturns one row:" in header(name):
+        assert len(rows) == 1
+    if name in ANSWERS:
+        assert rows[0]["answer"] == ANSWERS[name]
+    if name == "check":
+        assert [hat["allowed"] for answer in rows[0]["answers"] for hat in answer["hats"]] == [True]
+    if name == "explain":
+        assert [way["members"] for way in rows[0]["ways"]] == [["user:bob", "group:readers", "role:analyst"]]
+
+
+def test_sent_as_on_disk(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+
+    def noting(run: Any) -> Any:
+        def noted(self: Any, query: Any, *rest: Any, **named: Any) -> Any:
+            sent.append(getattr(query, "text", query).encode())
+            return run(self, query, *rest, **named)
+
+        return noted
+
+    for runner in (neo4j.Session, neo4j.Transaction):
+        monkeypatch.setattr(runner, "run", noting(runner.run))
+    question = ("user:bob", "SELECT_TABLE", "table:hr.public.staff")
+    graph.explain(*question)
+    list(graph.who(*question[1:]))
+    list(graph.which("table", *question[:2]))
+    graph.change("add user:dan")
+    for name in ("check", "explain", "who", "which", "standing", "add", "record"):
+        assert (FOLDER / f"{name}.cypher").read_bytes() in sent
+
+
+def test_the_rule_is_the_same_wherever_it_stands() -> None:
+    rule = re.compile(r"any\(clause IN \$?clauses WHERE(.*?none\(fact IN atom\.none WHERE fact IN facts\))", re.DOTALL)
+    stated = {name: [" ".join(found.split()) for found in rule.findall(cypher.load(name).text)] for name in NAMES}
+    stated = {name: found for name, found in stated.items() if found}
+    assert stated.keys() == {"check", "who", "which"}
+    assert stated["check"] == stated["who"]
+    assert len(stated["check"]) == 1
+    assert all(found.endswith(stated["check"][0]) for found in stated["which"])
+
+
+def test_schema_runs_as_often_as_you_like(driver: neo4j.Driver) -> None:
+    with driver.session(database="neo4j") as session:
+        for statement in [*cypher.statements("schema"), *cypher.statements("schema")]:
+            session.run(statement).consume()  # type: ignore[arg-type]

@@ -1,0 +1,73 @@
+"""The lock of a folder: waiting for it has an end, and the error says which process is in the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grantpath.graph.artifacts import cache
+from grantpath.graph.artifacts.cache import lock_folder
+from grantpath.graph.errors import ServerError
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from grantpath.graph.artifacts.cache import lock_folder
+with lock_folder(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(120)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_suspended_holder_is_not_waited_for(
+    holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "SUSPENDED_SECONDS", 0.5)
+    os.kill(holder.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    with pytest.raises(ServerError, match=rf"is locked by process {holder.pid} \(.*python.*\), which is suspended"):
+        hold(tmp_path)
+    assert time.monotonic() - began < 20
+    os.kill(holder.pid, signal.SIGCONT)
+
+
+def test_holder_that_runs_is_waited_for_within_the_limit(
+    holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LOCK_SECONDS", 0.5)
+    with pytest.raises(ServerError, match=rf"has been locked for 1 s by process {holder.pid} .*or end it"):
+        hold(tmp_path)
+
+
+def test_lock_of_a_dead_holder_is_free(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    holder.kill()
+    hold(tmp_path)
+
+
+def test_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    (tmp_path / ".lock").symlink_to(precious)
+    with pytest.raises(ServerError, match="cannot be written"):
+        hold(tmp_path)
+    assert precious.read_text() == "kept"
+
+
+def hold(folder: Path) -> None:
+    with lock_folder(folder):
+        pass

@@ -1,0 +1,301 @@
+"""The login: given, from a provider or from variables; it is renewed under a running service, and shown nowhere."""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import neo4j
+import pytest
+from neo4j.auth_management import ExpiringAuth
+from neo4j.exceptions import Neo4jError
+
+from grantpath.engine import Authorizer, InvalidInput, Unavailable
+from grantpath.engine.tenants import registry
+from grantpath.graph.connection import Connection
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.login import EXPIRED, LOCKED, REFUSED, Renewed, checked, renew_refused
+from grantpath.graph.store import Store
+
+from ..support.tls_server import TlsServer
+
+ROOT, CHECK = "metalake:login", ("user:bob", "USE_CATALOG", "metalake:login")
+SECRET = "s3cret-of-the-tests"
+
+
+class Vault:
+    """What a provider asks: the user's password of now."""
+
+    def __init__(self, user: str, password: str) -> None:
+        self.login = (user, password)
+        self.calls = 0
+
+    def __call__(self) -> tuple[str, str]:
+        self.calls += 1
+        return self.login
+
+
+@pytest.fixture
+def vault(tls: TlsServer) -> Iterator[Vault]:
+    """The login of a user made for the test, and known to the vault."""
+    with tls.driver() as driver:
+        admin = lambda text, **given: driver.execute_query(text, given, database_="system")  # noqa: E731
+        admin("CREATE USER service SET PASSWORD $password CHANGE NOT REQUIRED", password=SECRET)
+        yield Vault("service", SECRET)
+        admin("DROP USER service")
+
+
+def opened(tls: TlsServer, auth: Any, timeout: float = 10.0) -> Authorizer:
+    return Authorizer.open(ROOT, "gravitino", tls.uri("bolt+s"), timeout, create=True, auth=auth, ca=str(tls.ca))
+
+
+# ---- what may be given ---------------------------------------------------------------------------------------------
+@pytest.mark.crash
+def test_user_and_password_or_auth_object(tls: TlsServer) -> None:
+    for auth in ((tls.user, tls.password), neo4j.basic_auth(tls.user, tls.password)):
+        with opened(tls, auth) as authorizer:
+            assert authorizer.revision_now() >= 0
+
+
+@pytest.mark.crash
+def test_two_servers_in_one_process(tls: TlsServer, server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_PASSWORD"):
+        monkeypatch.delenv(name, raising=False)
+    root, login = f"metalake:login_{uuid.uuid4().hex[:8]}", (server.user, server.password)
+    with (
+        opened(tls, (tls.user, tls.password)) as one,
+        Authorizer.open(root, "gravitino", server.uri, create=True, auth=login) as other,
+    ):
+        assert one.revision_now() >= 0 and other.revision_now() >= 0
+        registry.remove(other.store, root)
+
+
+def test_argument_comes_before_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_USER", "ann")
+    monkeypatch.setenv("NEO4J_PASSWORD", "hers")
+    assert connection("bolt://x").login == ("ann", "hers")
+    assert connection("bolt://x", ("bob", "his")).login == ("bob", "his")
+    token = neo4j.bearer_auth("token")
+    assert connection("bolt://x", token).login is token
+
+
+@pytest.mark.parametrize("auth", ["neo4j/p", ("neo4j",), ["neo4j", SECRET], ("neo4j", None), {"user": SECRET}, 5])
+def test_anything_else_is_refused_and_not_shown(auth: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"auth= is a \w+; give \(user, password\)") as caught:
+        checked(auth)
+    assert SECRET not in str(caught.value)
+
+
+def test_no_repr_shows_a_login() -> None:
+    shown = [Connection("bolt://x", "neo4j", SECRET), Connection("bolt://x", "", "", neo4j.bearer_auth(SECRET))]
+    store = Store(shown[0])
+    assert SECRET not in repr(shown) + repr(vars(store)) + repr(Renewed("bolt://x", lambda: ("neo4j", SECRET)))
+    store.close()
+
+
+# ---- passwords that change -------------------------------------------------------------------------------------------
+class Service:
+    """Threads that share one authorizer, ask and change without end, and keep what they did and what went wrong."""
+
+    def __init__(self, auth: Authorizer) -> None:
+        self._auth = auth
+        self._stop = Event()
+        self._pool = ThreadPoolExecutor(24)
+        self.checks = 0
+        self.changes = 0
+        self.errors: list[Exception] = []
+
+    def start(self, readers: int, writers: int) -> None:
+        for run in [self._read] * readers + [self._write] * writers:
+            self._pool.submit(self._repeat, run)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+
+    def works(self, checks: int = 30, changes: int = 3) -> bool:
+        """Does it do so much more within a minute?"""
+        before, until = (self.checks, self.changes), time.monotonic() + 60
+        while time.monotonic() < until:
+            if self.checks >= before[0] + checks and self.changes >= before[1] + changes:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def _repeat(self, run: Callable[[], object]) -> None:
+        while not self._stop.is_set():
+            try:
+                run()
+            except Exception as error:
+                self.errors.append(error)
+
+    def _read(self) -> None:
+        self._auth.check(*CHECK)
+        self.checks += 1
+
+    def _write(self) -> None:
+        self._auth.change(f"add user:{uuid.uuid4().hex}")
+        self.changes += 1
+
+
+@pytest.mark.crash
+def test_password_is_rotated_under_running_threads(
+    tls: TlsServer, vault: Vault, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Connections of before go on; new ones are refused until the provider has the new password, and nobody sees it."""
+    caplog.set_level(logging.DEBUG, logger="grantpath")
+    with opened(tls, vault, timeout=60) as auth:
+        service = Service(auth)
+        try:
+            service.start(readers=2, writers=1)
+            assert service.works()
+            for turn in range(2):
+                fresh = f"{SECRET}-{turn}"
+                with tls.driver() as driver:
+                    driver.execute_query("ALTER USER service SET PASSWORD $to", {"to": fresh}, database_="system")
+                service.start(readers=4, writers=2)  # they need connections of their own
+                time.sleep(0.5)
+                vault.login = ("service", fresh)
+                assert service.works(), service.errors[:3]
+        finally:
+            service.stop()
+    with capsys.disabled():
+        print(
+            f"\npassword changed twice under 15 threads: {service.checks:,} checks, {service.changes:,} changes, "
+            f"{len(service.errors)} errors; the provider was called {vault.calls} times"
+        )
+    assert service.errors == []
+    assert vault.calls >= 3
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.crash
+def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
+    """At once, where no login of the provider was ever accepted."""
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="refuses the login: check auth=, or NEO4J_USER and NEO4J_PASSWORD"):
+        opened(tls, Vault("service", "wrong-password"), timeout=60)
+    assert time.monotonic() - began < 30
+    with pytest.raises(Unavailable, match="the provider that auth= names raised ZeroDivisionError"):
+        opened(tls, lambda: 1 / 0)
+    with pytest.raises(Unavailable, match="the provider that auth= names returned a NoneType; it must return"):
+        opened(tls, lambda: None)
+
+
+@pytest.mark.crash
+def test_user_locked_out_is_told_so(tls: TlsServer, vault: Vault) -> None:
+    """After three wrong passwords within the second for which the server then refuses them all."""
+
+    def refused(_: int) -> str:
+        with pytest.raises(Unavailable) as caught:
+            opened(tls, ("service", "wrong-password"))
+        return str(caught.value)
+
+    texts, until = set(), time.monotonic() + 60
+    with ThreadPoolExecutor(8) as pool:
+        while len(texts) < 2 and time.monotonic() < until:
+            texts.update(pool.map(refused, range(8)))
+    assert any("refuses the login: check auth=" in text for text in texts)
+    assert any("refuses every login of this user for a while, after several wrong ones" in text for text in texts)
+
+
+# ---- tokens, against a fake server: Neo4j Community has no single sign-on ------------------------------------------
+def refusal(code: str) -> Neo4jError:
+    return Neo4jError._hydrate_neo4j(code=code, message="fake")
+
+
+class Tokens:
+    """A provider of tokens t1, t2, ..., each valid for so long."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.given = 0
+        self.seconds = seconds
+
+    def __call__(self) -> ExpiringAuth | neo4j.Auth:
+        self.given += 1
+        token = neo4j.bearer_auth(f"t{self.given}")
+        return token if self.seconds is None else ExpiringAuth(token).expires_in(self.seconds)
+
+
+class FakeConnection:
+    def __init__(self, token: str) -> None:
+        self.auth_dict = {"scheme": "bearer", "credentials": token}
+
+
+class FakeServer:
+    """In the place of a driver with its pool: opens a connection where the token is one that it accepts."""
+
+    def __init__(self, login: Renewed, timeout: float) -> None:
+        self.accepts = "t1"
+        self.code = REFUSED
+        self.tries = 0
+        self._pool = self
+        self.opener: Callable[[], Any] = lambda: self._open(login)
+        renew_refused(self, login, timeout)  # type: ignore[arg-type]
+
+    def _open(self, login: Renewed) -> "FakeConnection":
+        self.tries += 1
+        token = login.get_auth().credentials  # type: ignore[union-attr]
+        if token != self.accepts:
+            raise refusal(self.code)
+        return FakeConnection(str(token))
+
+
+def token_of(server: FakeServer) -> str:
+    return str(server.opener().auth_dict["credentials"])
+
+
+def test_token_is_used_until_its_time_is_up() -> None:
+    tokens = Tokens(seconds=0.2)
+    login = Renewed("bolt://x", tokens)
+    assert login.get_auth() is login.get_auth() and tokens.given == 1
+    time.sleep(0.25)
+    assert login.get_auth() == neo4j.bearer_auth("t2") and tokens.given == 2
+
+
+@pytest.mark.parametrize("code", [REFUSED, EXPIRED])
+def test_token_that_the_server_refuses_is_replaced(code: str) -> None:
+    tokens = Tokens()
+    login = Renewed("bolt://x", tokens)
+    server = FakeServer(login, timeout=5)
+    assert token_of(server) == "t1"
+    server.accepts, server.code = "t3", code
+    assert token_of(server) == "t3"
+    assert tokens.given == 3 and server.tries >= 4
+
+
+def test_server_that_locks_out_is_asked_again_with_the_same_login() -> None:
+    login = Renewed("bolt://x", Tokens())
+    server = FakeServer(login, timeout=5)
+    server.opener()
+    server.accepts, server.code = "none yet", LOCKED
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(token_of, server)
+        time.sleep(0.5)
+        server.accepts = "t1"
+        assert opening.result() == "t1"
+
+
+def test_refusals_without_end_end_with_the_timeout() -> None:
+    login = Renewed("bolt://x", Tokens())
+    server = FakeServer(login, timeout=1)
+    server.opener()
+    server.accepts = "no token at all"
+    began = time.monotonic()
+    with pytest.raises(Neo4jError):
+        server.opener()
+    assert 1 <= time.monotonic() - began < 5
+
+
+def test_open_connection_whose_token_expired_asks_again() -> None:
+    """So the driver does it: it gives the refused token back, and tries once more where there is another."""
+    login = Renewed("bolt://x", Tokens())
+    used = login.get_auth()
+    time.sleep(0.3)
+    assert login.handle_security_exception(used, refusal(EXPIRED))
+    assert login.get_auth() == neo4j.bearer_auth("t2")
+    assert login.handle_security_exception(used, refusal(EXPIRED)), "another thread has renewed it already"
+    assert not login.handle_security_exception(used, refusal("Neo.ClientError.Security.Forbidden"))

@@ -1,0 +1,300 @@
+"""The embedded server: one per home, on loopback, with its own password, its data kept, its troubles named."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import neo4j
+import psutil
+import pytest
+from neo4j.exceptions import AuthError, ServiceUnavailable
+
+from grantpath.graph.connection import Connection
+from grantpath.graph.embedded import process, server
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.embedded.home import Record, ServerHome, server_home
+from grantpath.graph.embedded.server import ServerStatus, down, status, up
+from grantpath.graph.errors import ServerError, Unavailable
+
+UP = (
+    "import sys; from pathlib import Path; from grantpath.graph.embedded.server import up;"
+    " print(up(home=Path(sys.argv[1])).pid)"
+)
+
+
+def silent(line: str) -> None:
+    """For starts whose progress is not what a test is about."""
+
+
+def login(running: ServerStatus) -> neo4j.Driver:
+    assert running.uri and running.password_file
+    password = running.password_file.read_text().strip()
+    return neo4j.GraphDatabase.driver(running.uri, auth=(running.user, password), connection_timeout=5.0)
+
+
+def listeners(pid: int) -> set[tuple[str, int]]:
+    """(address, port) of every socket that others could reach this process by, TCP or UDP."""
+    sockets = psutil.Process(pid).net_connections("inet")
+    return {
+        (found.laddr.ip, found.laddr.port)
+        for found in sockets
+        if found.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)
+    }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_heap() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRANTPATH_HEAP", "512m")
+        patch.delenv("GRANTPATH_NEO4J", raising=False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("server") / "größe 1"
+    yield folder
+    down(home=folder)
+
+
+@pytest.fixture(scope="module")
+def running(home: Path) -> ServerStatus:
+    """The server of this module, asked for by three processes at once."""
+    starters = [
+        subprocess.Popen([sys.executable, "-c", UP, home], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    printed = [starter.communicate(timeout=300) for starter in starters]
+    assert len({pid for pid, _ in printed}) == 1, printed
+    assert sum(said.count("starting Neo4j") for _, said in printed) == 1
+    found = status(home=home)
+    assert str(found.pid) == printed[0][0].strip()
+    return found
+
+
+def test_status(running: ServerStatus, home: Path) -> None:
+    assert running.running and running.version.startswith("5.26.")
+    assert running.home == home / "5.26"
+    assert up(home=home) == running
+    with login(running) as driver:
+        versions = driver.execute_query("CALL dbms.components() YIELD versions").records[0]["versions"]
+    assert versions == [running.version]
+
+
+def test_on_loopback_only(running: ServerStatus) -> None:
+    assert running.pid and running.uri and running.browser
+    found = listeners(running.pid)
+    assert {address.removeprefix("::ffff:") for address, _ in found} == {"127.0.0.1"}
+    assert {f"bolt://127.0.0.1:{port}" for _, port in found} >= {running.uri}
+    assert len(found) == 2
+
+
+def test_secrets_are_the_owners(running: ServerStatus) -> None:
+    assert running.password_file and running.uri
+    assert stat.S_IMODE(running.password_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(running.home.stat().st_mode) == 0o700
+    password = running.password_file.read_text().strip()
+    assert len(password) >= 20
+    assert password not in repr(Connection(running.uri, "neo4j", password)) + repr(running)
+    with (
+        neo4j.GraphDatabase.driver(running.uri, auth=("neo4j", "neo4j")) as driver,
+        pytest.raises(AuthError),
+    ):
+        driver.verify_connectivity()
+
+
+def test_browser_is_served_and_told_where_bolt_is(running: ServerStatus) -> None:
+    assert running.browser and running.uri
+    with urllib.request.urlopen(running.browser, timeout=10) as page:
+        assert b"<title>Neo4j Browser</title>" in page.read()
+    with urllib.request.urlopen(running.browser.removesuffix("browser/"), timeout=10) as answer:
+        assert json.load(answer)["bolt_direct"] == running.uri
+
+
+def test_pages_of_other_origins_are_not_answered(running: ServerStatus) -> None:
+    """A page of another web server that the user looks at may not read from this one."""
+    assert running.browser
+    own = running.browser.removesuffix("/browser/")
+    for path in ("/", "/db/neo4j/tx/commit"):
+        for origin in ("http://evil.example", "null", own.replace("127.0.0.1", "localhost")):
+            asked = urllib.request.Request(
+                own + path, headers={"Origin": origin}, method="OPTIONS" if "db" in path else "GET"
+            )
+            with urllib.request.urlopen(asked, timeout=10) as answer:
+                assert answer.headers.get("Access-Control-Allow-Origin") in (None, own), (path, origin)
+
+
+def test_wrong_logins_lock_nobody_out(running: ServerStatus) -> None:
+    """Another user of the machine could give them."""
+    assert running.uri
+    for _ in range(6):
+        with (
+            neo4j.GraphDatabase.driver(running.uri, auth=("neo4j", "a guess")) as driver,
+            pytest.raises(AuthError, match=r"(?i)unauthorized"),
+        ):
+            driver.verify_connectivity()
+    with login(running) as driver:
+        driver.verify_connectivity()
+
+
+def test_connection(running: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert running.uri and running.password_file
+    for variable in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("GRANTPATH_HOME", str(home))
+    embedded = Connection(running.uri, "neo4j", running.password_file.read_text().strip())
+    assert connection() == embedded
+    assert connection(running.uri) == embedded
+    with pytest.raises(Unavailable, match=r"no password for bolt://example\.com:7687: set NEO4J_PASSWORD"):
+        connection("bolt://example.com:7687")
+    monkeypatch.setenv("NEO4J_URI", "neo4j://example.com:7687")
+    monkeypatch.setenv("NEO4J_PASSWORD", "s3cret")
+    assert connection() == Connection("neo4j://example.com:7687", "neo4j", "s3cret")
+    monkeypatch.setenv("NEO4J_USERNAME", "ann")
+    assert connection("bolt://localhost:1").user == "ann"
+    monkeypatch.setenv("NEO4J_USER", "bob")
+    assert connection("bolt://localhost:1") == Connection("bolt://localhost:1", "bob", "s3cret")
+
+
+def test_record_that_names_another_process_is_mended(running: ServerStatus, home: Path) -> None:
+    where = server_home("5.26", home)
+    record = where.recall()
+    assert record
+    where.remember(replace(record, pid=os.getpid()))
+    assert status(home=home).pid == running.pid
+    where.remember(replace(record, pid=2**22 - 1))
+    assert up(home=home).pid == running.pid
+
+
+def test_lost_record_is_named(running: ServerStatus, home: Path) -> None:
+    where = server_home("5.26", home)
+    record = where.recall()
+    assert record
+    (running.home / "server.json").write_text("{")
+    try:
+        with pytest.raises(ServerError, match=rf"pid {running.pid}.*server\.json.*grantpath down"):
+            up(home=home)
+    finally:
+        where.remember(record)
+
+
+def test_wrong_password_file_is_named(running: ServerStatus, home: Path) -> None:
+    assert running.password_file
+    right = running.password_file.read_text()
+    running.password_file.write_text("not this one\n")
+    try:
+        with pytest.raises(ServerError, match=r"refuses the password in .*password; put the right one there"):
+            up(home=home)
+    finally:
+        running.password_file.write_text(right)
+
+
+def test_data_and_password_outlive_a_stop(running: ServerStatus, home: Path) -> None:
+    assert running.password_file
+    password = running.password_file.read_text()
+    with login(running) as driver:
+        driver.execute_query("CREATE (:Kept {name: 'Ann'})")
+    assert down(home=home) is True
+    assert running.pid
+    with contextlib.suppress(psutil.NoSuchProcess):
+        assert psutil.Process(running.pid).status() == psutil.STATUS_ZOMBIE
+    stopped = status(home=home)
+    assert not stopped.running and (stopped.uri, stopped.browser, stopped.pid) == (None, None, None)
+    assert down(home=home) is False
+    again = up(home=home, progress=silent)
+    assert again.password_file and again.password_file.read_text() == password
+    with login(again) as driver:
+        assert driver.execute_query("MATCH (k:Kept) RETURN k.name AS name").records[0]["name"] == "Ann"
+
+
+@pytest.fixture
+def other_home(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    down(home=tmp_path)
+
+
+@pytest.mark.crash
+def test_killed_server_comes_back_with_its_data(other_home: Path) -> None:
+    first = up(home=other_home, progress=silent)
+    with login(first) as driver:
+        driver.execute_query("CREATE (:Kept)")
+    assert first.pid
+    os.kill(first.pid, signal.SIGKILL)
+    second = up(home=other_home, progress=silent)
+    assert second.pid != first.pid
+    with login(second) as driver:
+        assert driver.execute_query("MATCH (k:Kept) RETURN count(*) AS n").records[0]["n"] == 1
+
+
+@pytest.mark.crash
+def test_silent_server_is_given_up_in_time(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = up(home=other_home, progress=silent)
+    assert found.pid
+    with login(found) as driver:
+        driver.verify_connectivity()
+        os.kill(found.pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            with driver.session() as session, pytest.raises(ServiceUnavailable):
+                session.run("RETURN 1").consume()
+            assert 4 < time.monotonic() - began < 15
+            monkeypatch.setattr(server, "ANSWER_SECONDS", 1.0)
+            with pytest.raises(ServerError, match=r"runs but has not answered for 1 s.*grantpath down"):
+                up(home=other_home)
+        finally:
+            os.kill(found.pid, signal.SIGCONT)
+    os.kill(found.pid, signal.SIGSTOP)
+    assert down(home=other_home) is True
+
+
+@pytest.mark.crash
+def test_password_is_not_told_to_whoever_took_the_port(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose, chosen = process.choose_ports, []
+    with socket.create_server(("127.0.0.1", 0)) as thief:
+        thief.setblocking(False)
+
+        def choose_taken(home: ServerHome) -> tuple[Record, list[str]]:
+            ports, notes = choose(home)
+            chosen.append(ports)
+            taken = Record(thief.getsockname()[1], ports.http)
+            return (taken, notes) if len(chosen) == 1 else (ports, notes)
+
+        monkeypatch.setattr(process, "choose_ports", choose_taken)
+        found = up(home=other_home, progress=silent)
+        assert found.uri == f"bolt://127.0.0.1:{chosen[1].bolt}"
+        with pytest.raises(BlockingIOError):
+            thief.accept()
+
+
+@pytest.mark.newest
+def test_newest_line(other_home: Path) -> None:
+    found = up("2026", home=other_home, progress=silent)
+    assert found.version.startswith("2026.") and found.home == other_home / "2026" and found.pid
+    assert {address.removeprefix("::ffff:") for address, _ in listeners(found.pid)} == {"127.0.0.1"}
+    with login(found) as driver:
+        versions = driver.execute_query("CALL dbms.components() YIELD versions")
+    assert versions.records[0]["versions"] == [found.version]
+    assert down("2026", home=other_home) is True
+
+
+def test_start_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANTPATH_HEAP", "900000g")
+    with pytest.raises(ServerError, match=r"ended while starting: .*GRANTPATH_HEAP.*logs are in") as caught:
+        up(home=tmp_path, progress=silent)
+    assert "\n" not in str(caught.value)
+
+
+def test_lost_password_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "5.26" / "data" / "databases").mkdir(parents=True)
+    with pytest.raises(ServerError, match=r"password is missing or empty.*put it back, or delete"):
+        up(home=tmp_path, progress=silent)

@@ -1,0 +1,106 @@
+"""Memberships closed over by GraphFrames and by plain joins: the same pairs, cycles and long chains included."""
+
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.graph.errors import InvalidInput
+from grantpath.spark_sync import small_closure, spark_session
+from grantpath.spark_sync.closure import Composition, Joins, Messages, close
+from grantpath.spark_sync.small_closure import close_small
+from grantpath.spark_sync.spark_session import Engine
+
+pytestmark = pytest.mark.spark
+
+Pairs = set[tuple[int, int]]
+
+
+@pytest.fixture(scope="module")
+def spark_engine() -> Engine:
+    return spark_session.engine(print)
+
+
+def brute(size: int, edges: Pairs) -> Pairs:
+    reached = {(at, at) for at in range(size)} | edges
+    while True:
+        further = reached | {(a, d) for a, b in reached for c, d in edges if b == c}
+        if further == reached:
+            return reached
+        reached = further
+
+
+def graphs() -> dict[str, tuple[int, Pairs]]:
+    rng = random.Random(5)
+    return {
+        "nobody is in anything": (3, set()),
+        "a chain of 11": (12, {(at, at + 1) for at in range(11)}),
+        "a cycle with a tail": (6, {(0, 1), (1, 2), (2, 3), (3, 1), (4, 0)}),
+        "in itself": (3, {(1, 1), (0, 1)}),
+        "two cycles that touch": (7, {(0, 1), (1, 0), (1, 2), (2, 3), (3, 2), (5, 0)}),
+        "random": (40, {(rng.randrange(40), rng.randrange(10, 40)) for _ in range(60)}),
+    }
+
+
+def compositions(engine: Engine) -> list[Composition]:
+    return [Joins(), Messages()] if engine.graphframes else [Joins()]
+
+
+def test_the_default_stack_has_graphframes(spark_engine: Engine) -> None:
+    if spark_engine.spark.version.startswith("3."):
+        assert spark_engine.graphframes
+
+
+@pytest.mark.parametrize("name", graphs())
+def test_closures_agree(name: str, spark_engine: Engine, tmp_path: Path) -> None:
+    size, edges = graphs()[name]
+    pq.write_table(pa.table({"id": pa.array(range(size), pa.int64())}), tmp_path / "subjects.parquet")
+    columns = {
+        "source": pa.array([a for a, _ in edges] * 2, pa.int64()),
+        "target": pa.array([b for _, b in edges] * 2, pa.int64()),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "members.parquet")
+    subjects = spark_engine.spark.read.parquet(str(tmp_path / "subjects.parquet"))
+    members = spark_engine.spark.read.parquet(str(tmp_path / "members.parquet"))
+    for by in compositions(spark_engine):
+        rows = close(by, subjects, members).collect()
+        assert len(rows) == len(set(rows)), by.name
+        assert {(row.subject, row.holder) for row in rows} == brute(size, edges), by.name
+
+
+@pytest.mark.parametrize("name", graphs())
+def test_small_graphs_are_closed_over_alike_without_spark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, edges = graphs()[name]
+    ends = np.array([*edges, *edges], np.int64).reshape(-1, 2)
+    closed = close_small(np.arange(size), ends[:, 0], ends[:, 1])
+    assert closed is not None
+    assert list(zip(*map(np.ndarray.tolist, closed), strict=True)) == sorted(brute(size, edges))
+    for steps in range(size + len(ends)):
+        monkeypatch.setattr(small_closure, "MAX_STEPS", steps)
+        assert close_small(np.arange(size), ends[:, 0], ends[:, 1]) is None
+
+
+def test_many_pairs_of_few_memberships_are_left_to_spark() -> None:
+    """A chain of 5,000 groups has 12.5 million pairs, a circle of 2,000 has 4 million."""
+    began = time.monotonic()
+    for size, edges in (
+        (5_000, [(at, at + 1) for at in range(4_999)]),
+        (2_000, [(at, (at + 1) % 2_000) for at in range(2_000)]),
+    ):
+        ends = np.array(edges)
+        assert close_small(np.arange(size), ends[:, 0], ends[:, 1]) is None
+    assert time.monotonic() - began < 20
+
+
+def test_the_choice_is_said_and_obeyed(spark_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setenv("GRANTPATH_CLOSURE", "joins")
+    assert not spark_session.engine(lines.append).graphframes
+    assert lines == [f"Spark {spark_engine.spark.version}; memberships are closed over by plain DataFrame joins"]
+    monkeypatch.setenv("GRANTPATH_CLOSURE", "magic")
+    with pytest.raises(InvalidInput, match="graphframes or joins"):
+        spark_session.engine(lines.append)

@@ -1,0 +1,195 @@
+"""Snapshots on disk: private, written by one process at a time, bounded and checked when they are read."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.graph import bounded_parquet
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.spark_sync import spark_session
+from grantpath.spark_sync.bulk_access import access
+from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.snapshot_questions import ask
+
+from .test_bulk_access import snapshot, world
+
+QUESTION = "which table can user:strong load_table"
+HOLDING = """
+import sys, time
+from pathlib import Path
+from grantpath.spark_sync.snapshot_folders import building
+with building(Path(sys.argv[1]), replace=True) as folder:
+    (folder / "half").write_text("x")
+    print("building", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small snapshot, for which Spark is not started."""
+    unused: Any = None
+    return snapshot(world("gravitino"), tmp_path_factory.mktemp("made") / "snapshot", unused)
+
+
+def modes(folder: Path) -> set[tuple[str, str]]:
+    found = [folder, *folder.rglob("*")]
+    return {("folder" if each.is_dir() else "file", oct(stat.S_IMODE(each.stat().st_mode))) for each in found}
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> subprocess.Popen[str]:
+    """Another process that writes tmp_path/out."""
+    run = subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
+    assert run.stdout and run.stdout.readline() == "building\n"
+    return run
+
+
+def test_a_snapshot_is_private_whatever_the_umask(made: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with building(tmp_path / "out") as folder:
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            (folder / "inner").mkdir(mode=0o777)
+            (folder / "inner" / "file").write_text("x")
+    finally:
+        os.umask(before)
+    assert modes(tmp_path / "out") == modes(made) == {("folder", "0o700"), ("file", "0o600")}
+
+
+def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    try:
+        with (
+            pytest.raises(InvalidInput, match=r"out is being written by another process; wait"),
+            building(tmp_path / "out", replace=True),
+        ):
+            pass
+        assert (tmp_path / ".out.new" / "half").exists(), "the other one's folder was touched"
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    other.kill()
+    other.wait()
+    assert {each.name for each in tmp_path.iterdir()} == {".out.new", ".out.lock"}
+    with building(tmp_path / "out", replace=True) as folder:
+        (folder / "whole").write_text("x")
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert [each.name for each in (tmp_path / "out").iterdir()] == ["whole"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidInput, match="file/out cannot be made"), building(tmp_path / "file" / "out"):
+        pass
+
+
+# ---- a snapshot from elsewhere
+def changed(source: Path, out: Path, table: str, column: str, value: Callable[[Any], Any]) -> Path:
+    shutil.copytree(source, out)
+    path = out / f"{table}.parquet"
+    rows = pq.read_table(path)
+    new = pa.array(value(rows[column].to_pylist()))
+    pq.write_table(rows.set_column(rows.column_names.index(column), column, new), path)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "message"),
+    [
+        ("objects", "ref", lambda refs: ["x" * 9_000, *refs[1:]], r"a text of 9,000 bytes; at most 4,000"),
+        ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "a reference is there twice"),
+        ("objects", "ref", lambda refs: [None, *refs[1:]], "'ref' has empty values"),
+        ("objects", "ref", lambda refs: [[ref] for ref in refs], "write it as strings"),
+        ("objects", "type", lambda types: ["planet", *types[1:]], "the policy has no type 'planet'"),
+        ("objects", "parent", lambda parents: [*parents[:-1], len(parents) - 1], "not those of a tree"),
+        ("objects", "last", lambda lasts: [2**40, *lasts[1:]], "not those of a tree"),
+        ("intervals", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
+        ("intervals", "start", lambda starts: [*starts[:-1], -2], "'start' names positions that are not"),
+        ("closure/part-0", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
+    ],
+)
+def test_a_snapshot_that_lies_is_refused(
+    made: Path, tmp_path: Path, table: str, column: str, value: Callable[[Any], Any], message: str
+) -> None:
+    out = changed(made, tmp_path / "odd", table, column, value)
+    with pytest.raises(InvalidInput, match=rf"odd/{table.partition('/')[0]}.*{message}"):
+        ask(out, "who can load_table on " + world("gravitino").objects("table")[0])
+
+
+def test_each_table_of_a_snapshot_is_bounded(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million equal rows in a small file, in each table that a question reads."""
+    monkeypatch.setattr(bounded_parquet, "FREE_BYTES", 1_000_000)
+    ask(made, QUESTION)
+    for table in ("objects", "intervals", "closure/part-0"):
+        out = tmp_path / table.replace("/", "-")
+        shutil.copytree(made, out)
+        rows = pq.read_table(out / f"{table}.parquet").slice(0, 1)
+        pq.write_table(rows.take(pa.array(np.zeros(1_000_000, np.int32))), out / f"{table}.parquet", compression="zstd")
+        with pytest.raises(InvalidInput, match=r"would take \d+ MB of memory, and \d+ MB are allowed"):
+            ask(out, QUESTION)
+
+
+def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> None:
+    for table in ("objects.parquet", "closure/part-0.parquet", "policy.json", "meta.json"):
+        out = tmp_path / table.replace("/", "-")
+        shutil.copytree(made, out)
+        (out / table).unlink()
+        with pytest.raises(GrantpathError, match=out.name):
+            ask(out, QUESTION)
+
+
+# ---- names that mean something to Spark
+NAMES = ["a[b]", "ab", "{x,y}", "x", "st*r", "a b%20c", "ä?é", "[c:d]#"]
+
+
+@pytest.mark.spark
+def test_spark_reads_the_very_files_that_were_written(tmp_path: Path) -> None:
+    spark = spark_session.engine(print).spark
+    for name in NAMES:
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"name": [name]}), tmp_path / name / "in.parquet")
+    for name in NAMES:
+        rows = spark_session.read_parquet(spark, tmp_path / name / "in.parquet").coalesce(1)
+        rows.write.parquet(spark_session.place(tmp_path / name / "out"))
+        assert pq.read_table(tmp_path / name / "out")["name"].to_pylist() == [name]
+        assert [row.name for row in spark_session.read_parquet(spark, tmp_path / name / "out").collect()] == [name]
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(NAMES)
+
+
+@pytest.mark.spark
+def test_a_snapshot_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taken for a pattern, the second name would be the first folder, which has fewer users."""
+    source, grown = world("gravitino"), world("gravitino").clone()
+    assert grown.given("add user:newcomer") == "done"
+    engine = spark_session.engine(print)
+    before = os.umask(0)
+    try:
+        snapshot(source, tmp_path / "ab%20 ä", engine)
+        monkeypatch.setenv("GRANTPATH_CLOSURE", "joins")
+        out = snapshot(grown, tmp_path / "a[b]%20 ä", engine)
+        report = access(out, ["load_metalake"], [], print)
+    finally:
+        os.umask(before)
+    users = [ref for ref in grown.subjects() if ref.startswith("user:")]
+    assert report.accessible["load_metalake", "metalake"] == len(users)
+    assert Snapshot(out).meta.counts["closure"] == len(pq.read_table(out / "closure"))
+    assert modes(out) == {("folder", "0o700"), ("file", "0o600")}
+
+
+def test_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="the name is not UTF-8"):
+        spark_session.place(Path(os.fsdecode(b"/tmp/\xff")))

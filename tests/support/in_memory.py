@@ -1,0 +1,113 @@
+"""Evaluates a policy's clauses over the oracle's facts, without a database: wrong rows of a policy show here first."""
+
+from collections.abc import Iterator, Mapping
+
+from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.policy import Policy
+
+from ..oracle import Oracle
+from ..oracle.notation import Ref, read_reference, read_statement
+
+
+class Situation:
+    """One subject (with the holders that count) and the places of one question; says which facts are true."""
+
+    def __init__(self, world: Oracle, subject: Ref, holders: set[Ref], places: Mapping[str, Ref]) -> None:
+        self.world, self.subject, self.holders, self.places = world, subject, holders, places
+
+    def allows(self, clauses: Clauses) -> bool:
+        """Any clause, all of its terms, any atom of a term: one of its facts is there, and none that forbids it."""
+        return any(
+            all(
+                any(any(map(self.true, atom.any)) and not any(map(self.true, atom.none)) for atom in term)
+                for term in clause
+            )
+            for clause in clauses
+        )
+
+    def true(self, fact: str) -> bool:
+        """One fact, as the docstring of engine/policy/clauses.py defines them."""
+        match fact.split(" "):
+            case ["ALLOW" | "DENY" as effect, privilege, at]:
+                return self._granted(effect.lower(), privilege, self.places[at])
+            case ["OWNS", at]:
+                return self.world.owners.get(self.places[at]) in self.holders
+            case ["IS", at]:
+                return self.places[at] == self.subject
+            case ["HOLDS", at]:
+                return (read_reference(at[1:]) if at.startswith("=") else self.places[at]) in self.holders
+            case ["EXISTS", at]:
+                return self.places[at] in self.world.existing
+            case ["BUILTIN", at]:
+                return self.places[at] in type(self.world)(self.world.root.segments[0]).existing
+            case ["ALLOW", privilege, type_, "below", at]:
+                return any(
+                    (effect, name, on.type) == ("allow", privilege, type_)
+                    and by in self.holders
+                    and self.places[at] in self.world.upward(on)[1:]
+                    for effect, name, on, by in self.world.grants
+                )
+            case ["EVERY", privileges, types, "below", at]:
+                return all(
+                    any(self._granted("allow", privilege, each) for privilege in privileges.split(","))
+                    for each in self.world.existing_inside(self.places[at])
+                    if each.type in types.split(",")
+                )
+        raise AssertionError(f"not a fact: {fact}")
+
+    def _granted(self, effect: str, privilege: str, place: Ref) -> bool:
+        return any((effect, privilege, place, holder) in self.world.grants for holder in self.holders)
+
+
+def places_of(world: Oracle, target: Ref, second: Mapping[str, Ref]) -> dict[str, Ref]:
+    """The object and what is above it, and behind `with.KEY.` (or `grantee.`) the same of the others."""
+    places = {each.type: each for each in world.upward(target)}
+    for prefix, ref in second.items():
+        places.update({f"{prefix}.{each.type}": each for each in world.upward(ref)})
+    return places
+
+
+def holders_to_try(world: Oracle, subject: Ref, one_role: bool, as_role: Ref | None) -> Iterator[set[Ref]]:
+    """All holders together, or those of each role that may be active."""
+    held = world.reach(subject)
+    if as_role is not None and as_role not in held:
+        return
+    if not one_role:
+        yield held
+    elif as_role is not None or subject.type == "role":
+        yield world.reach(as_role or subject)
+    else:
+        for role in world.containers.get(subject, ()):
+            yield world.reach(role)
+
+
+def decide(
+    policy: Policy, world: Oracle, subject: str, name: str, target: str, with_: Mapping[str, str], as_role: str | None
+) -> bool:
+    """The answer to a check, from the policy's clauses."""
+    who, on = world.resolve(subject), world.resolve(target)
+    question = policy.question(name, on.type, frozenset(with_))
+    places = places_of(world, on, {f"with.{key}": world.resolve(ref) for key, ref in with_.items()})
+    role = None if as_role is None else world.resolve(as_role)
+    return who in world.existing and any(
+        Situation(world, who, holders, places).allows(question.clauses)
+        for holders in holders_to_try(world, who, question.one_role, role)
+    )
+
+
+def authorized(policy: Policy, world: Oracle, statement: str, by: str, as_role: str | None) -> bool:
+    """Whether the policy's rule for this valid change is met by its actor."""
+    said, actor = read_statement(statement), world.resolve(by)
+    target = world.resolve(said.object)
+    second = {f"with.{key}": world.resolve(ref) for key, ref in said.with_.items()}
+    grantee = world.resolve(said.subject) if said.subject else None
+    if grantee is not None:
+        second["grantee"] = grantee
+    effect = said.verb if said.verb in ("add", "drop", "member", "remove", "owner", "revoke") else "grant"
+    clauses = policy.change(effect, target.type, grantee.type if grantee else None, frozenset(said.with_))
+    role = None if as_role is None else world.resolve(as_role)
+    places = places_of(world, target, second)
+    return any(
+        Situation(world, actor, holders, places).allows(clauses)
+        for holders in holders_to_try(world, actor, policy.active_roles, role)
+    )

@@ -1,0 +1,103 @@
+"""A process that asks what tests/trust/test_busy_writer.py tells it to, beside others; run as `busy_reader.py ROOT`.
+
+It reads a number of rounds a line from its input, and answers with what it saw: how long each question took, how often
+the guard asked again or waited for the writers' lock, and the revision and the answer of every decision.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from grantpath.engine import Authorizer
+from grantpath.graph import store as store_module
+from grantpath.graph.revision_guard import RevisionGuard
+from grantpath.graph.transaction import Row
+
+TIMEOUT = 30.0  # tests share the machine
+BOB, STAFF, PUBLIC = "user:bob", "table:hr.public.staff", "schema:hr.public"
+# By what every committed state says: yes, no, and now this, now that.
+ALWAYS, NEVER, AT_TIMES = (BOB, "MODIFY_TABLE", STAFF), (BOB, "SELECT_TABLE", STAFF), (BOB, "USE_SCHEMA", PUBLIC)
+QUESTIONS = (ALWAYS, NEVER, AT_TIMES)
+KINDS = ("check", "check_many", "list")
+MANY_EVERY, LIST_EVERY = 4, 10  # rounds
+
+
+class Guard:
+    """Counts what the guard does in this process."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count = Counter[str]()
+        untorn, read_locked = store_module.untorn, RevisionGuard.read_locked
+
+        def heard(row: Row) -> bool:
+            whole = untorn(row)
+            self.count["asked"] += 1
+            self.count["torn"] += not whole
+            return whole
+
+        def locked(guard: RevisionGuard, text: str, parameters: Mapping[str, Any]) -> Row:
+            self.count["locked"] += 1
+            return read_locked(guard, text, parameters)
+
+        patch.setattr(store_module, "untorn", heard)
+        patch.setattr(RevisionGuard, "read_locked", locked)
+
+
+class Reader:
+    """Asks rounds of questions, and keeps what was answered and how long it took."""
+
+    def __init__(self, auth: Authorizer) -> None:
+        self.auth = auth
+        self.seconds: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        self.seen: list[tuple[int, int, bool]] = []  # which question, revision, answer; in the order they were asked
+        self.lists: list[tuple[str, str, list[str]]] = []
+
+    def round(self, number: int) -> None:
+        for at, asked in enumerate(QUESTIONS):
+            decision = self.timed("check", partial(self.auth.check, *asked))
+            self.seen.append((at, decision.revision, decision.allowed))
+        if number % MANY_EVERY == 0:
+            self.batch(QUESTIONS)
+        if number % LIST_EVERY == 0:
+            for _, name, object_ in (ALWAYS, NEVER):
+                who, which = partial(self.auth.who, name, object_), partial(self.auth.which, "table", BOB, name)
+                self.lists.append(("who", name, list(self.timed("list", who))))
+                self.lists.append(("which", name, list(self.timed("list", which))))
+
+    def batch(self, asked: Sequence[tuple[str, str, str]]) -> None:
+        """Asks them all in one, from one revision."""
+        decisions = self.timed("check_many", partial(self.auth.check_many, asked))
+        assert len({decision.revision for decision in decisions}) == 1
+        for one, decision in zip(asked, decisions, strict=True):
+            self.seen.append((QUESTIONS.index(one), decision.revision, decision.allowed))
+
+    def timed(self, kind: str, ask: Callable[[], Any]) -> Any:
+        began = time.monotonic()
+        answer = ask()
+        self.seconds[kind].append(time.monotonic() - began)
+        return answer
+
+
+def main() -> None:
+    guard = Guard(pytest.MonkeyPatch())
+    with Authorizer.open(sys.argv[1], timeout=TIMEOUT) as auth:
+        Reader(auth).round(0)  # connections, plans
+        print("ready", flush=True)
+        for line in sys.stdin:
+            guard.count.clear()
+            reader, began = Reader(auth), time.monotonic()
+            for number in range(int(line)):
+                reader.round(number)
+            took = time.monotonic() - began
+            said = {"took": took, "guard": guard.count, "seconds": reader.seconds, "seen": reader.seen}
+            print(json.dumps({**said, "lists": reader.lists}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The nearest remedy to a no, worked out over the oracle's facts without a database, and made in the oracle."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from grantpath.engine.decide.evaluation import Case, Surroundings, by_fact
+from grantpath.engine.decide.explanation import remedy_parameters
+from grantpath.engine.decide.remedy import Remedy, nearest
+from grantpath.engine.decide.request import places
+from grantpath.engine.policy.clauses import facts_of
+from grantpath.engine.policy.policy import Policy
+
+from ..oracle import Oracle
+from ..oracle.notation import Ref, read_reference
+from .in_memory import Situation, places_of
+from .random_world import Check
+
+# By policy, which privileges on which types hand out power: what a remedy should not give where plain grants would do.
+LAKE = ("lake", "database", "table")
+GRAVITINO = {"MANAGE_GRANTS": ("metalake",), "MANAGE_GROUPS": ("metalake",)}
+ADMINISTRATION: dict[str, dict[str, tuple[str, ...]]] = {
+    "gravitino": GRAVITINO,
+    "lakehouse": GRAVITINO,
+    "deltastream": {"MANAGE_GRANTS": ("organization",), "MANAGE_MEMBERS": ("organization",)},
+    "onehouse": {
+        "ACCOUNT_ADMIN": ("account",),
+        "PROJECT_ADMIN": ("project",),
+        "GROUP_MANAGER": ("group",),
+        "SERVICE_PRINCIPAL_MANAGER": ("service_principal",),
+        "ALL": LAKE,
+    },
+    "cdap": {"ADMIN": ("instance",)},
+    "cdap_design": {"ADMIN": ("instance", "namespace"), "ALL": ("instance", "namespace", "dataset", "stream")},
+}
+
+
+class Remedied:
+    """One question that the oracle answers no, with its remedy."""
+
+    def __init__(self, policy: Policy, world: Oracle, check: Check) -> None:
+        self.world, self.check = world, check
+        subject, name, target, with_, as_role = check
+        root = policy.reference(str(world.root), policy.root(world.root.segments[0]))
+        seconds = {key: policy.reference(ref, root) for key, ref in with_.items()}
+        object_, who = policy.reference(target, root), policy.reference(subject, root)
+        question = policy.question(name, object_.type, frozenset(with_))
+        one_role = question.one_role and who.type not in policy.role_types
+        by_at = places(policy, root, object_, seconds).by_at
+        role = policy.reference(as_role, root).text if as_role else None
+        self.case = Case(policy, root, who, question.clauses, by_at, one_role, role)
+        self._places = places_of(
+            world, world.resolve(target), {f"with.{key}": world.resolve(ref) for key, ref in with_.items()}
+        )
+        self._places[world.root.type] = world.root
+        hats = list(self._hats())
+        self.remedy: Remedy = nearest(self.case, hats, self._surroundings(hats))
+        self.seen: Remedy = nearest(self.case, hats, None)
+
+    # ---- what the queries would return -----------------------------------------------------------------------
+    def _hats(self) -> Iterator[dict[str, Any]]:
+        who = self.world.resolve(self.check[0])
+        if who not in self.world.existing:
+            return
+        held, role = self.world.reach(who), self.case.as_role
+        active = self.world.resolve(role) if role else None
+        if active and active not in held:
+            return
+        if not self.case.one_role:
+            yield self._hat(who, role, held)
+            return
+        direct = {each for each in self.world.containers.get(who, ()) if each.type == "role"}
+        for each in [active] if active else sorted(direct):
+            yield self._hat(who, str(each), {who, *self.world.reach(each)})
+
+    def _hat(self, who: Ref, role: str | None, holders: set[Ref]) -> dict[str, Any]:
+        situation = Situation(self.world, who, holders, self._places)
+        found = [
+            {"fact": fact, "by": by}
+            for fact in facts_of(self.case.clauses)
+            if situation.true(fact)
+            for by in self._by(fact, holders)
+        ]
+        return {"role": role, "found": found, "allowed": situation.allows(self.case.clauses)}
+
+    def _by(self, fact: str, holders: set[Ref]) -> list[str | None]:
+        match fact.split(" "):
+            case ["ALLOW" | "DENY" as effect, privilege, at]:
+                place = self._places[at]
+                return [
+                    str(to)
+                    for how, name, on, to in self.world.grants
+                    if (how, name, on) == (effect.lower(), privilege, place) and to in holders
+                ]
+            case ["OWNS", at]:
+                return [str(self.world.owners[self._places[at]])]
+        return [None]
+
+    def _surroundings(self, hats: list[dict[str, Any]]) -> Surroundings:
+        asked, world = remedy_parameters(self.case, hats), self.world
+        who = world.resolve(asked["subject"])
+        held = world.reach(who) if who in world.existing else set()
+        later = {each for role in asked["roles"] for each in world.reach(world.resolve(role))}
+        found = [
+            {"fact": fact, "by": by}
+            for place in asked["places"]
+            for fact, by in self._edges(world.resolve(place["ref"]), place["at"], later)
+        ]
+        return Surroundings(
+            held=self._in_order(who, held, asked["types"]),
+            there=frozenset(ref for ref in asked["names"] if read_reference(ref) in world.existing),
+            circles=frozenset(
+                (each["member"], each["container"])
+                for each in asked["joining"]
+                if world.resolve(each["member"]) in world.reach(world.resolve(each["container"]))
+            ),
+            inside={each["fact"]: self._lacking(each, held if asked["together"] else set()) for each in asked["below"]},
+            found=by_fact(found),
+            reached=frozenset(map(str, later)),
+        )
+
+    def _in_order(self, who: Ref, held: set[Ref], types: list[str]) -> list[str]:
+        direct = self.world.containers.get(who, set())
+        fitting = [each for each in held if each.type in types and each != who]
+        return [str(each) for each in sorted(fitting, key=lambda each: (each not in direct, str(each)))]
+
+    def _edges(self, place: Ref, at: str, holders: set[Ref]) -> Iterator[tuple[str, str]]:
+        for effect, privilege, on, to in self.world.grants:
+            if on == place and to in holders:
+                yield f"{effect.upper()} {privilege} {at}", str(to)
+        if self.world.owners.get(place) in holders:
+            yield f"OWNS {at}", str(self.world.owners[place])
+
+    def _lacking(self, asked: Mapping[str, Any], holders: set[Ref]) -> list[str]:
+        have = {on for effect, name, on, to in self.world.grants if to in holders and name in asked["privileges"]}
+        inside = self.world.existing_inside(self.world.resolve(asked["ref"]))
+        return sorted(str(each) for each in inside if each.type in asked["types"] and each not in have)
+
+    # ---- whether it does what it says ------------------------------------------------------------------------
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the remedy: a statement that is not accepted, or a no that stays."""
+        after = self.world.clone()
+        for statement in self.remedy.statements:
+            if (outcome := after.do(statement)) != "done":
+                yield f"{statement!r} is {outcome}"
+        if self.remedy.statements and not after.check(*self.check):
+            yield "the answer stays no"
+
+    def superfluous(self) -> bool:
+        """Would a part of the remedy do?"""
+        said = self.remedy.statements
+        return any(self._enough(said, at) for at in range(len(said)))
+
+    def powerful(self) -> bool:
+        """Does the remedy hand out power?"""
+        return any(map(self._powerful, self.remedy.statements))
+
+    def _enough(self, said: tuple[str, ...], without: int) -> bool:
+        after = self.world.clone()
+        for at, statement in enumerate(said):
+            if at != without:
+                after.do(statement)
+        return after.check(*self.check)
+
+    def yes_with_less(self) -> bool:
+        """Where the remedy hands out power: would grants do that hand out none, however many of them?
+
+        Whoever may hold grants for the subject gets every plain one on every place of the question.
+        """
+        if not self.powerful():
+            return False
+        after, who = self.world.clone(), self.check[0]
+        after.do(f"add {who}")
+        own = self.case.as_role or "role:plain"
+        if read_reference(who).type not in after.grantees:
+            after.do(f"add {own}")
+            after.do(f"member {who} of {own}")
+        for effect, privilege, on, to in sorted(after.grants):
+            if effect == "deny" and on in self._places.values():
+                after.do(f"revoke deny {privilege} on {on} from {to}")
+        for privilege in after.privileges:
+            for on in {*self._places.values(), *self.world.existing_inside(self.world.resolve(self.check[2]))}:
+                said = f"allow {privilege} on {on} to {who if read_reference(who).type in after.grantees else own}"
+                if not self._powerful(said):
+                    after.do(said)
+        return after.check(*self.check)
+
+    def _powerful(self, statement: str) -> bool:
+        """Does it hand out ownership, a role that came with the policy, or administration?"""
+        match statement.split(" "):
+            case ["owner", *_]:
+                return True
+            case ["member", _, "of", container]:
+                return container in self.case.policy.builtins and container != self.case.as_role
+            case ["allow", privilege, "on", ref, *_]:
+                types = ADMINISTRATION[self.world.policy].get(privilege, ())
+                return ref.partition(":")[0] in types
+        return False

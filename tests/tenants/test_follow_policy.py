@@ -1,0 +1,173 @@
+"""A service goes on when its root is given another policy; two policies are told apart by the whole digest."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidPolicy, Unknown
+from grantpath.engine.policy import policy
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants import registry
+from grantpath.engine.transfer.policy_upgrade import upgrade
+from grantpath.graph.connection import Connection
+from grantpath.graph.store import Store
+
+from ..support.sizes import say, size
+
+BOB = ("user:bob", "SELECT_TABLE", "table:c.s.t")
+FACTS = [
+    "add catalog:c",
+    "add schema:c.s",
+    "add table:c.s.t",
+    "add user:bob",
+    "allow SELECT_TABLE on table:c.s.t to user:bob",
+]
+
+
+@pytest.fixture
+def root(server: Connection, store: Store, tmp_path: Path) -> Iterator[str]:
+    name = f"metalake:follow-{tmp_path.name}"
+    with Authorizer.open(name, "lakehouse", create=True, timeout=60) as auth:
+        assert auth.given(FACTS) == [None] * len(FACTS)
+    yield name
+    registry.remove(store, name)
+
+
+def titled(model: Policy, title: str) -> Policy:
+    return Policy(model.file.model_copy(update={"title": title}))
+
+
+def opened(tmp_path: Path) -> Policy:
+    """lakehouse, in which SELECT_TABLE alone loads a table, with an operation of its own."""
+    file = tmp_path / "mine.yaml"
+    table = "{peek: SELECT_TABLE, load_table: SELECT_TABLE}"
+    file.write_text(f"policy: mine\nextends: lakehouse\noperations:\n  table: {table}\n")
+    return policy.load(str(file))
+
+
+def put(store: Store, root: str, new: Policy) -> None:
+    key, old, reference = registry.open_root(store, root, None)
+    upgrade(Authorizer(store, key, old, reference), new)
+
+
+# ---- following -------------------------------------------------------------------------------------------------------
+def test_an_authorizer_opened_without_a_policy_follows(root: str, store: Store, tmp_path: Path) -> None:
+    with Authorizer.open(root, timeout=60) as auth, Authorizer.open(root, "lakehouse", timeout=60) as held:
+        assert auth.check(*BOB).allowed and held.check(*BOB).allowed
+        with pytest.raises(Unknown):
+            auth.check("user:bob", "peek", "table:c.s.t")
+        put(store, root, opened(tmp_path))
+        assert auth.check("user:bob", "peek", "table:c.s.t").allowed  # not in the policy that it was opened with
+        assert auth.policy.name == "mine"
+        assert auth.change("add user:cas").id and [each.statement for each in auth.log(limit=1)] == ["add user:cas"]
+        for ask in (lambda: held.check(*BOB), lambda: held.change("add user:dan")):
+            with pytest.raises(Inconsistent, match="open it anew") as error:
+                ask()
+            assert error.value.code == "policy_changed"
+
+
+def test_every_verb_follows(root: str, store: Store) -> None:
+    with Authorizer.open(root, "lakehouse", follow_policy=True, timeout=60) as auth:
+        verbs: list[Callable[[], object]] = [
+            lambda: auth.check_many([BOB])[0].allowed,
+            lambda: auth.explain(*BOB).decision.allowed,
+            lambda: list(auth.who(*BOB[1:])) == ["user:bob"],
+            lambda: list(auth.which("table", *BOB[:2])) == ["table:c.s.t"],
+            lambda: auth.change("add user:cas").id,
+            lambda: auth.change_all(["add user:dan", "add user:eve"])[1].id,
+            lambda: auth.given(["add user:fay"]) == [None],
+            auth.revision_now,
+        ]
+        for number, verb in enumerate(verbs):
+            put(store, root, titled(policy.load("lakehouse"), f"Number {number}"))
+            assert verb()
+            assert auth.policy.file.title == f"Number {number}"
+
+
+def test_a_service_asks_throughout_upgrades(
+    root: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One policy says yes, the other one no: each answer is held to the policy of its revision."""
+    question = ("user:bob", "load_table", "table:c.s.t")
+    policies = [policy.load("lakehouse"), opened(tmp_path)]
+    stop, errors, asked = threading.Event(), list[BaseException](), list[tuple[int, bool]]()
+
+    def serve(auth: Authorizer) -> None:
+        while not stop.is_set():
+            try:
+                decision = auth.check(*question)
+                asked.append((decision.revision, decision.allowed))
+            except BaseException as error:
+                errors.append(error)
+
+    with Authorizer.open(root, timeout=60) as auth:
+        start = auth.revision_now()
+        threads = [threading.Thread(target=serve, args=(auth,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for number in range(1, size(30, 5)):
+            put(store, root, policies[number % 2])
+            while not errors and asked[-1:] != [(start + number, number % 2 == 1)]:
+                stop.wait(0.01)
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert errors == []
+    assert [each for each in asked if each[1] != ((each[0] - start) % 2 == 1)] == []
+    say(capsys, f"upgrades: {len({at for at, _ in asked}) - 1}, {len(asked)} answers meanwhile, 0 errors, 0 wrong")
+
+
+# ---- digests ---------------------------------------------------------------------------------------------------------
+def test_the_digest_is_the_whole_sha256(root: str, store: Store) -> None:
+    kept = registry.find(store, root)
+    assert kept and kept["digest"] == hashlib.sha256(kept["source"].encode()).hexdigest()
+
+
+def shorten(store: Store, root: str, digest: str | None = None) -> None:
+    """The digest as older versions wrote it."""
+    store.execute(
+        "MATCH (m:Revision {root: $root}) SET m.digest = coalesce($digest, left(m.digest, 16))",
+        {"root": root, "digest": digest},
+    )
+
+
+@pytest.mark.parametrize("named", [None, "lakehouse"])
+def test_a_root_with_a_short_digest_opens_and_gets_the_whole_one(root: str, store: Store, named: str | None) -> None:
+    shorten(store, root)
+    with Authorizer.open(root, named, timeout=60) as auth:
+        assert auth.check(*BOB).allowed
+        assert auth.change("add user:cas").id
+    kept = registry.find(store, root)
+    assert kept and len(kept["digest"]) == 64
+
+
+def test_a_policy_is_not_taken_for_another_with_the_same_short_digest(root: str, store: Store) -> None:
+    other = titled(policy.load("lakehouse"), "Other")
+    for digest in (other.digest[:16], other.digest):
+        shorten(store, root, digest)  # as if the two had one
+        with pytest.raises(InvalidPolicy, match="does not fit its digest"):
+            Authorizer.open(root, timeout=60)
+    store.execute(
+        "MATCH (m:Revision {root: $root}) SET m.source = $source, m.digest = left($digest, 16)",
+        {"root": root, "source": other.source, "digest": other.digest},
+    )
+    with pytest.raises(Invalid, match="in another version") as error:
+        Authorizer.open(root, "lakehouse", timeout=60)
+    assert error.value.code == "policy_differs"
+
+
+def test_a_source_that_another_version_wrote_is_the_same_policy(root: str, store: Store) -> None:
+    kept = registry.find(store, root)
+    assert kept
+    source = kept["source"].replace('"title": ', '"title":  ')  # the same JSON, other bytes
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    store.execute(
+        "MATCH (m:Revision {root: $root}) SET m.source = $source, m.digest = $digest",
+        {"root": root, "source": source, "digest": digest},
+    )
+    for named in ("lakehouse", None):
+        with Authorizer.open(root, named, timeout=60) as auth:
+            assert auth.policy.digest == digest and auth.check(*BOB).allowed

@@ -1,0 +1,160 @@
+"""Several tenants of several policies in one graph: what one has shows in no other's answers."""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from grantpath.engine import Authorizer, Invalid, InvalidInput, InvalidReference, Unavailable, Unknown
+from grantpath.engine.tenants import registry
+from grantpath.graph.connection import Connection
+from grantpath.graph.store import Store
+from grantpath.spark_sync.graph_reader import read
+
+from ..conftest import Tenants
+
+# The same names everywhere; who may what is for each tenant to say.
+TABLE = [
+    "add catalog:hr",
+    "add schema:hr.public",
+    "add table:hr.public.staff",
+    "add role:analyst",
+    "allow USE_CATALOG on catalog:hr to role:analyst",
+    "allow USE_SCHEMA on schema:hr.public to role:analyst",
+    "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
+]
+RELATION = ["add database:hr", "add schema:hr.public", "add role:analyst", "owner role:analyst of database:hr"]
+QUESTION = ("load_table", "table:hr.public.staff")
+
+
+@pytest.fixture
+def tenants(tenant: Tenants) -> dict[str, Authorizer]:
+    """Two of one policy and one of another three, all with user:bob."""
+    return {
+        "his": tenant("gravitino", [*TABLE, "member user:bob of role:analyst"]),
+        "hers": tenant("gravitino", [*TABLE, "member user:ann of role:analyst", "add user:bob"]),
+        "nested": tenant("lakehouse", [*TABLE, "member user:bob of group:g", "member group:g of role:analyst"]),
+        "stream": tenant("deltastream", [*RELATION, "member user:bob of role:analyst"]),
+        "github": tenant("github", ["add org:hr", "add repository:hr.public", "add user:bob"]),
+    }
+
+
+def test_answers_stay_inside(tenants: dict[str, Authorizer]) -> None:
+    for name, allowed in (("his", ["user:bob"]), ("hers", ["user:ann"]), ("nested", ["user:bob"])):
+        assert list(tenants[name].who(*QUESTION)) == allowed
+        assert bool(tenants[name].check("user:bob", *QUESTION)) == ("user:bob" in allowed)
+        listed = list(tenants[name].which("table", "user:bob", "load_table"))
+        assert listed == (["table:hr.public.staff"] if "user:bob" in allowed else [])
+    assert list(tenants["stream"].which("database", "user:bob", "drop_database")) == ["database:hr"]
+    assert list(tenants["github"].who("clone", "repository:hr.public")) == []
+
+
+def test_a_name_of_another_tenant_is_unknown_and_not_hinted_at(tenants: dict[str, Authorizer]) -> None:
+    tenants["his"].change("add catalog:payroll")
+    with pytest.raises(Unknown) as error:
+        tenants["hers"].check("user:bob", "load_catalog", "catalog:payrol")
+    assert "payroll" not in str(error.value)
+
+
+def test_a_change_moves_one_revision_and_one_log(tenants: dict[str, Authorizer]) -> None:
+    before = {name: each.ask("state")["revision"] for name, each in tenants.items()}
+    tenants["his"].change("drop role:analyst")
+    after = {name: each.ask("state")["revision"] for name, each in tenants.items()}
+    assert {name for name in before if before[name] != after[name]} == {"his"}
+    assert not tenants["his"].check("user:bob", *QUESTION)
+    assert tenants["nested"].check("user:bob", *QUESTION)
+
+
+def test_a_dropped_tenant_takes_nothing_of_another_along(tenants: dict[str, Authorizer], store: Store) -> None:
+    kept = {name: each.ask("state") for name, each in tenants.items() if name != "his"}
+    registry.remove(store, tenants["his"].tenant)
+    assert {name: tenants[name].ask("state") for name in kept} == kept
+    with pytest.raises(Unknown):
+        tenants["his"].check("user:bob", *QUESTION)
+
+
+def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server: Connection) -> None:
+    for each in tenants.values():
+        _, _, graph = read(server, each.tenant, print)
+        assert sorted(entity.ref for entity in graph.entities) == sorted(
+            entity["ref"] for entity in each.ask("state")["entities"]
+        )
+        ends = {*graph.member, *graph.member_of, *graph.holder, *graph.object}
+        assert ends <= {entity.ref for entity in graph.entities}
+
+
+def test_a_root_keeps_its_policy(store: Store) -> None:
+    name = f"metalake:kept-{uuid.uuid4().hex}"
+    registry.open_root(store, name, "gravitino", may_create=True)
+    try:
+        with pytest.raises(Invalid, match=r"uses the policy gravitino, not lakehouse"):
+            registry.open_root(store, name, "lakehouse")
+        assert registry.open_root(store, name, None)[1].name == "gravitino"
+    finally:
+        registry.remove(store, name)
+
+
+@pytest.fixture
+def named(store: Store) -> Iterator[list[str]]:
+    """Roots with names of their own, for a test to make."""
+    made = ["metalake:twice-named", "organization:twice-named", "metalake:once-named", "metalake:`dot.ted`"]
+    yield made
+    for name in made:
+        registry.remove(store, name)
+
+
+def test_a_root_is_found_by_its_bare_name(server: Connection, named: list[str]) -> None:
+    for name, policy in zip(named, ("gravitino", "deltastream", "gravitino"), strict=False):
+        Authorizer.open(name, policy, server.uri, create=True).close()
+    with Authorizer.open("once-named", uri=server.uri) as auth:
+        assert (auth.tenant, auth.policy.name) == ("metalake:once-named", "gravitino")
+        assert auth.who("load_metalake", "metalake:once-named") is not None
+    with pytest.raises(Unknown, match="may be metalake:twice-named or organization:twice-named; write the type too"):
+        Authorizer.open("twice-named", uri=server.uri)
+
+
+def test_a_root_is_made_with_the_policy_of_who_was_first(
+    server: Connection, named: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = registry.create
+
+    def slow(store: Store, tenant: str, *made: Any) -> None:
+        monkeypatch.undo()
+        Authorizer.open(tenant, "lakehouse", server.uri, create=True).close()
+        create(store, tenant, *made)
+
+    monkeypatch.setattr(registry, "create", slow)
+    with pytest.raises(Invalid, match="metalake:once-named uses the policy lakehouse, not gravitino"):
+        Authorizer.open("metalake:once-named", "gravitino", server.uri, create=True)
+
+
+@pytest.mark.parametrize("name", ["metalake:dot.ted", "dot.ted"])
+def test_the_name_of_a_root_is_one_segment(server: Connection, named: list[str], name: str) -> None:
+    for policy in (None, "gravitino"):
+        with pytest.raises(InvalidReference, match=r"one segment; .* write metalake:`dot\.ted`"):
+            Authorizer.open(name, policy, server.uri, create=True)
+    with Authorizer.open("metalake:`dot.ted`", "gravitino", server.uri, create=True) as auth:
+        assert not auth.check("user:bob", "load_metalake", "metalake:`dot.ted`")
+
+
+def test_what_is_closed_says_so_whatever_is_asked(server: Connection, named: list[str]) -> None:
+    with Authorizer.open(named[0], "gravitino", server.uri, create=True) as auth:
+        auth.change("add user:ann")
+    for ask in (
+        lambda: auth.check("user:ann", "load_metalake", named[0]),
+        lambda: auth.check_many([("user:ann", "load_metalake", named[0])]),
+        lambda: list(auth.who("load_metalake", named[0])),
+        lambda: auth.explain("user:ann", "load_metalake", named[0]),
+        lambda: auth.log(),
+        lambda: auth.change("add user:bob"),
+        lambda: auth.change_all(["add user:bob"]),
+    ):
+        with pytest.raises(Unavailable, match=r"was closed; open another: Authorizer\.open"):
+            ask()
+
+
+@pytest.mark.parametrize("timeout", ["soon", 0, -1, float("nan"), float("inf"), True, None])
+def test_no_time_to_wait_is_refused(server: Connection, timeout: float) -> None:
+    with pytest.raises(InvalidInput, match=r"timeout=.* is no time to wait; write seconds above 0"):
+        Store(server, timeout)

@@ -1,0 +1,144 @@
+"""Roots that go and come again under the same name: nothing that is read is of two of them, nothing written is lost."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grantpath.engine import Authorizer, Inconsistent, Unknown
+from grantpath.engine.change import service
+from grantpath.engine.decide import listing
+from grantpath.engine.tenants import registry
+from grantpath.engine.transfer import exporter
+from grantpath.graph.connection import Connection
+from grantpath.graph.store import Store
+from grantpath.spark_sync import graph_reader as mirroring
+
+from ..cli.test_commands import Run, run
+from ..conftest import Tenants
+
+__all__ = ["run"]
+
+ASKED = "USE_CATALOG", "catalog:c"
+
+
+def facts(*users: str) -> list[str]:
+    """Of the same length for the same number of users, so that the revision is the same."""
+    granted = ["add catalog:c", "add role:r", "allow USE_CATALOG on catalog:c to role:r"]
+    return [*granted, *(f"add user:{user}" for user in users), *(f"member user:{user} of role:r" for user in users)]
+
+
+def make_again(auth: Authorizer, users: list[str]) -> None:
+    registry.remove(auth.store, auth.tenant)
+    registry.create(auth.store, auth.tenant, auth.policy, auth.root)
+    assert auth.given(facts(*users)) == [None] * len(facts(*users))
+
+
+def nodes(store: Store, tenant: str) -> int:
+    return int(store.execute("MATCH (n {root: $root}) RETURN count(n) AS n", {"root": tenant})[0]["n"])
+
+
+# ---- read half before, half after --------------------------------------------------------------------------------
+def test_a_list_does_not_go_on_in_another_root(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = tenant("gravitino", facts("a", "b"))
+    monkeypatch.setattr(listing, "PAGE", 1)
+    listed = iter(auth.who(*ASKED))
+    assert next(listed) == "user:a"
+    make_again(auth, ["c", "d"])
+    with pytest.raises(Inconsistent, match="changed while the list was read"):
+        list(listed)
+    assert list(auth.who(*ASKED)) == ["user:c", "user:d"]
+
+
+def test_a_dump_is_not_of_two_roots(tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    auth = tenant("gravitino", facts("a", "b"))
+    write, again = exporter._write, [["c", "d"]]
+
+    def between(*words: Any) -> None:
+        write(*words)
+        if again:
+            make_again(auth, again.pop())
+
+    monkeypatch.setattr(exporter, "_write", between)
+    exporter.dump(auth, tmp_path)
+    assert not again
+    assert (tmp_path / "subjects.csv").read_text().split() == ["ref", "role:r", "user:c", "user:d"]
+    assert (tmp_path / "members.csv").read_text().split()[1:] == ["user:c,role:r", "user:d,role:r"]
+
+
+def test_a_mirror_is_not_of_two_roots(server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = tenant("gravitino", facts("a", "b"))
+    graph, again = mirroring._graph, [["c", "d"]]
+
+    def between(*words: object) -> mirroring.Graph:
+        found = graph(*words)  # type: ignore[arg-type]
+        if again:
+            make_again(auth, again.pop())
+        return found
+
+    monkeypatch.setattr(mirroring, "_graph", between)
+    monkeypatch.setattr(mirroring.time, "sleep", lambda _: None)
+    found = mirroring.read(server, auth.tenant, print)[2]
+    assert sorted(found.member) == ["user:c", "user:d"]
+
+
+# ---- taken back, taken away --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: bool) -> None:
+    """A command that made a root and then fails takes it back, while another's change is worked out under the lock."""
+    auth = tenant("gravitino")
+    locked = threading.Event()
+
+    record = service.record
+
+    def waits(*words: Any) -> Any:
+        locked.set()
+        time.sleep(0.5)  # the other one waits for the lock by now
+        return record(*words)
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        patch.setattr(service, "record", waits)
+        written = pool.submit(auth.change, "add user:a", dry_run=not keep)
+        assert locked.wait(10)
+        registry.take_back(auth.store, auth.tenant)
+        written.result()
+    if keep:
+        assert [each.statement for each in auth.log()] == ["add user:a"]
+    else:
+        with pytest.raises(Unknown):
+            auth.revision_now()
+        assert nodes(auth.store, auth.tenant) == 0
+
+
+def test_what_a_killed_drop_left_can_be_dropped(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "metalake:killed-drop"
+    assert run("change", "add user:a", "--root", name, "--policy", "gravitino", "--create").code == 0
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr(registry, "sweep_root", dies)
+        registry.remove(store, name)
+    assert nodes(store, name) > 0
+    dropped = run("roots", "drop", name, "--yes")
+    assert (dropped.code, "interrupted drop had left" in dropped.out) == (0, True)
+    assert nodes(store, name) == 0
+    assert run("roots", "drop", name, "--yes").code == 2
+
+
+def test_a_drop_of_the_root_said_again_was_done(run: Run, store: Store) -> None:
+    name = "metalake:dropped-twice"
+    drop = ["change", f"drop {name}", "--root", name, "--id", "d1", "--yes"]
+    try:
+        assert run("change", "add user:a", "--root", name, "--policy", "gravitino", "--create").code == 0
+        assert run(*drop).out == "done revision 2\n"
+        assert run(*drop).out == "done revision 2\n"
+        assert run(*drop, "--dry-run").out.startswith("done already at revision 2")
+        other = run("change", "add user:b", "--root", name, "--id", "d2")
+        assert (other.code, "was dropped, and its history alone is left" in other.err) == (2, True)
+    finally:
+        registry.remove(store, name)

@@ -1,0 +1,132 @@
+"""Parquet files from outside: small files that would take much memory, other columns, long texts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.graph import bounded_parquet
+from grantpath.graph.bounded_parquet import codes, read_bounded
+from grantpath.graph.errors import InvalidInput
+
+KINDS: dict[str, bounded_parquet.Kind] = {"ref": "text", "n": "int"}
+
+
+def write(file: Path, ref: Any, n: Any = None, **options: Any) -> Path:
+    columns = {"ref": ref} if n is None else {"ref": ref, "n": n}
+    pq.write_table(pa.table(columns), file, **options)
+    return file
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize("stored", [True, False])
+def test_texts_are_read_once_each(kind: pa.DataType, stored: bool, tmp_path: Path) -> None:
+    one = write(tmp_path / "a.parquet", pa.array(["x", "y", "x"]).cast(kind), [1, 2, 3], store_schema=stored)
+    two = write(tmp_path / "b.parquet", pa.array(["z", "x"]).cast(kind), [4, 5], store_schema=stored)
+    table = read_bounded([one, two], KINDS)
+    number, texts = codes(table["ref"])
+    assert texts.take(number).to_pylist() == ["x", "y", "x", "z", "x"]
+    assert sorted(texts.to_pylist()) == ["x", "y", "z"]
+    few = read_bounded([one, two], KINDS, ["n"], pads.field("ref") == "x")
+    assert few.to_pydict() == {"n": [1, 3, 5]}
+
+
+def test_a_column_without_values_is_read(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.parquet", pa.nulls(3), [1, 2, 3])
+    number, texts = codes(read_bounded([file], KINDS)["ref"])
+    assert number.to_pylist() == [None] * 3 and len(texts) == 0
+    empty = write(tmp_path / "b.parquet", pa.array([], pa.string()), pa.array([], pa.int64()))
+    assert [len(each) for each in codes(read_bounded([empty], KINDS)["ref"])] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"ref": ["a"]}, "'n' is missing"),
+        ({"ref": ["a"], "n": [1], "m": [1]}, "'m' is unknown; the columns are ref, n"),
+        ({"ref": [["a"]], "n": [1]}, "'ref' holds list<.*; write it as strings"),
+        ({"ref": [b"a"], "n": [1]}, "'ref' holds binary; write it as strings"),
+        ({"ref": ["a"], "n": ["1"]}, "'n' holds string; write it as integers"),
+        ({"ref": ["a" * 5_000], "n": [1]}, r"a text of 5,000 bytes; at most 4,000"),
+    ],
+)
+def test_other_columns_and_long_texts_are_refused(columns: dict[str, Any], message: str, tmp_path: Path) -> None:
+    file = tmp_path / "odd.parquet"
+    pq.write_table(pa.table(columns), file)
+    with pytest.raises(InvalidInput, match=rf"odd\.parquet: .*{message}"):
+        read_bounded([file], KINDS)
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_written_as_changes_of_the_text_before_are_refused(encoding: str, tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "odd.parquet", ["a"], [1], use_dictionary=False, column_encoding={"ref": encoding, "n": "PLAIN"}
+    )
+    with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding that is not read"):
+        read_bounded([file], KINDS)
+
+
+def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "odd.parquet"
+    for content in (b"", b"PAR1", b"PAR1" * 20, os.urandom(500)):
+        file.write_bytes(content)
+        with pytest.raises(InvalidInput, match=r"odd\.parquet cannot be read as Parquet"):
+            read_bounded([file], KINDS)
+
+
+def long_text(file: Path) -> None:
+    """One text of 50 MB, which 2,000 rows name: 100 GB as plain texts."""
+    text = pa.array(["x" * 50_000_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), text)
+    write(file, column, [1] * 2_000, compression="zstd", write_statistics=False)
+
+
+def many_rows(file: Path) -> None:
+    """30 million rows of one text and one number: 360 MB of numbers."""
+    number = pa.array(np.zeros(1_000_000, np.int32))
+    rows = pa.table({"ref": pa.DictionaryArray.from_arrays(number, pa.array(["a"])), "n": number})
+    with pq.ParquetWriter(file, rows.schema, compression="zstd") as writer:
+        for _ in range(30):
+            writer.write_table(rows)
+
+
+def many_texts(file: Path) -> None:
+    """400 parts, each with a text of 1 MB of its own."""
+    with pq.ParquetWriter(file, pa.schema({"ref": pa.string(), "n": pa.int64()}), compression="zstd") as writer:
+        for at in range(400):
+            writer.write_table(pa.table({"ref": [chr(65 + at % 26) * 1_000_000], "n": [at]}))
+
+
+PEAK = """
+import resource, sys
+from pathlib import Path
+from grantpath.graph.bounded_parquet import read_bounded
+from grantpath.graph.errors import InvalidInput
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    read_bounded([Path(sys.argv[1])], {"ref": "text", "n": "int"})
+except InvalidInput as error:
+    print(error, file=sys.stderr)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [(long_text, "a text of 50,000,000 bytes"), (many_rows, "would take"), (many_texts, "would take")],
+)
+def test_a_small_file_takes_little_memory(make: Any, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "bomb.parquet"
+    make(file)
+    assert file.stat().st_size < 1_000_000
+    run = subprocess.run([sys.executable, "-c", PEAK, str(file)], capture_output=True, text=True, check=True)
+    assert "bomb.parquet: " in run.stderr and message in run.stderr
+    assert int(run.stdout) < 300, f"{run.stdout} MB for a file of {file.stat().st_size:,} bytes"
+    print(f"{make.__name__}: a file of {file.stat().st_size:,} bytes took {run.stdout.strip()} MB")

@@ -1,0 +1,240 @@
+"""While the server is stopped, hung or refuses the login, every question raises Unavailable in time; none answers."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import Any
+
+import neo4j
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, Decision, Unavailable
+from grantpath.graph.store import Store
+
+from ..support.own_server import OwnServer, own_server
+from ..support.sizes import say, size
+
+pytestmark = pytest.mark.crash
+
+CHECKS = size(full=1_000, short=200)
+THREADS = 50
+TIMEOUT = 2.0  # as the authorizer is configured
+MARGIN = 1.0  # for 50 threads of Python to be woken, beside whatever else the machine does
+KEEP_ALIVE = 8.0  # the embedded server promises a sign of life in this time; a change that it began waits for it
+SOON = 120.0  # the answers are back: a server that was just started plans slowly, beside other work even more so
+FACTS = [
+    "add catalog:hr",
+    "add user:ann",
+    "add user:bob",
+    "add role:analyst",
+    "allow USE_CATALOG on catalog:hr to role:analyst",
+    "member user:bob of role:analyst",
+    "owner user:ann of metalake:ml",
+]
+YES, NO = ("user:bob", "USE_CATALOG", "catalog:hr"), ("user:bob", "CREATE_SCHEMA", "catalog:hr")
+
+
+@dataclass
+class Outcome:
+    """Of one question: what it raised or answered, and after how long."""
+
+    what: object
+    seconds: float
+
+
+def tried(ask: Callable[[], object]) -> Outcome:
+    began = time.monotonic()
+    try:
+        what: object = ask()
+    except Exception as error:
+        what = error
+    return Outcome(what, time.monotonic() - began)
+
+
+def in_time(outcome: Outcome, limit: float = TIMEOUT + MARGIN) -> bool:
+    return isinstance(outcome.what, Unavailable) and outcome.seconds <= limit
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    with own_server(tmp_path_factory.mktemp("down")) as mine:
+        yield mine
+
+
+@pytest.fixture
+def auth(server: OwnServer) -> Iterator[Authorizer]:
+    """With connections that were in use before the trouble begins."""
+    patient = server.tenant("ml", "gravitino", timeout=60.0)
+    if not patient.revision_now():
+        assert not any(patient.given(FACTS))
+    answers(patient)
+    patient.close()
+    mine = Authorizer(Store(server.connection, TIMEOUT), patient.tenant, patient.policy, patient.root)
+    for _ in range(5):  # a login takes the server long
+        with ThreadPoolExecutor(THREADS) as pool:
+            warm = [outcome.what for outcome in pool.map(lambda _: tried(partial(mine.check, *YES)), range(THREADS))]
+        if all(isinstance(what, Decision) for what in warm):
+            break
+    yield mine
+    mine.close()
+
+
+def answers(auth: Authorizer) -> None:
+    assert auth.check(*YES) and not auth.check(*NO)
+
+
+def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None:
+    """Every check from every thread, and one of each other kind of question, raises in time."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        outcomes = list(pool.map(lambda number: tried(lambda: auth.check(*(YES, NO)[number % 2])), range(CHECKS)))
+    raised = [outcome for outcome in outcomes if isinstance(outcome.what, Unavailable)]
+    slowest = max(outcome.seconds for outcome in outcomes)
+    say(
+        capsys,
+        f"{how}: {len(outcomes):,} checks from {THREADS} threads, {len(raised):,} raised Unavailable,"
+        f" {len(outcomes) - len(raised)} did anything else; the slowest after {slowest:.2f} s of {TIMEOUT:.0f} s",
+    )
+    assert [outcome for outcome in outcomes if not in_time(outcome)] == []
+    questions: list[Callable[[], object]] = [
+        lambda: auth.check_many([YES, NO]),
+        lambda: auth.explain(*YES),
+        lambda: list(auth.who("USE_CATALOG", "catalog:hr")),
+        lambda: list(auth.which("catalog", "user:bob", "USE_CATALOG")),
+        lambda: auth.log(),
+        lambda: auth.revision_now(),
+    ]
+    with ThreadPoolExecutor(len(questions)) as pool:
+        assert [outcome for outcome in pool.map(tried, questions) if not in_time(outcome)] == []
+
+
+def back(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None:
+    """The answers are back, and right ones, for the same authorizer."""
+    began = time.monotonic()
+    while True:
+        try:
+            answers(auth)
+            break
+        except Unavailable:
+            assert time.monotonic() - began < SOON, f"{how}: no answer {SOON:.0f} s after it was over"
+            time.sleep(0.1)
+    say(capsys, f"{how}: right answers {time.monotonic() - began:.1f} s after it was over")
+    with ThreadPoolExecutor(THREADS) as pool:
+        outcomes = list(pool.map(lambda _: tried(partial(auth.check, *YES)), range(THREADS)))
+    assert [outcome for outcome in outcomes if not outcome.what] == []
+
+
+def test_stopped(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.stop()
+    try:
+        all_refused(auth, capsys, "stopped")
+        change = tried(lambda: auth.change("add user:eve", by="user:ann", id="eve"))
+        assert in_time(change, 2 * TIMEOUT + MARGIN), change
+    finally:
+        server.start()
+    patient = server.tenant("ml", "gravitino", timeout=60.0)
+    answers(patient)  # a server that was just started takes longer than the timeout to plan its first queries
+    patient.close()
+    back(auth, capsys, "stopped")
+    assert auth.log(id="eve") == []
+
+
+def test_hung(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.suspend()
+    try:
+        all_refused(auth, capsys, "hung")
+        change = tried(lambda: auth.change("add user:eve", by="user:ann", id="eve"))
+        assert in_time(change, KEEP_ALIVE + 2 * TIMEOUT + MARGIN), change
+        say(capsys, f"hung: a change raised after {change.seconds:.1f} s")
+    finally:
+        server.resume()
+    back(auth, capsys, "hung")
+    assert auth.log(id="eve") == []
+
+
+def test_hung_behind_the_lock(
+    server: OwnServer, auth: Authorizer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A question that writers disturb is read under the lock: there, too, it raises in time."""
+    run, question, began = neo4j.Transaction.run, cypher.load("check").text, 0.0
+
+    def suspended(self: neo4j.Transaction, text: Any, *given: Any, **named: Any) -> neo4j.Result:
+        nonlocal began
+        if text == question:  # the lock is held
+            server.suspend()
+            began = time.monotonic()
+        return run(self, text, *given, **named)
+
+    patient = server.tenant("ml", "gravitino", timeout=60.0)
+    with monkeypatch.context() as patch:
+        patch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
+        patch.setattr("grantpath.graph.store.untorn", lambda row: False)
+        answers(patient)
+        patch.setattr(neo4j.Transaction, "run", suspended)
+        try:
+            assert isinstance(tried(partial(auth.check, *YES)).what, Unavailable)
+            took = time.monotonic() - began
+        finally:
+            server.resume()
+    say(capsys, f"hung behind the lock: a check raised after {took:.1f} s of {1.5 * TIMEOUT:.0f} s")
+    assert took <= 1.5 * TIMEOUT + MARGIN
+    back(auth, capsys, "hung behind the lock")
+    patient.close()
+
+
+def test_hung_in_the_middle_of_checks(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Answers that were under way come right or not at all, and in time."""
+    stop = Event()
+
+    def ask() -> list[Outcome]:
+        outcomes = []
+        while not stop.is_set():
+            outcomes.append(tried(lambda: auth.check(*YES)))
+        return outcomes
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        runs = [pool.submit(ask) for _ in range(THREADS)]
+        time.sleep(1.0)
+        server.suspend()
+        try:
+            time.sleep(2 * TIMEOUT)
+            stop.set()
+            outcomes = [outcome for run in runs for outcome in run.result()]
+        finally:
+            stop.set()
+            server.resume()
+    answered = [outcome for outcome in outcomes if not isinstance(outcome.what, Exception)]
+    say(capsys, f"hung at work: {len(answered):,} answered before, {len(outcomes) - len(answered):,} raised behind")
+    assert answered and len(outcomes) - len(answered) >= THREADS
+    assert all(outcome.what for outcome in answered)
+    assert [outcome for outcome in outcomes if outcome not in answered and not in_time(outcome)] == []
+    back(auth, capsys, "hung at work")
+
+
+def test_refusing_logins(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The password is another one by now, and the connections that were opened with the old one are gone."""
+    right, wrong = server.connection.password, "another-password"
+    login = (server.connection.user, right)
+    with (
+        neo4j.GraphDatabase.driver(server.connection.uri, auth=login) as driver,
+        driver.session(database="system") as admin,
+    ):
+        admin.run(PASSWORD, old=right, new=wrong).consume()
+        try:
+            mine = admin.run(CONNECTION).single(strict=True)["id"]
+            ids = [each["id"] for each in admin.run(CONNECTIONS) if each["id"] != mine]
+            assert len(ids) >= THREADS / 2
+            admin.run(CLOSE, ids=ids).consume()
+            all_refused(auth, capsys, "refusing logins")
+        finally:
+            admin.run(PASSWORD, old=wrong, new=right).consume()
+    back(auth, capsys, "refusing logins")
+
+
+CONNECTION = "SHOW TRANSACTIONS YIELD connectionId AS id, currentQuery RETURN id"
+CONNECTIONS = "CALL dbms.listConnections() YIELD connectionId AS id RETURN id"
+CLOSE = "CALL dbms.killConnections($ids)"
+PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"

@@ -1,0 +1,77 @@
+"""A fork with an open Authorizer: each side gets right answers over connections of its own, and no other error."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine import Authorizer
+from grantpath.graph.connection import Connection
+
+from ..conftest import Tenants
+from ..support.sizes import say, size
+
+FACTS = [
+    "add catalog:hr",
+    "add user:bob",
+    "add role:analyst",
+    "allow USE_CATALOG on catalog:hr to role:analyst",
+    "member user:bob of role:analyst",
+]
+PROGRAM = Path(__file__).with_name("forking.py")
+FORKS = {
+    "preload": size(full=400, short=24),
+    "processes": size(full=200, short=12),
+    "prefork": size(full=400, short=24),
+}
+CONTROL_FORKS, CONTROL_LIMIT = size(full=80, short=4), 100
+
+
+def forked(auth: Authorizer, server: Connection, mode: str, forks: int, control: str = "") -> Counter[str]:
+    """What the program counted."""
+    login = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
+    ended = subprocess.run(
+        [sys.executable, PROGRAM, mode, str(forks), auth.tenant, control],
+        env={**os.environ, **login},
+        capture_output=True,
+        text=True,
+        timeout=120 + 10 * forks,
+    )
+    assert ended.returncode == 0, ended.stderr
+    if not control:
+        assert ended.stderr == ""
+    return Counter(json.loads(ended.stdout.splitlines()[-1]))
+
+
+def trouble(outcomes: Counter[str]) -> dict[str, int]:
+    """Everything but right answers."""
+    good = {"forks", "right", "parent right", "change right"}
+    return {key: count for key, count in outcomes.items() if count and key not in good}
+
+
+@pytest.mark.parametrize("mode", FORKS)
+def test_both_sides_of_a_fork_are_answered_rightly(
+    tenant: Tenants, server: Connection, mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    auth = tenant(given=FACTS)
+    outcomes = forked(auth, server, mode, FORKS[mode])
+    say(capsys, f"{mode}: {dict(outcomes)}")
+    assert trouble(outcomes) == {}
+    assert outcomes["forks"] >= FORKS[mode]
+    made = [logged for logged in auth.log(limit=1_000) if logged.statement.startswith("add role:c")]
+    assert len(made) == outcomes["change right"] > 0
+
+
+def test_connections_shared_across_a_fork_mix_up_answers(
+    tenant: Tenants, server: Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The control: the same forks where both sides go on with the connections that were open."""
+    auth, outcomes = tenant(given=FACTS), Counter[str]()
+    while outcomes["forks"] < CONTROL_FORKS or (not trouble(outcomes) and outcomes["forks"] < CONTROL_LIMIT):
+        outcomes += forked(auth, server, "preload", 4, "control")
+    say(capsys, f"preload, connections shared: {dict(outcomes)}")
+    assert trouble(outcomes), "the control met no trouble: nothing is shown"

@@ -1,0 +1,201 @@
+"""A connection that is lost, or left in the middle of an answer: the next answer is right, read from its beginning."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, Event, Thread
+from urllib.parse import urlsplit
+
+import pytest
+from neo4j._async_compat.network._bolt_socket import BoltSocketBase
+
+from grantpath.engine import Authorizer, GrantpathError, Unavailable
+from grantpath.graph.connection import Connection
+from grantpath.graph.driver import IDLE_SECONDS
+from grantpath.graph.store import Store
+
+from ..conftest import Tenants
+
+FACTS = [
+    "add catalog:hr",
+    "add user:bob",
+    "add role:analyst",
+    "allow USE_CATALOG on catalog:hr to role:analyst",
+    "member user:bob of role:analyst",
+]
+YES, NO = ("user:bob", "USE_CATALOG", "catalog:hr"), ("user:bob", "CREATE_SCHEMA", "catalog:hr")
+ASKING = 8  # threads
+
+
+class Proxy:
+    """Passes bytes to the server and back; connections can be doomed: the next word on one of them closes it.
+
+    Where it is frozen, it passes nothing any more, and hides from the server that a client is gone.
+    """
+
+    def __init__(self, uri: str) -> None:
+        parts = urlsplit(uri)
+        self._server = (str(parts.hostname), parts.port or 7687)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.uri = f"bolt://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.open: list[socket.socket] = []  # towards the client
+        self.doomed: set[socket.socket] = set()
+        self.lost = 0
+        self.frozen, self._closed = Event(), Event()
+        Thread(target=self._listen, daemon=True).start()
+
+    def doom(self) -> None:
+        self.doomed.update(self.open)
+
+    def close(self) -> None:
+        self._closed.set()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for each in self.open:
+            each.close()
+
+    def _listen(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._server)
+                self.open.append(client)
+                Thread(target=self._pass, args=(client, server, client), daemon=True).start()
+                Thread(target=self._pass, args=(server, client, client), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, client: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                if client in self.doomed:
+                    self.lost += source is client
+                    break
+                if self.frozen.is_set():
+                    break
+                target.sendall(data)
+        if self.frozen.is_set():
+            self._closed.wait()
+        for each in (source, target):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def proxy(server: Connection) -> Iterator[Proxy]:
+    made = Proxy(server.uri)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def auth(tenant: Tenants, server: Connection, proxy: Proxy) -> Iterator[Authorizer]:
+    made = tenant(given=FACTS)
+    store = Store(Connection(proxy.uri, server.user, server.password), timeout=30.0)
+    yield Authorizer(store, made.tenant, made.policy, made.root)
+    store.close()
+
+
+def test_question_survives_a_lost_connection(auth: Authorizer, proxy: Proxy) -> None:
+    barrier = Barrier(ASKING)
+
+    def ask(_: int) -> tuple[bool, bool]:
+        barrier.wait(60)
+        return auth.check(*YES).allowed, auth.check(*NO).allowed
+
+    with ThreadPoolExecutor(ASKING) as pool:
+        assert list(pool.map(ask, range(ASKING))) == [(True, False)] * ASKING
+        for _ in range(3):
+            lost = proxy.lost
+            proxy.doom()
+            assert list(pool.map(ask, range(ASKING))) == [(True, False)] * ASKING
+            assert proxy.lost > lost
+
+
+def test_server_that_is_gone_is_asked_twice_and_no_more(auth: Authorizer, proxy: Proxy) -> None:
+    assert auth.check(*YES)
+    proxy.close()
+    proxy.doom()
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        auth.check(*YES)
+    assert time.monotonic() - began < 15
+
+
+def test_system_probes_idle_connections(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a firewall does not forget them, and a peer that vanished is noticed."""
+    seen: list[dict[str, int]] = []
+    names = ("SO_KEEPALIVE", "TCP_KEEPIDLE", "TCP_USER_TIMEOUT")
+    send = BoltSocketBase.sendall
+
+    def sendall(self: BoltSocketBase, data: bytes) -> None:
+        levels = (socket.SOL_SOCKET, socket.IPPROTO_TCP, socket.IPPROTO_TCP)
+        values = [
+            self._socket.getsockopt(level, getattr(socket, name)) for level, name in zip(levels, names, strict=True)
+        ]
+        seen.append(dict(zip(names, values, strict=True)))
+        send(self, data)
+
+    monkeypatch.setattr(BoltSocketBase, "sendall", sendall)
+    assert auth.check(*YES)
+    assert seen[-1] == {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": IDLE_SECONDS, "TCP_USER_TIMEOUT": 15_000}
+
+
+# ---- an exception in the middle of an answer -------------------------------------------------------------------------
+class Interrupted(BaseException):
+    """As gevent's Timeout and KeyboardInterrupt."""
+
+
+class SoftTimeLimit(Exception):
+    """As Celery's."""
+
+
+def raising(at: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+    """Raises once, behind the read of that number: what was read is lost. Returns whether it has raised."""
+    receive, reads = BoltSocketBase.recv_into, [0]
+
+    def recv_into(self: BoltSocketBase, buffer: memoryview, nbytes: int) -> int:
+        got: int = receive(self, buffer, nbytes)
+        reads[0] += 1
+        if reads[0] == at:
+            raise error
+        return got
+
+    monkeypatch.setattr(BoltSocketBase, "recv_into", recv_into)
+    return lambda: reads[0] >= at
+
+
+@pytest.mark.parametrize("error", [Interrupted, SoftTimeLimit, TimeoutError])
+def test_answer_after_an_exception_in_the_middle_of_one(auth: Authorizer, error: type[BaseException]) -> None:
+    """At each read of an answer: the next question is not answered by what is left of this one."""
+    at, left = 1, 0
+    assert auth.check(*YES)
+    while True:
+        with pytest.MonkeyPatch.context() as patch:
+            raised = raising(at, error, patch)
+            try:
+                assert auth.check(*YES).allowed
+            except error:
+                left += 1
+            if not raised():
+                break
+        assert not auth.check(*NO).allowed and auth.check(*YES).allowed
+        at += 1
+    assert at > 4 and (left or error is TimeoutError)  # a TimeoutError is taken for a lost connection
+
+
+@pytest.mark.parametrize("error", [Interrupted, SoftTimeLimit])
+def test_change_after_an_exception_in_the_middle_of_one(auth: Authorizer, error: type[BaseException]) -> None:
+    """At some reads of a change: the root is not kept, and what the log says was done is there."""
+    for at in range(1, 60, 6):
+        with pytest.MonkeyPatch.context() as patch:
+            raising(at, error, patch)
+            with suppress(error, GrantpathError):
+                auth.change(f"add user:u{at}", id=f"u{at}")
+        assert auth.change(f"add user:v{at}").id
+        assert bool(auth.log(id=f"u{at}")) is (f"user:u{at}" in there(auth))
+
+
+def there(auth: Authorizer) -> set[str]:
+    return {each["ref"] for each in auth.ask("state")["entities"]}

@@ -1,0 +1,148 @@
+"""Clients that are stopped in the middle of a change or a load: others go on within the limit, no change is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from grantpath.engine import Authorizer, GrantpathError
+from grantpath.graph.connection import Connection
+from grantpath.graph.store import STALL_LIMIT, Store
+from grantpath.graph.transaction import Writing
+
+from ..conftest import Tenants
+from ..support.sizes import say, size
+from .test_lost_connections import Proxy
+
+CLIENTS = size(full=50, short=3)
+LIMIT = size(full=int(STALL_LIMIT), short=6)
+STALL, SLOW = 5.0, 8.0  # seconds: the limit, and how long a writer that is alive has the lock
+MARGIN = size(full=3, short=15)  # seconds: in the short form other tests share the machine
+CLIENT = """
+import os, signal, sys
+from pathlib import Path
+from grantpath.engine import Authorizer, GrantpathError, load, policy
+from grantpath.graph.bulk_write import Bulk
+from grantpath.graph.revision_marks import MarkBook
+from grantpath.graph.revision_guard import RevisionGuard
+from grantpath.graph.embedded.server import connection
+from grantpath.graph.store import Store
+
+tenant, step, folder = sys.argv[1:]
+model = policy.load("gravitino")
+auth = Authorizer(Store(connection()), tenant, model, model.root("ml"))
+of = {"begin": MarkBook, "write": Bulk, "finish": Bulk}.get(step, RevisionGuard)
+done = getattr(of, step)
+
+def stopping(*words):
+    setattr(of, step, done)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return done(*words)
+
+setattr(of, step, stopping)
+try:
+    load.load(auth, Path(folder)) if of is Bulk else auth.change_all(["add user:bob", "add user:mine"], id="mine")
+    print("done")
+except GrantpathError as error:
+    print("unknown" if getattr(error, "unknown", False) else "not done")
+"""
+STEPS = ["_commit", "write", "begin", "_begin", "finish", "_end"]
+
+
+def stopped(auth: Authorizer, step: str, folder: Path, server: Connection | None = None) -> "subprocess.Popen[str]":
+    """A client of this server, or of the one of all tests, that has stopped itself there."""
+    command, variables = [sys.executable, "-c", CLIENT, auth.tenant, step, str(folder)], dict(os.environ)
+    if server:
+        variables |= {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
+    client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables)
+    assert os.waitpid(client.pid, os.WUNTRACED)[1] & 0xFF == 0x7F
+    return client
+
+
+def answered(auth: Authorizer) -> float:
+    """Asks until there is an answer, and then makes a change; returns the seconds that this took."""
+    began = time.monotonic()
+    while True:
+        try:
+            auth.check("user:bob", "USE_CATALOG", "catalog:hr")
+            auth.change("add user:other")
+            return time.monotonic() - began
+        except GrantpathError:
+            assert time.monotonic() - began < LIMIT + MARGIN
+            time.sleep(0.1)
+
+
+def test_suspended_client_keeps_others_out_for_the_limit_at_most(
+    server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "subjects.csv").write_text("ref\nuser:bob\nuser:mine\n")
+    slowest, told = 0.0, dict[str, int]()
+    store = Store(server, timeout=10.0, stall_limit=LIMIT)
+    for number in range(CLIENTS):
+        made = tenant("gravitino", ["add catalog:hr"])
+        auth = Authorizer(store, made.tenant, made.policy, made.root)
+        client = stopped(auth, STEPS[number % len(STEPS)], tmp_path)
+        try:
+            slowest = max(slowest, answered(auth))
+        finally:
+            os.kill(client.pid, signal.SIGCONT)
+        said = client.communicate(timeout=120)[0].strip()
+        told[said] = told.get(said, 0) + 1
+        there = made.store.read(USERS, {"root": made.tenant})[0]["users"]
+        assert there in (0, 2), "half of it"
+        assert said == "unknown" or (said == "done") is bool(there), f"{STEPS[number % len(STEPS)]}: {said}, {there}"
+    store.close()
+    say(capsys, f"{CLIENTS} clients suspended: others went on within {slowest:.1f} s (limit {LIMIT} s); told {told}")
+
+
+@pytest.mark.parametrize("step", ["_commit", "write"])
+def test_vanished_host_keeps_others_out_for_the_limit_at_most(
+    server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str
+) -> None:
+    """The server hears nothing of the client's death: its connections stay open."""
+    (tmp_path / "subjects.csv").write_text("ref\nuser:bob\nuser:mine\n")
+    store, proxy = Store(server, timeout=10.0, stall_limit=LIMIT), Proxy(server.uri)
+    made = tenant("gravitino", ["add catalog:hr"])
+    client = stopped(made, step, tmp_path, Connection(proxy.uri, server.user, server.password))
+    proxy.frozen.set()
+    client.kill()
+    client.communicate()
+    try:
+        took = answered(Authorizer(store, made.tenant, made.policy, made.root))
+    finally:
+        store.close()
+        proxy.close()
+    assert made.store.read(USERS, {"root": made.tenant})[0]["users"] == 0
+    assert took > LIMIT / 3, "it was not in the way"
+    say(capsys, f"a host vanished at {step}: others went on after {took:.1f} s (limit {LIMIT} s)")
+
+
+USERS = "MATCH (user:User {root: $root}) WHERE user.name IN ['bob', 'mine'] RETURN count(user) AS users"
+
+
+def test_slow_writer_that_is_alive_is_not_ended(server: Connection, tenant: Tenants) -> None:
+    auth = tenant("gravitino", ["add catalog:hr"])
+    slow, other = (Store(server, timeout=60.0, stall_limit=STALL) for _ in range(2))
+    begun = Event()
+
+    def work(writing: Writing) -> bool:
+        begun.set()
+        time.sleep(SLOW)
+        return bool(writing.ask("RETURN true AS alive", {}))  # raises where its transaction was ended
+
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(slow.write, auth.tenant, work)
+        assert begun.wait(60)
+        began = time.monotonic()
+        Authorizer(other, auth.tenant, auth.policy, auth.root).change("add user:other")
+        waited = time.monotonic() - began
+        assert held.result()
+    assert waited > SLOW - 1
+    for each in (slow, other):
+        each.close()

@@ -1,0 +1,69 @@
+"""Addresses of servers: which are accepted, and that no message shows a login that was written into one."""
+
+import pytest
+
+from grantpath.engine import Authorizer, Unavailable
+from grantpath.engine.cli.main import main
+from grantpath.graph.address import SCHEMES, need_address, shown
+from grantpath.graph.connection import Connection
+from grantpath.graph.driver import in_words
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.store import Store
+
+from ..conftest import Tenants
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_each_scheme_of_neo4j_is_accepted(scheme: str) -> None:
+    need_address(f"{scheme}://db.example.com:7687")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://127.0.0.1:7474", "https://127.0.0.1", "localhost:7687", "bolt://", "bolt://[::1", "bolt://h:x", "bolt:h"],
+)
+def test_other_addresses_are_refused_with_the_schemes_that_exist(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NEO4J_PASSWORD", "s3cret")
+    for ask in (lambda: connection(address), lambda: Store(Connection(address, "neo4j", "s3cret"))):
+        with pytest.raises(Unavailable, match=r"is not an address of a Neo4j server: write bolt://HOST:7687") as raised:
+            ask()
+        assert "bolt+s://" in str(raised.value) and "bolt+ssc://" in str(raised.value)
+    assert main(["check", "user:bob", "read", "file:x", "--root", "metalake:ml", "--uri", address]) == 2
+    assert "is not an address of a Neo4j server" in capsys.readouterr().err
+
+
+LOGINS = ["bolt://bob:s3cret@db:7687", "neo4j+s://bob:a@s3cret@db/x", "bolt://s3cret:p/w@db", "bob:s3cret@db"]
+
+
+@pytest.mark.parametrize("address", LOGINS)
+def test_no_message_shows_the_login_in_an_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", address)
+    monkeypatch.delenv("NEO4J_PASSWORD", raising=False)
+    texts = [shown(address), repr(Connection(address, "neo4j", "s3cret")), str(in_words(address, OSError("gone")))]
+    for ask in (
+        connection,
+        lambda: Authorizer.open("metalake:ml"),
+        lambda: Store(Connection(address, "bob", "s3cret")),
+    ):
+        with pytest.raises(Unavailable, match="set NEO4J_USER and NEO4J_PASSWORD instead") as raised:
+            ask()
+        texts.append(str(raised.value))
+    assert [text for text in texts if "s3cret" in text or "bob" in text] == []
+    assert all("db" in text for text in texts)
+
+
+def test_the_database_is_named_by_a_variable(
+    tenant: Tenants, server: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth = tenant(given=["add catalog:hr", "add user:ann"])
+    monkeypatch.setenv("NEO4J_USER", server.user)
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password)
+    monkeypatch.setenv("NEO4J_DATABASE", "neo4j")
+    with Authorizer(Store(connection(server.uri)), auth.tenant, auth.policy, auth.root) as same:
+        assert same.revision_now() == auth.revision_now()
+    monkeypatch.setenv("NEO4J_DATABASE", "elsewhere")
+    assert connection(server.uri).database == "elsewhere"
+    with pytest.raises(Unavailable, match=r"has no such database: .*elsewhere.*check NEO4J_DATABASE"):
+        Authorizer.open("metalake:ml", uri=server.uri)

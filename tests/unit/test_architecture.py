@@ -1,0 +1,165 @@
+"""The architecture: which room may import which, one name for each, and no Cypher put together in Python."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[2]
+PACKAGES = ("graph", "cypher", "engine", "spark_sync")
+MAX_ARROWS, MAX_FLOORS, MAX_LINES = 55, 8, 300
+# A room is a package folder. Each may import those that are listed for it, and no other.
+MAY_IMPORT = {
+    "cypher": set[str](),
+    "graph": set[str](),
+    "graph.artifacts": {"graph"},
+    "graph.embedded": {"graph", "graph.artifacts"},
+    "engine.policy": {"graph"},
+    "engine.tenants": {"cypher", "graph", "engine.policy"},
+    "engine.decide": {"graph", "engine.policy"},
+    "engine.change": {"cypher", "graph", "engine.policy", "engine.tenants", "engine.decide"},
+    "engine.transfer": {"cypher", "graph", "engine.policy", "engine.tenants", "engine.change"},
+    "engine": {"graph", "graph.embedded", "engine.policy", "engine.tenants", "engine.decide", "engine.change"},
+    "engine.scenarios": {"graph", "engine.policy", "engine.tenants", "engine"},
+    "spark_sync": {
+        "cypher",
+        "graph",
+        "graph.artifacts",
+        "graph.embedded",
+        "engine.policy",
+        "engine.tenants",
+        "engine.decide",
+    },
+    "engine.cli": {
+        "graph",
+        "graph.artifacts",
+        "graph.embedded",
+        "engine.policy",
+        "engine.tenants",
+        "engine.decide",
+        "engine.change",
+        "engine.transfer",
+        "engine",
+        "engine.scenarios",
+        "spark_sync",
+    },
+}
+CYPHER = re.compile(r"\b(MATCH|MERGE|UNWIND|FOREACH|CREATE|CALL)\s*[({$]|\bDETACH DELETE\b|\bRETURN\s+\w+\.")
+FILES = [path for package in PACKAGES for path in sorted((HOUSE / package).rglob("*.py"))]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(HOUSE).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return ".".join(path.relative_to(HOUSE).parent.parts)
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """What is imported of grantpath, as `engine.policy.policy.load`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "grantpath":
+            module = (node.module or "").partition(".")[2]
+            yield from (f"{module}.{alias.name}" if module else alias.name for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[2] for alias in node.names if alias.name.startswith("grantpath."))
+
+
+def imported_room(name: str) -> str:
+    parts = name.split(".")
+    return next(room for end in range(len(parts), 0, -1) if (room := ".".join(parts[:end])) in MAY_IMPORT)
+
+
+def arrows() -> dict[str, set[str]]:
+    """For each room, the rooms that it imports; imports inside functions and for types count too."""
+    found = defaultdict(set)
+    for path in FILES:
+        for name in imports(ast.parse(path.read_text())):
+            if imported_room(name) != room_of(path):
+                found[room_of(path)].add(imported_room(name))
+    return found
+
+
+def test_each_room_imports_exactly_what_the_matrix_allows() -> None:
+    found = arrows()
+    assert {room: found.get(room, set()) for room in MAY_IMPORT} == MAY_IMPORT
+    assert {room_of(path) for path in FILES} == set(MAY_IMPORT)
+
+
+def test_arrows_are_few_and_point_one_way() -> None:
+    def floor(room: str, above: tuple[str, ...] = ()) -> int:
+        assert room not in above, f"a circle: {' -> '.join((*above, room))}"
+        return 1 + max((floor(below, (*above, room)) for below in MAY_IMPORT[room]), default=0)
+
+    assert max(map(floor, MAY_IMPORT)) <= MAX_FLOORS
+    assert sum(map(len, MAY_IMPORT.values())) <= MAX_ARROWS
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room_of(path) == "engine.cli"], ids=name_of)
+def test_spark_is_loaded_only_when_needed(path: Path) -> None:
+    at_once = {name for node in ast.parse(path.read_text()).body for name in _of_import(node)}
+    assert not {name for name in at_once if name.startswith("spark_sync")}
+
+
+def _of_import(node: ast.stmt) -> Iterator[str]:
+    return imports(node) if isinstance(node, ast.Import | ast.ImportFrom) else iter(())
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_cypher_from_pieces(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        pieces: list[ast.AST] = []
+        if isinstance(node, ast.JoinedStr):
+            pieces = list(node.values)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+            pieces = [node.left, node.right]
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("format", "join")
+        ):
+            pieces = [node.func.value, *node.args]
+        for piece in pieces:
+            if isinstance(piece, ast.Constant) and isinstance(piece.value, str):
+                assert not CYPHER.search(piece.value), f"{path.name}:{piece.lineno} puts Cypher together"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_has_one_name(package: str) -> None:
+    run = subprocess.run([sys.executable, "-c", f"import {package}"], cwd=HOUSE, capture_output=True, text=True)
+    assert f"ImportError: import grantpath.{package}, not {package}" in run.stderr
+    assert (HOUSE / package / "py.typed").exists()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_says_what_it_is_for_and_is_not_long(path: Path) -> None:
+    text = path.read_text()
+    assert ast.get_docstring(ast.parse(text))
+    assert len(text.splitlines()) <= MAX_LINES
+
+
+def test_module_names_are_unique() -> None:
+    names = [path.stem for path in FILES if path.stem not in ("__init__", "__main__")]
+    assert sorted(names) == sorted(set(names))
+
+
+ALONE = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [each for each in sys.modules if each.startswith("grantpath.")]:
+        del sys.modules[loaded]
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(name, error)
+"""
+
+
+def test_every_module_can_be_imported_first() -> None:
+    names = [f"grantpath.{name_of(path)[:-3].replace('/', '.')}" for path in FILES if path.stem[:2] != "__"]
+    ran = subprocess.run([sys.executable, "-c", ALONE, *names], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

@@ -1,0 +1,128 @@
+"""What is said about mistakes in a policy file: what was written, the rule, and what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine.policy.policy import load, warnings
+from grantpath.graph.errors import InvalidPolicy
+
+GOOD = """policy: bi
+types:
+  site: {}
+  workspace: {in: site}
+  user: {in: site, kind: user}
+  group: {in: site, kind: group}
+members:
+  group: user
+grants: {to: "user, group", deny: true}
+privileges:
+  VIEWER: {on: workspace}
+  EDITOR: {on: workspace}
+operations:
+  workspace:
+    view: VIEWER or EDITOR
+changes:
+  add:
+    workspace: everyone
+"""
+NO_NOT = "there is no `not`; to take something away from some, use DENY"
+NO_VALUES = "attributes and values cannot be compared; a condition is made of privileges"
+MISTAKES = {
+    "not": ("VIEWER or EDITOR", "VIEWER and not EDITOR", 15, NO_NOT),
+    "an exclamation mark": (
+        "VIEWER or EDITOR",
+        "VIEWER and !EDITOR",
+        15,
+        f"'!' at character 12 cannot be read: {NO_NOT}",
+    ),
+    "OR": ("VIEWER or EDITOR", "VIEWER OR EDITOR", 15, "'OR' is not expected after 'VIEWER'; write `or` between"),
+    "bars": ("VIEWER or EDITOR", "VIEWER || EDITOR", 15, "'||' at character 8 cannot be read; write `or`"),
+    "ampersands": ("VIEWER or EDITOR", "VIEWER && EDITOR", 15, "'&&' at character 8 cannot be read; write `and`"),
+    "an attribute": (
+        "VIEWER or EDITOR",
+        "\"user.department == 'sales'\"",
+        15,
+        f"\"== 'sales'\" at character 17 cannot be read: {NO_VALUES}",
+    ),
+    "a number": ("VIEWER or EDITOR", "user.level > 5", 15, f"'> 5' at character 12 cannot be read: {NO_VALUES}"),
+    "yes": (
+        "deny: true",
+        "deny: yes",
+        9,
+        "'yes', which is text by the rules of YAML 1.2, is not a value of this key; write",
+    ),
+    "another kind": ("kind: group", "kind: team", 6, "'team' is not a value of this key; write object, user,"),
+    "a name in capitals": (
+        "policy: bi",
+        "policy: BI-Tool",
+        1,
+        "a name here is in lower_snake_case: a letter from a to z",
+    ),
+    "a tab": ("  VIEWER: {on", "\tVIEWER: {on", 11, "not YAML: a tab where only spaces may be; indent with spaces"),
+    "the singular": ("privileges:\n", "privilege:\n", 10, "privilege: no such key; did you mean privileges?"),
+    "another word": (
+        "  add:\n",
+        "  create:\n",
+        17,
+        "changes.create: no such key; there are add, drop, member, remove,",
+    ),
+    "a list without quotes": (
+        "VIEWER: {on: workspace}",
+        "VIEWER: {on: site, workspace}",
+        11,
+        "if workspace belongs to the list before it, put the list in quotes",
+    ),
+    "two privileges in a key": (
+        "  VIEWER: {on: workspace}\n  EDITOR: {on: workspace}",
+        "  VIEWER, EDITOR: {on: workspace}",
+        11,
+        "'VIEWER, EDITOR' names several privileges; write a line for each of VIEWER, EDITOR",
+    ),
+    "two types without a parent": (
+        "workspace: {in: site}",
+        "workspace: {}",
+        2,
+        "site and workspace have no `in`, and only the root may omit it; decide which is the root",
+    ),
+    "no type without a parent": (
+        "site: {}",
+        "site: {in: site}",
+        2,
+        "each type has an `in`, and the root must not have one",
+    ),
+    "a base that is not there": (
+        "policy: bi\n",
+        "policy: bi\nextends: lakehous\n",
+        2,
+        "extends: the policy 'lakehous' is unknown (did you mean lakehouse?)",
+    ),
+}
+
+
+def text_of(text: str, folder: Path) -> tuple[str, str]:
+    path = folder / "bi.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidPolicy) as caught:
+        load(str(path))
+    return str(path), str(caught.value)
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_named_with_its_line_and_its_remedy(case: str, tmp_path: Path) -> None:
+    old, new, line, message = MISTAKES[case]
+    assert GOOD.count(old) == 1
+    path, said = text_of(GOOD.replace(old, new), tmp_path)
+    assert said.startswith(f"{path}:{line}: ")
+    assert message in said
+
+
+def test_an_owner_that_there_cannot_be_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    path.write_text(GOOD.replace("deny: true", "deny: false"))
+    assert warnings(str(path)) == []
+    path.write_text(GOOD.replace("VIEWER or EDITOR", "VIEWER or owner(workspace)"))
+    assert warnings(str(path)) == [
+        f"{path}:15: operations.workspace.view: owner(workspace) never holds: workspace has no `owned_by`; "
+        "add it to the type, or remove the owner"
+    ]
