@@ -1,4 +1,4 @@
-# make demo: the main job, end to end. make test: all tests. Needs nothing but Python 3.11 or newer.
+# make demo: the main job, end to end. make test: the tests. Needs nothing but Python 3.11 or newer.
 
 # Spark 3.5 wants Python below 3.13; a newer one gets Spark 4.0.
 PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3.14; do \
@@ -7,15 +7,17 @@ INSTALLED := .venv/.installed
 RUN := .venv/bin/python
 PACKAGES := -p grantpath.graph -p grantpath.cypher -p grantpath.engine -p grantpath.spark_sync
 
-.PHONY: help install demo test trust bench lint clean
+.PHONY: help install demo quick test test-all trust bench lint clean
 
 help:
-	@echo "make demo    see the main job end to end"
-	@echo "make test    run the tests (ARGS='-k name' for some of them)"
-	@echo "make trust   try faults, races and hostile input at length, and print the figures: about two hours"
-	@echo "make bench   measure on a large estate"
-	@echo "make lint    style and types"
-	@echo "make clean   remove the environment and what was built"
+	@echo "make demo      see the main job end to end"
+	@echo "make test      run the tests, each promise in its shortest form (ARGS='-k name' for some of them)"
+	@echo "make quick     run only the tests that need no server"
+	@echo "make test-all  run the slow tests too"
+	@echo "make trust     try faults, races and hostile input at length, and print the figures: about two hours"
+	@echo "make bench     measure on a large estate"
+	@echo "make lint      check style and types"
+	@echo "make clean     remove the environment and what was built"
 
 install: $(INSTALLED)
 
@@ -25,9 +27,14 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	@$(RUN) -m pytest $(ARGS)
 
-# Every test file that has a long form.
+quick: $(INSTALLED)
+	@$(RUN) -m pytest tests/unit tests/docs $(ARGS)
+
+test-all: $(INSTALLED)
+	@$(RUN) -m pytest --all $(ARGS)
+
 trust: $(INSTALLED)
-	@GRANTPATH_TRUST=full $(RUN) -m pytest -s $$(grep -rl -E "support.sizes import|GRANTPATH_TRUST" tests --include="test_*.py") $(ARGS)
+	@GRANTPATH_TRUST=full $(RUN) -m pytest --all -s -m trust $(ARGS)
 
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)

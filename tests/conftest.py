@@ -17,6 +17,8 @@ from grantpath.graph.embedded.home import RELEASES
 from grantpath.graph.embedded.server import down, up
 from grantpath.graph.store import Store
 
+from .support import tiers
+
 if TYPE_CHECKING:
     from .support.tls_server import TlsServer
 
@@ -140,8 +142,17 @@ def closing(pytestconfig: pytest.Config) -> Closing:
     return pytestconfig.stash.setdefault(CLOSING, []).append
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    tiers.add_option(parser)
+
+
+@pytest.hookimpl(trylast=True)  # counts what -k and -m have left
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers.select(config, items, tiers.why_no_browser(os.environ.get(SERVER, "embedded") == "embedded"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What tests said to be told at the end; and aloud, whatever -q or -r hide, a Browser test that could not run."""
+    """What tests report at the end, which tests were left out, and always a Browser test that could not run."""
     for line in config.stash.get(CLOSING, []):
         terminalreporter.write_line(line)
     skipped = terminalreporter.stats.get("skipped", [])
@@ -149,3 +160,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         if "browser" in report.keywords:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
             terminalreporter.write_line(f"NOT RUN: {report.nodeid}: {reason}", red=True, bold=True)
+    tiers.report(terminalreporter, config)

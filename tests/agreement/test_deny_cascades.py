@@ -22,6 +22,8 @@ from ..support.sizes import size
 from ..support.twin import SEED
 from .test_odd_policy import as_state
 
+pytestmark = pytest.mark.trust
+
 WORLDS = size(60, 6)
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 Question = tuple[str, str, str]  # user, name, place

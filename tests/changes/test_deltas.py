@@ -15,6 +15,8 @@ from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.sizes import size
 from .test_batches import state
 
+pytestmark = pytest.mark.trust
+
 __all__ = ["facts", "run"]
 
 FACTS = [

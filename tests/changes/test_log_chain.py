@@ -20,6 +20,8 @@ from grantpath.engine.transfer.policy_upgrade import upgrade
 from ..conftest import Tenants
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 Rows = list[dict[str, Any]]
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

@@ -13,6 +13,8 @@ from grantpath.engine import Authorizer, GrantpathError, Invalid, Refused
 from ..conftest import Tenants
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 FACTS = ["add catalog:hr", "add role:r", "add user:ann", "add user:bob", "owner user:ann of metalake:ml"]
 GRANT = "allow USE_CATALOG on catalog:hr to role:r"
 

@@ -6,10 +6,6 @@ GRANTPATH_SCREENSHOT=docs/browser.png takes the README's picture of the drawn pa
 import io
 import json
 import os
-import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -27,11 +23,10 @@ from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
-from ..conftest import SERVER
+from ..support import tiers
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -136,13 +131,8 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip(f"no Chromium on PATH ({', '.join(CHROMIUM)}): apt-get install chromium")
-    if os.environ.get(SERVER, "embedded") != "embedded":
-        pytest.skip(f"Browser is served by the embedded server: unset {SERVER}")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=tiers.chromium(), args=FLAGS)
         yield browser
         browser.close()
 
@@ -180,7 +170,11 @@ def line_for(graph: Authorizer, question: tuple[str, ...], query: str = "check-a
     return printed(*arguments).rstrip("\n"), json.loads(printed(*arguments, "--json"))["params"]
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: f"{question[0][5:8]} {question[2]}")
+@pytest.mark.parametrize(
+    "question",
+    [QUESTIONS[0], *(pytest.param(question, marks=pytest.mark.slow) for question in QUESTIONS[1:])],
+    ids=[f"{question[0][5:8]} {question[2]}" for question in QUESTIONS],
+)
 def test_check_and_explain_say_what_python_says(desk: Desk, graph: Authorizer, question: tuple[str, ...]) -> None:
     subject, name, object_ = question
     explanation = graph.explain(subject, name, object_)
@@ -204,6 +198,7 @@ def test_check_and_explain_say_what_python_says(desk: Desk, graph: Authorizer, q
     assert drawn(frame) == {name for way in ways for path in way["path"] for name in names_on(path)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["who", "which"])
 def test_lists_say_what_python_says(desk: Desk, graph: Authorizer, query: str) -> None:
     subject, name, object_ = ALLOWED
@@ -225,6 +220,7 @@ def company(store: Store) -> Iterator[Authorizer]:
     registry.remove(store, made.tenant)
 
 
+@pytest.mark.slow
 def test_the_picture_shows_the_path(desk: Desk, company: Authorizer) -> None:
     desk.clear()
     desk.set_parameters(line_for(company, ALLOWED)[0])
@@ -238,17 +234,6 @@ def test_the_picture_shows_the_path(desk: Desk, company: Authorizer) -> None:
         assert caption in captions
     if file := os.environ.get("GRANTPATH_SCREENSHOT"):
         take_picture(frame, Path(file))
-
-
-def test_a_missing_chromium_is_said_aloud() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", __file__, "-q", "-k", "picture", "-p", "no:cacheprovider"],
-        env={**os.environ, "PATH": ""},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-    )
-    assert re.search(r"^NOT RUN: .*test_the_picture_shows_the_path: .*no Chromium on PATH", run.stdout, re.MULTILINE)
 
 
 def read(shown: str) -> Any:

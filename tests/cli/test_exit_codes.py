@@ -20,6 +20,8 @@ from grantpath.engine.decide.decision import Decision, Explanation
 
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 # What a request could bring into the place of a subject, a name or an object.
 WORDS = [
     "--help",

@@ -12,6 +12,8 @@ from grantpath.engine.decide.request import MOST
 from ..conftest import Tenants
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 CHECK = ("user:bob", "USE_CATALOG", "catalog:hr")
 FACTS = ["add catalog:hr", "add user:bob"]
 

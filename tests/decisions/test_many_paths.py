@@ -14,6 +14,8 @@ from grantpath.engine.transfer.importer import load
 from ..conftest import CLOSING, Closing, Tenants
 from ..support.many_paths import CYCLE, LOST, LOW, MANY, TABLE, WIDE, build, fan, ladder, rungs, write
 
+pytestmark = pytest.mark.trust
+
 SLOWEST = 5.0  # seconds, on a busy machine; with one more rung a query that follows every path takes twice as long
 GROUPS, ROLES = rungs("group"), rungs("role")
 LISTED = sorted([LOW, MANY, "user:boss", *fan("user")])

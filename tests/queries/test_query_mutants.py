@@ -36,6 +36,8 @@ from .mutants_lists import LISTS
 from .mutants_loads import MOVING
 from .mutants_log import CHAIN, DIGESTS, DROPS, REFUSALS
 
+pytestmark = pytest.mark.trust
+
 MUTANTS = [
     *(*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *DROPS, *REFUSALS),
     *(*MOVING, *DUMPS, *DELTAS),

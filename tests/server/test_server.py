@@ -224,6 +224,7 @@ def other_home(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_killed_server_comes_back_with_its_data(other_home: Path) -> None:
     first = up(home=other_home, progress=silent)
     with login(first) as driver:
@@ -237,6 +238,7 @@ def test_killed_server_comes_back_with_its_data(other_home: Path) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_silent_server_is_given_up_in_time(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = up(home=other_home, progress=silent)
     assert found.pid
@@ -258,6 +260,7 @@ def test_silent_server_is_given_up_in_time(other_home: Path, monkeypatch: pytest
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 def test_password_is_not_told_to_whoever_took_the_port(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     choose, chosen = process.choose_ports, []
     with socket.create_server(("127.0.0.1", 0)) as thief:
@@ -277,6 +280,7 @@ def test_password_is_not_told_to_whoever_took_the_port(other_home: Path, monkeyp
 
 
 @pytest.mark.newest
+@pytest.mark.slow
 def test_newest_line(other_home: Path) -> None:
     found = up("2026", home=other_home, progress=silent)
     assert found.version.startswith("2026.") and found.home == other_home / "2026" and found.pid

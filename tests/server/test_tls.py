@@ -16,7 +16,7 @@ from grantpath.graph.store import Store
 
 from ..support.tls_server import TlsServer
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.slow]
 Opened = Callable[..., Authorizer]
 
 

@@ -24,6 +24,8 @@ from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.sizes import size
 from ..support.twin import SEED
 
+pytestmark = pytest.mark.trust
+
 ROUNDS = size(20, 2)
 CHANGES = 8  # in each round
 SAMPLE = 300

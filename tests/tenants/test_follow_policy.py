@@ -17,6 +17,8 @@ from grantpath.graph.store import Store
 
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 BOB = ("user:bob", "SELECT_TABLE", "table:c.s.t")
 FACTS = [
     "add catalog:c",

@@ -28,6 +28,8 @@ from ..support.reader_process import ALWAYS, AT_TIMES, BOB, KINDS, PUBLIC, QUEST
 from ..support.sizes import say, size
 from .test_races import BYSTANDERS, FACTS
 
+pytestmark = pytest.mark.trust
+
 LONG = size(full=20, short=3)
 SLOW = 1.0  # seconds, and more, that such a question takes
 READERS = size(full=8, short=4)

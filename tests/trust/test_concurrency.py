@@ -19,6 +19,8 @@ from grantpath.graph.store import Store
 from ..conftest import Tenants
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 TRIES = size(full=5_000, short=60)
 PART = 100  # tries in one tenant
 OPPOSITE_WRITERS, OPPOSITE_BATCHES, OPPOSITE_SIZE = 8, size(full=100, short=4), 20

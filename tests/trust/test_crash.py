@@ -23,7 +23,7 @@ from grantpath.graph.revision_guard import RevisionGuard
 from ..support.own_server import OwnServer, own_server
 from ..support.sizes import say, size
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
 KILLS = size(full=20, short=2)
 CLIENT_KILLS = size(full=30, short=3)  # of each way to write

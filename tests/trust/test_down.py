@@ -18,7 +18,7 @@ from grantpath.graph.store import Store
 from ..support.own_server import OwnServer, own_server
 from ..support.sizes import say, size
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
 CHECKS = size(full=1_000, short=200)
 THREADS = 50

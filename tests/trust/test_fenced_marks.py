@@ -19,6 +19,8 @@ from ..conftest import Tenants
 from ..support.paused_writers import WAIT, Client, Stop, after, before
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 FACTS = ["add catalog:hr", "add role:r", "add user:bob", "allow USE_CATALOG on catalog:hr to role:r"]
 ASKED = ("user:bob", "USE_CATALOG", "catalog:hr")
 JOIN, LEAVE = "member user:bob of role:r", "remove user:bob from role:r"

@@ -15,6 +15,8 @@ from grantpath.graph.connection import Connection
 from ..conftest import Tenants
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 FACTS = [
     "add catalog:hr",
     "add user:bob",

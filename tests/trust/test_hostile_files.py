@@ -30,6 +30,8 @@ from ..support.sizes import size
 from ..support.twin import SEED
 from .test_hostile_words import POLICY, ROOT, Tries, state
 
+pytestmark = pytest.mark.trust
+
 POLICIES = size(3_000, 200)
 ROWS = size(20_000, 1_500)
 HEAD = "policy: odd\nextends: gravitino\n"

@@ -22,6 +22,8 @@ from ..support.hostile_words import Words, tapped
 from ..support.sizes import size
 from ..support.twin import SEED
 
+pytestmark = pytest.mark.trust
+
 REFERENCES = size(40_000, 4_000)
 STATEMENTS = size(30_000, 1_500)
 PARAMETERS = size(20_000, 800)

@@ -14,6 +14,8 @@ from grantpath.graph.statement import parse_statement
 
 from ..support.sizes import size
 
+pytestmark = pytest.mark.trust
+
 settings.register_profile("names", max_examples=size(1000, 40), deadline=None)
 long = settings.get_profile("names")
 SUBJECTS = ("user", "group", "role")

@@ -16,6 +16,8 @@ from grantpath.engine import Authorizer
 from ..conftest import Tenants
 from ..support.sizes import size
 
+pytestmark = pytest.mark.trust
+
 # Of the control, and due of the product at the control's rate: before that, nothing is shown.
 WRONG_ENOUGH = size(full=30, short=5)
 SECONDS_AT_MOST = size(full=3_600, short=120)

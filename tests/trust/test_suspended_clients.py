@@ -20,6 +20,8 @@ from ..conftest import Tenants
 from ..support.sizes import say, size
 from .test_lost_connections import Proxy
 
+pytestmark = pytest.mark.trust
+
 CLIENTS = size(full=50, short=3)
 LIMIT = size(full=int(STALL_LIMIT), short=6)
 STALL, SLOW = 5.0, 8.0  # seconds: the limit, and how long a writer that is alive has the lock

@@ -18,6 +18,8 @@ from grantpath.graph.writer_queue import Turns
 from ..conftest import Tenants
 from ..support.sizes import say, size
 
+pytestmark = pytest.mark.trust
+
 THREADS, CALLS = size(full=500, short=120), size(full=20, short=3)
 TIMEOUT = 60.0
 FACTS = [

@@ -16,6 +16,8 @@ import pytest
 from ..conftest import Closing
 from ..unit import test_intervals as kernel
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "grantpath.spark_sync"
 MODULES = ("intervals", "tree_order", "principals", "fact_table")  # each imports those before it
 

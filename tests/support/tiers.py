@@ -1,0 +1,47 @@
+"""The tiers of the tests: `make test` leaves out what is marked slow, and says so; `--all` runs it too."""
+
+import shutil
+
+import pytest
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def add_option(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run the slow tests too, as `make test-all` does")
+
+
+def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str | None) -> None:
+    """Deselects the slow tests unless they are asked for, and decides for those in a browser before anything starts."""
+    if why_no_browser is not None:
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason=why_no_browser))
+    if config.option.all or "slow" in config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    config.stash[LEFT_OUT] = len(slow)
+
+
+def why_no_browser(server_is_ours: bool) -> str | None:
+    """Why the tests in a browser cannot run here; None if they can."""
+    if chromium() is None:
+        return f"no Chromium on PATH ({', '.join(CHROMIUM)}): apt-get install chromium"
+    return None if server_is_ours else "Browser is served by the embedded server: unset GRANTPATH_TEST_SERVER"
+
+
+def chromium() -> str | None:
+    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+
+
+def report(terminal: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """How many tests were left out, or how long those of `make test` took among all."""
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminal.write_line(f"slow tests left out: {left_out}; run them with `make test-all` or `pytest --all`")
+    reports = [each for group in terminal.stats.values() for each in group if hasattr(each, "duration")]
+    if config.option.all and reports:
+        short = sum(each.duration for each in reports if "slow" not in each.keywords)
+        terminal.write_line(f"{short:.0f} s of {sum(each.duration for each in reports):.0f} s in tests of `make test`")

@@ -1,0 +1,39 @@
+"""The tiers: what `make test` leaves out is said, and what has a long form is in `make trust`."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+LONG_FORM = re.compile(r"support\.sizes import .*\bsize\b|support\.many_paths import|GRANTPATH_TRUST=full tries")
+
+
+def pytest_on(*arguments: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        env={name: value for name, value in os.environ.items() if name != "GRANTPATH_TRUST"} | {"PATH": ""},
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+    )
+    return run.stdout
+
+
+def test_a_browser_test_without_chromium_is_reported_and_starts_no_server() -> None:
+    shown = pytest_on("--all", str(TESTS / "cli" / "test_browser.py"), "-k", "picture")
+    assert re.search(r"^NOT RUN: .*test_the_picture_shows_the_path: .*no Chromium on PATH", shown, re.MULTILINE)
+    assert "1 skipped" in shown and "error" not in shown
+
+
+def test_slow_tests_that_are_left_out_are_counted() -> None:
+    shown = pytest_on(str(TESTS / "cli" / "test_browser.py"), "-k", "picture")
+    assert re.search(r"^slow tests left out: 1; run them with", shown, re.MULTILINE)
+
+
+def test_each_file_with_a_long_form_is_in_make_trust() -> None:
+    for path in TESTS.rglob("test_*.py"):
+        text = path.read_text()
+        if path != Path(__file__):
+            assert bool(LONG_FORM.search(text)) == ("mark.trust" in text), path.name
