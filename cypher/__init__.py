@@ -1,14 +1,16 @@
 """The queries, one statement a .cypher file, sent to the database byte for byte as they stand on disk.
 
+What a person pastes is at the top, the rest in folders. Base names are unique, so a query is found by its base name.
 Each file opens with a comment: what it answers, `// $name TYPE example` for each parameter, what it returns, and a
 commented `:params` line to run first in Neo4j Browser.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 if __name__ != "grantpath.cypher":
     raise ImportError("import grantpath.cypher, not cypher")
@@ -34,8 +36,8 @@ class Query:
 
 @cache
 def load(name: str) -> Query:
-    """The query in `<name>.cypher`. Raises ValueError where its header differs from the parameters it uses."""
-    text = resources.files(__name__).joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    """The query in `<name>.cypher` of any folder. Raises ValueError if header and text differ in parameters."""
+    text = _text(name)
     code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
     named = frozenset(_HEADER.findall(text))
     used = frozenset(_USED.findall(code))
@@ -46,12 +48,37 @@ def load(name: str) -> Query:
 
 def names() -> list[str]:
     """The names of all queries, sorted."""
-    files = resources.files(__name__).iterdir()
-    return sorted(file.name.removesuffix(".cypher") for file in files if file.name.endswith(".cypher"))
+    return sorted(_files())
 
 
 def statements(name: str) -> list[str]:
     """The statements of a file that holds several (schema.cypher): each ends with a semicolon at a line's end."""
-    text = resources.files(__name__).joinpath(f"{name}.cypher").read_text(encoding="utf-8")
-    code = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+    code = "\n".join(line for line in _text(name).splitlines() if not line.startswith("//"))
     return [statement.strip() for statement in code.split(";\n") if statement.strip()]
+
+
+def _text(name: str) -> str:
+    """The bytes on disk: decoded without changing line ends."""
+    files = _files()
+    if name not in files:
+        raise FileNotFoundError(f"there is no {name}.cypher in {__name__}")
+    return files[name].read_bytes().decode("utf-8")
+
+
+def _files() -> dict[str, Traversable]:
+    """Each file by its base name, from this package and its folders. Raises ValueError if two have the same."""
+    found: dict[str, Traversable] = {}
+    for file in _within(resources.files(__name__)):
+        name = file.name.removesuffix(".cypher")
+        if name in found:
+            raise ValueError(f"two files are called {file.name}; a query is found by its base name, so rename one")
+        found[name] = file
+    return found
+
+
+def _within(folder: Traversable) -> Iterator[Traversable]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _within(entry)
+        elif entry.name.endswith(".cypher"):
+            yield entry

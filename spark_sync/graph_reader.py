@@ -125,7 +125,7 @@ def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, .
 
 def _policy(session: neo4j.Session, root: str) -> Policy:
     """An upgrade of it is a change, too, so that it belongs to the revision."""
-    for _, _, source, *_ in _rows(session, "root", root):
+    for _, _, source, *_ in _rows(session, "tenant_policy", root):
         return from_source(source)
     raise Unknown(f"{root} was dropped while it was read")
 

@@ -79,7 +79,7 @@ class Making:
     def _next_part(self, steps: Sequence[Step]) -> tuple[list[Step], list[Footprint]]:
         """The next ones, as far as the actor holds what he holds now."""
         ref = self._actor.ref.text if self._actor else None
-        held = set(self._ask("held", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
+        held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
         footprints = Footprints(self._policy, self._root, ref, held)
         prints: list[Footprint] = []
         for step in steps:

@@ -47,7 +47,7 @@ class Filter:
     before: int | None = None
 
     def parameters(self, limit: int, first: int) -> dict[str, Any]:
-        """The parameters of log.cypher and refused.cypher, but root. Revisions start at `first`."""
+        """The parameters of log.cypher and refusals.cypher, but root. Revisions start at `first`."""
         need_number("limit", limit)
         if limit < 0:
             raise InvalidInput(f"limit={limit}: a limit is 0 or more")
@@ -79,7 +79,7 @@ def changes(ask: Ask, wanted: Filter, limit: int) -> list[Logged]:
 
 def refusals(ask: Ask, wanted: Filter, limit: int) -> list[Logged]:
     """The last refused attempts that fit, oldest first."""
-    row = ask("refused", **wanted.parameters(limit, 0))
+    row = ask("refusals", **wanted.parameters(limit, 0))
     return [Logged(**{**each, "at": moment(each["at"])}) for each in row["refusals"]]
 
 

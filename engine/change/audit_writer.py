@@ -37,7 +37,7 @@ def append(ask: Named, entries: Sequence[dict[str, Any]], tail: Tail | None = No
     """
     tail = tail or Tail.of(ask("log_tail")[0])
     rows = [tail.link(entry) for entry in entries]
-    ask("record", rows=rows)
+    ask("audit_write", rows=rows)
     return [row["hash"] for row in rows]
 
 
@@ -74,7 +74,7 @@ def refuse(
     store: Store, root: str, step: Step, actor: Actor, error: Refused, revision: int, request: str | None
 ) -> None:
     """Notes a refused attempt, made under the id `request`; where that fails it is refused all the same."""
-    loaded = cypher.load("refuse")
+    loaded = cypher.load("refusal_write")
     parameters = {
         "root": root,
         "revision": revision,

@@ -64,7 +64,7 @@ class Watch:
 
     def _facts(self) -> dict[int, set[Fact]]:
         facts: dict[int, set[Fact]] = defaultdict(set)
-        for row in self._ask("delta", scopes=self._scopes) if self._scopes else ():
+        for row in self._ask("affected_facts", scopes=self._scopes) if self._scopes else ():
             facts[row["at"]].add((row["fact"], row["privilege"] or "", row["subject"] or "", row["object"]))
         return facts
 
@@ -107,7 +107,7 @@ def scope_of(at: int, change: Resolved, root: Reference) -> Scope:
 
 
 def scope(at: int, kind: str, object_: str, subject: str | None = None) -> Scope:
-    """A part of the graph, as cypher/delta.cypher describes it."""
+    """A part of the graph, as affected_facts.cypher describes it."""
     return {"at": at, "kind": kind, "object": object_, "subject": subject}
 
 

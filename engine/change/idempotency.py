@@ -54,7 +54,7 @@ class Request:
 
     def earlier(self, writing: Asks) -> list[Change] | None:
         """What was done under this id before. Raises Invalid where that was something else."""
-        row = ask(writing, "request", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
+        row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._said:
             done = zip(row["ids"], row["revisions"], row["hashes"], strict=True)
             return [Change(id_ or None, at, True, hash_) for id_, at, hash_ in done]
@@ -82,7 +82,7 @@ class Request:
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
         """Notes what is done, with it."""
-        loaded = cypher.load("remember")
+        loaded = cypher.load("idempotency_keep")
         parameters: dict[str, Any] = {
             "root": writing.root,
             "id": self.id,
@@ -97,7 +97,7 @@ class Request:
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
     """Are these changes in the history? They went there together."""
     one = first_id(changes)
-    return one is not None and ask(writing, "request", id=one, parts=[])[0]["change"] is not None
+    return one is not None and ask(writing, "idempotency_find", id=one, parts=[])[0]["change"] is not None
 
 
 def first_id(changes: Sequence[Change]) -> str | None:

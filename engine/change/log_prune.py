@@ -53,7 +53,7 @@ def prune(
     operator = authorizer.operator(by)
 
     def work(writing: Writing) -> Pruned:
-        found = ask(writing, "log_bound", **bound)[0]
+        found = ask(writing, "log_prunable", **bound)[0]
         count, up_to = int(found["entries"]), found["up_to"]
         if not count:
             return Pruned(0, None, writing.revision, None, found["made"])

@@ -29,7 +29,7 @@ class Standing:
         cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
     ) -> "Standing":
         """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
-        query = cypher.load("standing")
+        query = cypher.load("preconditions")
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
         parameters = {
             "root": writing.root,

@@ -182,7 +182,7 @@ class _Runner:
         self._add(scenario, line, got, "cypher", explanation)
 
     def _take(self, authorizer: Authorizer) -> str:
-        row = authorizer.ask("state")
+        row = authorizer.ask("tenant_state")
         id_ = f"{len(self._moments)}"
         self._moments.append(Moment(id_, authorizer.policy, authorizer.root.text, row["entities"], row["edges"]))
         return id_

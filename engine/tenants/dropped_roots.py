@@ -33,7 +33,7 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
         if by is not None:
             model = kept_policy(store, tenant, kept)
             by = model.operator(by, model.root(tenant))
-        query, parameters = cypher.load("note_drop"), {"root": tenant, "by": by}
+        query, parameters = cypher.load("note_dropped_tenant"), {"root": tenant, "by": by}
         query.check(parameters)
         store.execute(query.text, parameters)
     registry.remove(store, tenant)
@@ -41,5 +41,5 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
 
 def listed(store: Store) -> list[DroppedRoot]:
     """The roots that were dropped, oldest first; one that was created anew is among them, too. Raises Unavailable."""
-    rows = store.read(cypher.load("dropped_roots").text, {})
+    rows = store.read(cypher.load("dropped_tenants").text, {})
     return [DroppedRoot(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in rows]

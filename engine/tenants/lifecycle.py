@@ -52,8 +52,8 @@ def make_root(held: Held, policy: Policy, root: Reference) -> None:
     while _sweep_some(held):  # what a drop that was killed left
         pass
     named = {"ref": root.text, "type": root.type, "name": root.name, "labels": policy.labels(root.type)}
-    made = _ask(held, "create_root", by=held.id, **named, builtins=builtins(policy)) and _ask(
-        held, "begin_root", by=held.id, policy=policy.name, digest=policy.digest, source=policy.source
+    made = _ask(held, "create_tenant", by=held.id, **named, builtins=builtins(policy)) and _ask(
+        held, "begin_tenant", by=held.id, policy=policy.name, digest=policy.digest, source=policy.source
     )
     if not made:
         raise Inconsistent(f"{held.root} was created or removed by another caller meanwhile; open it again")
@@ -62,7 +62,7 @@ def make_root(held: Held, policy: Policy, root: Reference) -> None:
 
 def claim(held: Held) -> bool:
     """Claims the name of a root; False where the root exists."""
-    return bool(_ask(held, "claim_root", by=held.id))
+    return bool(_ask(held, "claim_tenant", by=held.id))
 
 
 def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
@@ -77,7 +77,7 @@ def end_root(held: Held, marks: Marks) -> None:
     """Ends the root whose marks these are. Raises Inconsistent where they have changed, Unavailable."""
     compared = {"revision": marks.revision, "begun": marks.begun, "made": marks.made, "loading": marks.loading}
     try:
-        ended = bool(_ask(held, "end_root", by=held.id, **compared))
+        ended = bool(_ask(held, "end_tenant", by=held.id, **compared))
     except Unavailable as error:
         try:
             ended = claim(held)  # fails where it exists: then nothing was done
@@ -99,5 +99,5 @@ def sweep_root(held: Held) -> bool:
 
 def _sweep_some(held: Held) -> bool:
     """Removes a part; False where nothing is left, or another caller has claimed the name: the rest is its own."""
-    rows = _ask(held, "remove_root", by=held.id)
+    rows = _ask(held, "remove_tenant", by=held.id)
     return bool(rows and rows[0]["removed"])

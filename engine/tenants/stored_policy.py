@@ -13,13 +13,16 @@ SHORT = 16  # characters of the digests that older versions of grantpath wrote
 
 
 def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:
-    """The policy that a root remembers, by the row of root.cypher. A short digest is replaced by the whole one.
+    """The policy that a root remembers, by the row of tenant_policy.cypher. Replaces a short digest by the whole one.
 
     Raises InvalidPolicy where the source does not fit the digest, or cannot be read; Unavailable.
     """
     digest = hashlib.sha256(kept["source"].encode()).hexdigest()
     if kept["digest"] == digest[:SHORT]:
-        query, parameters = cypher.load("full_digest"), {"root": tenant, "short": kept["digest"], "digest": digest}
+        query, parameters = (
+            cypher.load("set_policy_digest"),
+            {"root": tenant, "short": kept["digest"], "digest": digest},
+        )
         query.check(parameters)
         store.execute(query.text, parameters)
     elif kept["digest"] != digest:

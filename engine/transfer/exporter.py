@@ -88,7 +88,7 @@ def _dump(authorizer: OpenTenant, directory: Path, format_: Format, progress: Pr
 def _write(
     ask: Ask, authorizer: OpenTenant, tables: dict[str, Writer], notes: dict[str, Notes], progress: Progress
 ) -> None:
-    sizes = next(iter(ask("root_sizes")))
+    sizes = next(iter(ask("tenant_sizes")))
     of = sum(size for name, size in sizes.items() if name != "changes")
     at = -1
     for at, (table, row) in enumerate(rows_of(ask, authorizer.policy, authorizer.root)):

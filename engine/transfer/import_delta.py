@@ -54,10 +54,10 @@ class Standing:
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
         """The number, the id in the database, and whether it is created, of what is in the graph and has a number."""
-        few = [row["ref"] for row in self._ask("load_some", root=self._tenant, limit=SMALL)]
+        few = [row["ref"] for row in self._ask("load_first_entities", root=self._tenant, limit=SMALL)]
         texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != NOBODY]
         for at in range(0, len(texts), BATCH):
-            for row in self._ask("load_known", root=self._tenant, refs=texts[at : at + BATCH]):
+            for row in self._ask("load_existing", root=self._tenant, refs=texts[at : at + BATCH]):
                 number = self.names.known(row["ref"])
                 if row["owner"] is not None:
                     self._owner[number] = row["owner"]
@@ -123,7 +123,7 @@ class Standing:
         return f"{text} is not there{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
 
     def _like(self, text: str, type_: str) -> list[str]:
-        """The names of a type that stand beside one in byte order, as names_like.cypher lists them."""
+        """The names of a type that stand beside one in byte order, as similar_names.cypher lists them."""
         if type_ not in self._sorted:
             there = np.flatnonzero(self._there).tolist()
             self._sorted[type_] = sorted(self.names.texts[at] for at in there if self.names.types[at] == type_)
@@ -170,7 +170,7 @@ class Standing:
         while waiting:
             seen |= waiting
             found = set()
-            for row in self._ask("load_above", root=self._tenant, refs=sorted(waiting)):
+            for row in self._ask("load_memberships", root=self._tenant, refs=sorted(waiting)):
                 above.setdefault(row["member"], set()).add(row["of"])
                 found.add(row["of"])
             waiting = found - seen

@@ -111,7 +111,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
         def last(ask: Ask, revision: int) -> None:
             named = asking(ask, tenant)
             facts.put(named)
-            named("upgrade", policy=new.name, digest=new.digest, source=new.source)
+            named("set_policy", policy=new.name, digest=new.digest, source=new.source)
             hashes[:] = append(named, [whole(revision, bulk.id, f"{what} ({new.digest})", operator)])
 
         return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None), hashes[0])
@@ -245,10 +245,10 @@ class _Facts:
             ask("leave", rows=[{"subject": each["ref"], "container": held} for held in left])
             if each["owns"] and not kept["owns"]:
                 ask("disown", owner=each["ref"], object=self._root.text)
-        ask("builtins", top=self._root.text, builtins=new)
+        ask("policy_subjects", top=self._root.text, builtins=new)
         self._hold_from_the_start(ask)
         if self.renamed:
-            ask("rename", names=[{"old": one, "new": other} for one, other in sorted(self.renamed)])
+            ask("rename_privilege", names=[{"old": one, "new": other} for one, other in sorted(self.renamed)])
 
     def rehearse(self, store: Store, tenant: str) -> Delta:
         """What `put` adds and removes, read in a transaction that is rolled back."""

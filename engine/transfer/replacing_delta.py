@@ -15,7 +15,7 @@ class Replaced(Standing):
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
         self._all: Ints | None = None
-        rows = self._ask("load_all", root=self._tenant)
+        rows = self._ask("load_every_entity", root=self._tenant)
         yield from [(self.names.foreign(row["ref"]), row["node"], row["created"]) for row in rows]
 
     def _staying(self) -> Marks:

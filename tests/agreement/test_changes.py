@@ -28,7 +28,7 @@ def outcome(graph: Authorizer, attempt: Attempt) -> tuple[str, bool]:
 
 
 def revision(graph: Authorizer) -> int:
-    return int(graph.ask("state")["revision"])
+    return int(graph.ask("tenant_state")["revision"])
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -31,7 +31,7 @@ class Grown:
 
     def add(self, twin: Twin) -> None:
         id_ = twin.label
-        facts = twin.graph.ask("state")
+        facts = twin.graph.ask("tenant_state")
         self.moments.append(Moment(id_, twin.graph.policy, str(twin.graph.root), facts["entities"], facts["edges"]))
         self.questions += [(id_, question) for question, _ in twin.questions]
         self.expected += [answer for _, answer in twin.questions]

@@ -68,7 +68,7 @@ def questions(auth: Authorizer) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 
 def as_state(name: str, auth: Authorizer) -> State:
-    row = auth.ask("state")
+    row = auth.ask("tenant_state")
     entities = [Entity(each["ref"], each["type"], each["exists"], each["builtin"]) for each in row["entities"]]
     edges = [Edge(each["kind"], each["source"], each["target"], each["privilege"]) for each in row["edges"]]
     return State(name, auth.policy, auth.root.text, entities, edges)

@@ -31,7 +31,7 @@ SMALL = [
 
 def state(auth: Authorizer) -> tuple[list[Any], list[Any]]:
     """Everything that decides in a tenant, and its revision."""
-    row = auth.ask("state")
+    row = auth.ask("tenant_state")
     entities = sorted(tuple(sorted(each.items())) for each in row["entities"])
     edges = sorted(tuple(sorted((k, v or "") for k, v in each.items())) for each in row["edges"])
     return [row["revision"], *entities], edges
@@ -323,6 +323,6 @@ def test_a_wrong_fact_adds_nobody_by_mentioning_him(tenant: Tenants) -> None:
     auth = tenant("gravitino", ["add role:r"])
     problems = auth.given(["member user:a of role:nope", "member user:b of role:nope", "member user:b of role:r"])
     assert [bool(problem) for problem in problems] == [True, True, False]
-    there = {entity["ref"] for entity in auth.ask("state")["entities"]}
+    there = {entity["ref"] for entity in auth.ask("tenant_state")["entities"]}
     assert "user:a" not in there and "user:b" in there
     assert [each.statement for each in auth.log(object="user:a")] == []

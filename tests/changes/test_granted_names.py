@@ -65,7 +65,7 @@ def auth(store: Store, edited: Edit, tmp_path: Path) -> Authorizer:
 
 
 def names(auth: Authorizer) -> list[str]:
-    return sorted(each["ref"] for each in auth.ask("state")["entities"] if not each["exists"])
+    return sorted(each["ref"] for each in auth.ask("tenant_state")["entities"] if not each["exists"])
 
 
 def given(auth: Authorizer, *facts: str) -> None:

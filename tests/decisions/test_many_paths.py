@@ -66,9 +66,9 @@ def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
         "explain yes": lambda: auth.explain(LOW, "load_table", TABLE).paths,
         "explain to one in many groups": lambda: len(auth.explain(MANY, "create_schema", "catalog:c").paths) == SHOWN,
         "explain no, with a remedy": lambda: auth.explain(LOST, "load_table", TABLE).remedy,
-        "held": lambda: len(ask(auth, "held", subject=LOW)["held"]) > 4 * len(GROUPS),
+        "held": lambda: len(ask(auth, "effective_principals", subject=LOW)["held"]) > 4 * len(GROUPS),
         "standing": lambda: (
-            ask(auth, "standing", refs=[], joining=[GROUPS[0][0]], changes=[top])["standing"][0]["above"] == []
+            ask(auth, "preconditions", refs=[], joining=[GROUPS[0][0]], changes=[top])["standing"][0]["above"] == []
         ),
         "log": lambda: auth.log(limit=5),
     }

@@ -26,7 +26,7 @@ def auth(tenant: Tenants) -> Authorizer:
 
 def names_itself(auth: Authorizer) -> list[str]:
     """What the graph holds about user:ops."""
-    found = auth.ask("state")
+    found = auth.ask("tenant_state")
     return [edge["target"] for edge in found["edges"] if "user:ops" in (edge["source"], edge["target"])]
 
 

@@ -74,9 +74,9 @@ def test_nothing_is_looked_up_before_the_text_is_read(auth: Authorizer, monkeypa
     with pytest.raises(Unknown) as told:
         auth.check("user:bob", "load_table", "table:hr.public.stuff")
     decision = auth.check("user:bobb", "load_table", TABLES[0])
-    assert asked == ["exists"]
+    assert asked == ["entity_exists"]
     assert "did you mean" in decision.missing[0] and told.value.hint == " (did you mean table:hr.public.staff?)"
-    assert asked == ["exists", "names_like", "names_like"]
+    assert asked == ["entity_exists", "similar_names", "similar_names"]
     again = pickle.loads(pickle.dumps(told.value))
     assert (type(again), str(again)) == (Unknown, str(told.value))
 

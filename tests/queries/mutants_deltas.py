@@ -10,49 +10,49 @@ from .mutants import Mutant, Probe, always
 
 _EDGES = "[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]"
 DELTAS = [
-    Mutant("nothing inside", "delta", "-[:CHILD_OF*0..]->", "-[:CHILD_OF*0..0]->"),
+    Mutant("nothing inside", "affected_facts", "-[:CHILD_OF*0..]->", "-[:CHILD_OF*0..0]->"),
     Mutant(
         "another tenant's tree",
-        "delta",
+        "affected_facts",
         "->(:Entity {root: $root, ref: scope.object})",
         "->(:Entity {ref: scope.object})",
     ),
     Mutant(
         "another tenant's entity",
-        "delta",
+        "affected_facts",
         "(inner:Entity {root: $root, ref: scope.object})",
         "(inner:Entity {ref: scope.object})",
     ),
     Mutant(
         "every tenant",
-        "delta",
+        "affected_facts",
         "(inner:Entity {root: $root}) WHERE inner.ref >= ''",
         "(inner:Entity) WHERE inner.ref >= ''",
     ),
-    Mutant("names are entities", "delta", "WITH inner WHERE coalesce(inner.exists, true)", "WITH inner"),
+    Mutant("names are entities", "affected_facts", "WITH inner WHERE coalesce(inner.exists, true)", "WITH inner"),
     Mutant(
         "no edges out",
-        "delta",
+        "affected_facts",
         f"MATCH (inner)-{_EDGES}->(end)",
         "MATCH (inner)-[edge:CHILD_OF]->(end) WHERE false",
     ),
     Mutant(
         "no edges in",
-        "delta",
+        "affected_facts",
         f"MATCH (start)-{_EDGES}->(inner)",
         "MATCH (start)-[edge:CHILD_OF]->(inner) WHERE false",
     ),
-    Mutant("no whole tenant", "delta", "scope.kind = 'all'", "scope.kind = 'none'"),
-    Mutant("no single edge", "delta", "scope.kind = 'edge'", "scope.kind = 'none'"),
-    Mutant("no owner", "delta", "scope.kind = 'owner'", "scope.kind = 'none'"),
-    Mutant("no entity", "delta", "scope.kind = 'entity'", "scope.kind = 'none'"),
+    Mutant("no whole tenant", "affected_facts", "scope.kind = 'all'", "scope.kind = 'none'"),
+    Mutant("no single edge", "affected_facts", "scope.kind = 'edge'", "scope.kind = 'none'"),
+    Mutant("no owner", "affected_facts", "scope.kind = 'owner'", "scope.kind = 'none'"),
+    Mutant("no entity", "affected_facts", "scope.kind = 'entity'", "scope.kind = 'none'"),
     Mutant(
         "another tenant's owner",
-        "delta",
+        "affected_facts",
         "(owned:Entity {root: $root, ref: scope.object})",
         "(owned:Entity {ref: scope.object})",
     ),
-    Mutant("one scope", "delta", "scope.at AS at", "0 AS at"),
+    Mutant("one scope", "affected_facts", "scope.at AS at", "0 AS at"),
 ]
 FACTS = [
     "add catalog:xa",
@@ -73,7 +73,7 @@ NAMES = ["add user:xu", "add namespace:xn", "allow READ on dataset:xn.d to user:
 
 def probes(scratch: Tenants) -> Iterator[Probe]:
     """Dry runs of each kind, beside a tenant with the same names and other edges."""
-    yield Probe("dry runs", "delta", lambda: _rehearsed(scratch), always(_WANTED))
+    yield Probe("dry runs", "affected_facts", lambda: _rehearsed(scratch), always(_WANTED))
 
 
 def _rehearsed(scratch: Tenants) -> object:

@@ -18,7 +18,7 @@ from .mutants_asking import heeding
 
 def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
     """`kept` is the tenant whose history is asked."""
-    for query in ("log", "refused"):
+    for query in ("log", "refusals"):
         for wanted in _filters(kept, query):
             told = ", ".join(wanted)
             yield Probe(
@@ -28,9 +28,9 @@ def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
                 partial(_filtered, kept, query, wanted),
             )
     yield heeding(kept, "log", kept.log)
-    yield heeding(kept, "refused", lambda: kept.log(refused=True))
-    yield Probe("a refusal", "refuse", partial(_refusal, scratch), always(REFUSAL))
-    yield Probe("said again", "remember request", partial(_said_again, scratch), always(SAID_AGAIN))
+    yield heeding(kept, "refusals", lambda: kept.log(refused=True))
+    yield Probe("a refusal", "refusal_write", partial(_refusal, scratch), always(REFUSAL))
+    yield Probe("said again", "idempotency_keep idempotency_find", partial(_said_again, scratch), always(SAID_AGAIN))
 
 
 def kept_tenant(tenants: Tenants) -> Authorizer:
@@ -83,7 +83,7 @@ def shown(query: str) -> tuple[str, ...]:
 
 
 def _asked_for(graph: Authorizer, query: str, wanted: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    entries = graph.log(refused=query == "refused", **wanted)
+    entries = graph.log(refused=query == "refusals", **wanted)
     return [tuple(getattr(entry, name) for name in shown(query)) for entry in entries]
 
 

@@ -40,22 +40,22 @@ CHAIN = [
     Mutant("each making alike", "log_entries", "before.made AS made", "null AS made"),
     Mutant(
         "another tenant's count",
-        "log_bound",
+        "log_prunable",
         "COUNT { MATCH (change:Change {root: $root})",
         "COUNT { MATCH (change:Change)",
     ),
-    Mutant("it goes, too", "log_bound", "WHERE change.revision < bound } AS", "WHERE change.revision <= bound } AS"),
+    Mutant("it goes, too", "log_prunable", "WHERE change.revision < bound } AS", "WHERE change.revision <= bound } AS"),
     Mutant(
         "up to itself",
-        "log_bound",
+        "log_prunable",
         "WHERE change.revision < bound\n    RETURN change {",
         "WHERE change.revision <= bound\n    RETURN change {",
     ),
-    Mutant("the oldest for the newest", "log_bound", " DESC LIMIT 1", " LIMIT 1"),
-    Mutant("the time itself goes", "log_bound", "change.at >= $since", "change.at > $since"),
-    Mutant("no time", "log_bound", "change.at >= $since", "false"),
-    Mutant("no revision", "log_bound", "coalesce($before, head", "coalesce(null, head"),
-    Mutant("any has a hash", "log_bound", " AND change.hash IS NOT NULL", ""),
+    Mutant("the oldest for the newest", "log_prunable", " DESC LIMIT 1", " LIMIT 1"),
+    Mutant("the time itself goes", "log_prunable", "change.at >= $since", "change.at > $since"),
+    Mutant("no time", "log_prunable", "change.at >= $since", "false"),
+    Mutant("no revision", "log_prunable", "coalesce($before, head", "coalesce(null, head"),
+    Mutant("any has a hash", "log_prunable", " AND change.hash IS NOT NULL", ""),
     Mutant("another making's log goes", "log_prune", "coalesce(mark.made, '') = $made", "true"),
     Mutant("another tenant's go", "log_prune", "(change:Change {root: $root})", "(change:Change)"),
     Mutant("another tenant's refusals go", "log_prune", "(refusal:Refusal {root: $root})", "(refusal:Refusal)"),
@@ -64,9 +64,11 @@ CHAIN = [
     Mutant("refusals stay", "log_prune", "refusal.revision < $up_to", "false"),
     Mutant("later refusals go", "log_prune", "refusal.revision < $up_to", "true"),
     Mutant("the newest go first", "log_prune", "ORDER BY change.revision LIMIT", "ORDER BY change.revision DESC LIMIT"),
-    Mutant("no hash", "request", ".statement, .hash}", ".statement}"),
-    Mutant("no hashes", "request", "RETURN done.hash AS hash", "RETURN null AS hash"),
-    Mutant("another tenant's hashes", "request", "(done:Change {root: $root, id: id})", "(done:Change {id: id})"),
+    Mutant("no hash", "idempotency_find", ".statement, .hash}", ".statement}"),
+    Mutant("no hashes", "idempotency_find", "RETURN done.hash AS hash", "RETURN null AS hash"),
+    Mutant(
+        "another tenant's hashes", "idempotency_find", "(done:Change {root: $root, id: id})", "(done:Change {id: id})"
+    ),
     Mutant("no hash", "log", ",\n                         .hash}", "}"),
     Mutant("it never begins later", "log", "CASE WHEN first.previous <> '' THEN first.revision END", "null"),
     Mutant("another's beginning", "log", "(first:Change {root: $root})", "(first:Change)"),
@@ -75,44 +77,60 @@ CHAIN = [
 
 REFUSED = [*range(7, 18), 16, ["add role:x2", "add role:x3"], 6]
 REFUSALS = [
-    Mutant("all are kept", "refuse", "WHERE kept * 10 > $keep * 11", "WHERE false"),
-    Mutant("of all actors", "refuse", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {root: $root})"),
-    Mutant("of all tenants", "refuse", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {actor: $actor})"),
+    Mutant("all are kept", "refusal_write", "WHERE kept * 10 > $keep * 11", "WHERE false"),
     Mutant(
-        "all tenants' are counted", "refuse", "(:Refusal {root: $root, actor: $actor})", "(:Refusal {actor: $actor})"
+        "of all actors", "refusal_write", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {root: $root})"
     ),
-    Mutant("all actors' are counted", "refuse", "(:Refusal {root: $root, actor: $actor})", "(:Refusal {root: $root})"),
-    Mutant("the newest go", "refuse", "old.at DESC", "old.at"),
-    Mutant("fewer are kept", "refuse", "SKIP toInteger($keep)", "SKIP toInteger($keep) - 1"),
-    Mutant("they go at once", "refuse", "WHERE kept * 10 > $keep * 11", "WHERE kept > $keep"),
+    Mutant(
+        "of all tenants", "refusal_write", "(old:Refusal {root: $root, actor: $actor})", "(old:Refusal {actor: $actor})"
+    ),
+    Mutant(
+        "all tenants' are counted",
+        "refusal_write",
+        "(:Refusal {root: $root, actor: $actor})",
+        "(:Refusal {actor: $actor})",
+    ),
+    Mutant(
+        "all actors' are counted",
+        "refusal_write",
+        "(:Refusal {root: $root, actor: $actor})",
+        "(:Refusal {root: $root})",
+    ),
+    Mutant("the newest go", "refusal_write", "old.at DESC", "old.at"),
+    Mutant("fewer are kept", "refusal_write", "SKIP toInteger($keep)", "SKIP toInteger($keep) - 1"),
+    Mutant("they go at once", "refusal_write", "WHERE kept * 10 > $keep * 11", "WHERE kept > $keep"),
 ]
 DROPS = [
-    Mutant("another tenant's revision", "note_drop", "(mark:Revision {root: $root})", "(mark:Revision)"),
-    Mutant("nobody did it", "note_drop", "note.by = $by", "note.by = null"),
-    Mutant("the oldest entry", "note_drop", " DESC LIMIT", " LIMIT"),
-    Mutant("another tenant's log", "note_drop", "(change:Change {root: $root})", "(change:Change)"),
-    Mutant("one note a name", "note_drop", "{root: $root, made: coalesce(mark.made, '')}", "{root: $root}"),
-    Mutant("those that are there, too", "dropped_roots", "AND NOT EXISTS", "AND true OR EXISTS"),
-    Mutant("not what was made anew", "dropped_roots", "WHERE coalesce(mark.made, '') = note.made", ""),
-    Mutant("no time", "dropped_roots", "toString(note.at) AS at", "'2026-01-31' AS at"),
-    Mutant("no head", "dropped_roots", "note.head AS head", "null AS head"),
-    Mutant("no policy", "dropped_roots", "note.policy AS policy", "note.root AS policy"),
+    Mutant("another tenant's revision", "note_dropped_tenant", "(mark:Revision {root: $root})", "(mark:Revision)"),
+    Mutant("nobody did it", "note_dropped_tenant", "note.by = $by", "note.by = null"),
+    Mutant("the oldest entry", "note_dropped_tenant", " DESC LIMIT", " LIMIT"),
+    Mutant("another tenant's log", "note_dropped_tenant", "(change:Change {root: $root})", "(change:Change)"),
+    Mutant("one note a name", "note_dropped_tenant", "{root: $root, made: coalesce(mark.made, '')}", "{root: $root}"),
+    Mutant("those that are there, too", "dropped_tenants", "AND NOT EXISTS", "AND true OR EXISTS"),
+    Mutant("not what was made anew", "dropped_tenants", "WHERE coalesce(mark.made, '') = note.made", ""),
+    Mutant("no time", "dropped_tenants", "toString(note.at) AS at", "'2026-01-31' AS at"),
+    Mutant("no head", "dropped_tenants", "note.head AS head", "null AS head"),
+    Mutant("no policy", "dropped_tenants", "note.policy AS policy", "note.root AS policy"),
 ]
 DIGESTS = [
-    Mutant("another tenant's digest", "full_digest", "{root: $root}", "{root: ''}"),
-    Mutant("whatever the digest is", "full_digest", "mark.digest = $short\n", "true\n"),
-    Mutant("a digest stays short", "full_digest", "mark.digest = $digest\n", "mark.digest = mark.digest\n"),
-    Mutant("nothing is under way", "root", "revision.loading_what AS writing", "null AS writing"),
+    Mutant("another tenant's digest", "set_policy_digest", "{root: $root}", "{root: ''}"),
+    Mutant("whatever the digest is", "set_policy_digest", "mark.digest = $short\n", "true\n"),
+    Mutant("a digest stays short", "set_policy_digest", "mark.digest = $digest\n", "mark.digest = mark.digest\n"),
+    Mutant("nothing is under way", "tenant_policy", "revision.loading_what AS writing", "null AS writing"),
 ]
 
 
 def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
     yield heeding(kept, "log_entries", kept.verify_log)
-    yield Probe("a chain", "log_tail log_entries record request", partial(_chain, scratch), always(CHAINED))
-    yield Probe("many refusals", "refuse", partial(_many_refusals, scratch), always(REFUSED))
-    yield Probe("dropped roots", "note_drop dropped_roots", partial(_dropped, scratch), always(DROPPED))
-    yield Probe("a digest", "full_digest root", partial(_digests, scratch), always([64, 64, "other", "a load"]))
-    yield Probe("a pruned log", "log_bound log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
+    yield Probe(
+        "a chain", "log_tail log_entries audit_write idempotency_find", partial(_chain, scratch), always(CHAINED)
+    )
+    yield Probe("many refusals", "refusal_write", partial(_many_refusals, scratch), always(REFUSED))
+    yield Probe("dropped roots", "note_dropped_tenant dropped_tenants", partial(_dropped, scratch), always(DROPPED))
+    yield Probe(
+        "a digest", "set_policy_digest tenant_policy", partial(_digests, scratch), always([64, 64, "other", "a load"])
+    )
+    yield Probe("a pruned log", "log_prunable log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
 
 
 CHAINED = [(True, 1, 0), (True, 6, 0), 3, True, True, True, (True, 2, 6), False, True, (True, 9, 0)]
@@ -267,7 +285,7 @@ def _dropped(scratch: Tenants) -> list[object]:
         registry.create(neighbour.store, name, model, model.root(name))
         auth = Authorizer(neighbour.store, name, model, model.root(name))
         heads += [auth.change(f"add user:k{at}").hash for at in range(number)][-1:]
-        with patch("grantpath.engine.tenants.dropped_roots.roots.remove"):
+        with patch("grantpath.engine.tenants.dropped_roots.registry.remove"):
             drop(auth.store, name, "user:early")
         found.append(_notes(auth, name, heads))
         drop(auth.store, name, by)

@@ -21,7 +21,10 @@ from ..support.small_tenants import ROOT_NAME
 from ..transfer.test_load import Tables, dump, marks, write
 from .mutants import Probe, always
 
-LOADING = "load_above load_created load_edges load_entities load_grants load_known load_members record load_some"
+LOADING = (
+    "load_memberships load_created load_edges load_entities load_grants load_existing load_members audit_write"
+    " load_first_entities"
+)
 FIRST: Tables = {
     "subjects": [["user:ka"], ["user:kb"], ["group:kg"], ["group:kh"], ["role:kr"], ["role:kq"]],
     "objects": [["catalog:kc"], ["schema:kc.s"], ["table:kc.s.t"], ["tag:kt"]],
@@ -179,7 +182,7 @@ def _replaced(scratch: Tenants, folder: Path) -> Iterator[Probe]:
         def wanted(name: str = name, tables: Tables = tables, before: list[str] = before) -> object:
             return False, dump(scratch(name, facts(tables), ROOT_NAME)), dump(scratch(name, before, ROOT_NAME))
 
-        yield Probe(f"a load that replaces, {name}", f"load_all {LOADING}", look, wanted)
+        yield Probe(f"a load that replaces, {name}", f"load_every_entity {LOADING}", look, wanted)
 
 
 # ---- upgrades ----------------------------------------------------------------------------------------------------
@@ -206,7 +209,7 @@ UPGRADED = "upgraded"  # no other test's root: a broken upgrade may reach into o
 
 def _upgraded(scratch: Tenants, folder: Path) -> Iterator[Probe]:
     """After an upgrade it is as if the facts had been said under the new policy."""
-    queries = "upgrade disown rename builtins"
+    queries = "set_policy disown rename_privilege policy_subjects"
     cases = (
         ("deltastream", [(BEFORE, AFTER), ALLOWED, RENAMED], STREAM_FACTS),
         ("gravitino", [TOPIC_RENAMED], TOPIC_FACTS),

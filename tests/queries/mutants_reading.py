@@ -27,14 +27,14 @@ NAMES = {
 
 def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[Probe]:
     for twin in twins:
-        yield Probe(f"state, {twin.oracle.policy}", "state", partial(_state, twin), partial(_facts, twin))
+        yield Probe(f"state, {twin.oracle.policy}", "tenant_state", partial(_state, twin), partial(_facts, twin))
         yield Probe(
             f"mirror, {twin.oracle.policy}",
             "mirror_entities mirror_members mirror_grants",
             partial(_mirror, twin, server),
             partial(_facts, twin),
         )
-    yield heeding(kept, "state", lambda: kept.ask("state"))
+    yield heeding(kept, "tenant_state", lambda: kept.ask("tenant_state"))
     yield heeding(kept, "revision", kept.revision_now)
     yield Probe("the revision", "revision", lambda: kept.revision_now() - marked(kept), always(0))
     yield from _roots(kept, twins)
@@ -70,7 +70,7 @@ def _presets(twin: Twin) -> Iterator[tuple[str, str, str]]:
 
 
 def _state(twin: Twin) -> tuple[list[Any], list[Any]]:
-    row = twin.graph.ask("state")
+    row = twin.graph.ask("tenant_state")
     edges = [(e["source"], " ".join(filter(None, (e["kind"], e["privilege"]))), e["target"]) for e in row["edges"]]
     return sorted((e["ref"], e["type"], e["exists"], e["builtin"]) for e in row["entities"]), sorted(edges)
 
@@ -96,22 +96,24 @@ def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
             "source": twin.policy.source,
             "writing": None,
         }
-        yield Probe("a root's policy", "root begin_root", partial(registry.find, store, twin.tenant), always(known))
-    yield Probe("made", "create_root begin_root", partial(_made, store), always(True))
-    files = "claim_root create_root begin_root remove_root"
+        yield Probe(
+            "a root's policy", "tenant_policy begin_tenant", partial(registry.find, store, twin.tenant), always(known)
+        )
+    yield Probe("made", "create_tenant begin_tenant", partial(_made, store), always(True))
+    files = "claim_tenant create_tenant begin_tenant remove_tenant"
     yield Probe("claimed", files, partial(_claimed, store), always(CLAIMED))
-    yield Probe("listed", "roots root_sizes", partial(_listed, store), always(LISTED))
-    yield Probe("taken away", "remove_root", partial(_removed, kept), partial(_lying, kept))
-    yield Probe("ended", "end_root", partial(_ended, kept), always([1, 0]))
+    yield Probe("listed", "list_tenants tenant_sizes", partial(_listed, store), always(LISTED))
+    yield Probe("taken away", "remove_tenant", partial(_removed, kept), partial(_lying, kept))
+    yield Probe("ended", "end_tenant", partial(_ended, kept), always([1, 0]))
     cdap = next(twin for twin in twins if twin.oracle.policy == "cdap").graph
     refs = ["namespace:n", "dataset:n.missing", "namespace:empty", "namespace:none"]
     yield Probe(
         "what exists",
-        "exists",
+        "entity_exists",
         lambda: [registry.exists(store, cdap.tenant, ref) for ref in refs],
         always([True, False, False, False]),
     )
-    yield Probe("names", "names_like", lambda: [_like(cdap, *like) for like in LIKE], lambda: list(LIKE.values()))
+    yield Probe("names", "similar_names", lambda: [_like(cdap, *like) for like in LIKE], lambda: list(LIKE.values()))
 
 
 LIKE = {
@@ -125,7 +127,7 @@ LIKE = {
 
 def _like(graph: Authorizer, type_: str, ref: str, limit: int) -> list[str]:
     parameters = {"root": graph.tenant, "type": type_, "ref": ref, "limit": limit}
-    return sorted(graph.store.read(cypher.load("names_like").text, parameters)[0]["known"])
+    return sorted(graph.store.read(cypher.load("similar_names").text, parameters)[0]["known"])
 
 
 def _made(store: Store) -> bool:
@@ -142,7 +144,7 @@ def _made(store: Store) -> bool:
         registry.remove(store, tenant)
 
 
-CLAIMED = ["claim_root", "create_root", "begin_root"]
+CLAIMED = ["claim_tenant", "create_tenant", "begin_tenant"]
 
 
 def _claimed(store: Store) -> list[str]:
@@ -150,19 +152,19 @@ def _claimed(store: Store) -> list[str]:
     model, tenant = policy.load("deltastream"), f"organization:claimed~{uuid.uuid4().hex}"
     top = {"ref": tenant, "type": "organization", "name": "claimed", "labels": [], "builtins": []}
     kept = {"policy": model.name, "digest": "", "source": "{}"}
-    given: dict[str, dict[str, Any]] = {"create_root": top, "begin_root": kept}
+    given: dict[str, dict[str, Any]] = {"create_tenant": top, "begin_tenant": kept}
 
     def does(name: str, by: str) -> bool:
         rows = store.execute(cypher.load(name).text, {"root": tenant, "by": by, **given.get(name, {})})
         return bool(rows and rows[0].get("removed", 1))
 
     try:
-        assert does("claim_root", "late")
+        assert does("claim_tenant", "late")
         done = [name for name in CLAIMED[:1] if does(name, "first")]
         for name in CLAIMED[1:]:
-            done += [f"late {each}" for each in (name, "remove_root") if does(each, "late")]
+            done += [f"late {each}" for each in (name, "remove_tenant") if does(each, "late")]
             done += [name] if does(name, "first") else []
-        return done + [f"late {name}" for name in (*CLAIMED, "remove_root") if does(name, "late")]
+        return done + [f"late {name}" for name in (*CLAIMED, "remove_tenant") if does(name, "late")]
     finally:
         registry.remove(store, tenant)
 
@@ -217,7 +219,7 @@ def _removed(graph: Authorizer) -> int:
     def work(writing: Any) -> int:
         given = {"root": writing.root, "by": "test"}
         _end(writing)
-        return int(writing.ask(cypher.load("remove_root").text, given)[0]["removed"])
+        return int(writing.ask(cypher.load("remove_tenant").text, given)[0]["removed"])
 
     return graph.store.write(graph.tenant, work, keep=False)
 
@@ -225,7 +227,7 @@ def _removed(graph: Authorizer) -> int:
 def _end(writing: Any, **other: Any) -> None:
     [row] = writing.ask(cypher.load("revision").text, {"root": writing.root})
     marks = {"revision": row["revision"], "begun": row["revision"], "made": row["made"], "loading": None}
-    writing.ask(cypher.load("end_root").text, {"root": writing.root, "by": "test", **marks, **other})
+    writing.ask(cypher.load("end_tenant").text, {"root": writing.root, "by": "test", **marks, **other})
 
 
 def _ended(graph: Authorizer) -> list[int]:

@@ -12,7 +12,7 @@ from ..support.small_tenants import ROOT_NAME
 from ..transfer.test_load import dump
 from .mutants import Probe, always
 
-FILES = "add create_root drop grant join leave own revoke standing record"
+FILES = "add create_tenant drop grant join leave own revoke preconditions audit_write"
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,9 @@ def probes(scratch: Tenants) -> Iterator[Probe]:
         )
     yield Probe("the creator's role", "check", partial(_created, scratch), always(["role:kz"]))
     yield Probe("a list of the operator", "drop", partial(_listed, scratch), always(LISTED))
-    yield Probe("a batch that takes its own right away", "held", partial(_refused_at, scratch), always(1))
+    yield Probe(
+        "a batch that takes its own right away", "effective_principals", partial(_refused_at, scratch), always(1)
+    )
 
 
 def _rehearse(scratch: Tenants, rehearsal: Rehearsal) -> tuple[object, ...]:
@@ -226,7 +228,7 @@ def _created(scratch: Tenants) -> list[str]:
     held = ["add role:kz", "add role:ka", "member role:kz of role:ka", "member user:kx of role:kz"]
     graph = scratch("deltastream", [*held, f"allow CREATE_DATABASE on organization:{ROOT_NAME} to role:ka"], ROOT_NAME)
     graph.change("add database:kd", by="user:kx")
-    return [edge["source"] for edge in graph.ask("state")["edges"] if edge["target"] == "database:kd"]
+    return [edge["source"] for edge in graph.ask("tenant_state")["edges"] if edge["target"] == "database:kd"]
 
 
 def _listed(scratch: Tenants) -> tuple[object, ...]:
@@ -234,7 +236,7 @@ def _listed(scratch: Tenants) -> tuple[object, ...]:
     given = ["add role:kr", "member user:ka of role:kr", "member user:ka of role:service_admin", "add user:kb"]
     graph = scratch("lakehouse", [*given, "allow USE_CATALOG on metalake:main to user:ka"], ROOT_NAME)
     graph.change_all(["drop user:ka", "drop user:kb"])
-    found = graph.ask("state")
+    found = graph.ask("tenant_state")
     return (
         [(each["ref"], each["exists"]) for each in found["entities"] if each["type"] == "user"],
         [(each["source"], each["target"]) for each in found["edges"]],

@@ -14,7 +14,8 @@ from grantpath.graph.connection import Connection
 
 from ..conftest import Tenants
 
-FOLDER = Path(str(cypher.__file__)).parent
+FILES = {file.stem: file for file in Path(str(cypher.__file__)).parent.rglob("*.cypher")}
+PASTED = ["check", "explain", "remedy", "schema", "which", "who"]
 NAMES = [name for name in cypher.names() if name != "schema"]
 README_GRAPH = [
     "add catalog:hr",
@@ -96,6 +97,21 @@ def test_a_header_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         cypher.load("bad")
 
 
+def test_a_base_name_that_two_folders_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("load", "mirror"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.cypher").write_text("// same.cypher: nothing\nRETURN 1 AS one\n")
+    monkeypatch.setattr(cypher.resources, "files", lambda _: tmp_path)
+    with pytest.raises(ValueError, match=r"two files are called same\.cypher"):
+        cypher.load("same")
+
+
+def test_every_file_is_found_by_its_base_name_and_what_a_person_pastes_is_at_the_top() -> None:
+    assert cypher.names() == sorted(FILES)
+    top = Path(str(cypher.__file__)).parent
+    assert sorted(name for name, file in FILES.items() if file.parent == top) == PASTED
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
     with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
@@ -133,7 +149,7 @@ def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, n
 def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
     given = parameters(driver, graph, name)
     assert given.keys() == cypher.load(name).parameters
-    if name == "create_root":
+    if name == "create_tenant":
         given["root"] += "-other"
     with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
         result = tx.run(cypher.load(name).text, given)  # type: ignore[arg-type]
@@ -167,8 +183,8 @@ def test_sent_as_on_disk(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> 
     list(graph.who(*question[1:]))
     list(graph.which("table", *question[:2]))
     graph.change("add user:dan")
-    for name in ("check", "explain", "who", "which", "standing", "add", "record"):
-        assert (FOLDER / f"{name}.cypher").read_bytes() in sent
+    for name in ("check", "explain", "who", "which", "preconditions", "add", "audit_write"):
+        assert FILES[name].read_bytes() in sent
 
 
 def test_the_rule_is_the_same_wherever_it_stands() -> None:

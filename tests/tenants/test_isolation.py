@@ -58,18 +58,18 @@ def test_a_name_of_another_tenant_is_unknown_and_not_hinted_at(tenants: dict[str
 
 
 def test_a_change_moves_one_revision_and_one_log(tenants: dict[str, Authorizer]) -> None:
-    before = {name: each.ask("state")["revision"] for name, each in tenants.items()}
+    before = {name: each.ask("tenant_state")["revision"] for name, each in tenants.items()}
     tenants["his"].change("drop role:analyst")
-    after = {name: each.ask("state")["revision"] for name, each in tenants.items()}
+    after = {name: each.ask("tenant_state")["revision"] for name, each in tenants.items()}
     assert {name for name in before if before[name] != after[name]} == {"his"}
     assert not tenants["his"].check("user:bob", *QUESTION)
     assert tenants["nested"].check("user:bob", *QUESTION)
 
 
 def test_a_dropped_tenant_takes_nothing_of_another_along(tenants: dict[str, Authorizer], store: Store) -> None:
-    kept = {name: each.ask("state") for name, each in tenants.items() if name != "his"}
+    kept = {name: each.ask("tenant_state") for name, each in tenants.items() if name != "his"}
     registry.remove(store, tenants["his"].tenant)
-    assert {name: tenants[name].ask("state") for name in kept} == kept
+    assert {name: tenants[name].ask("tenant_state") for name in kept} == kept
     with pytest.raises(Unknown):
         tenants["his"].check("user:bob", *QUESTION)
 
@@ -78,7 +78,7 @@ def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server:
     for each in tenants.values():
         _, _, graph = read(server, each.tenant, print)
         assert sorted(entity.ref for entity in graph.entities) == sorted(
-            entity["ref"] for entity in each.ask("state")["entities"]
+            entity["ref"] for entity in each.ask("tenant_state")["entities"]
         )
         ends = {*graph.member, *graph.member_of, *graph.holder, *graph.object}
         assert ends <= {entity.ref for entity in graph.entities}

@@ -167,7 +167,7 @@ def test_an_import_says_what_statements_say(tenant: Tenants, tmp_path: Path, for
     assert dump(loaded) == dump(said)
     assert marks(loaded) == settled(1)
     assert history(loaded) == [f"load {tmp_path.name}: {sum(map(len, ESTATE.values()))} rows, {report.added} added"]
-    there = loaded.ask("state")
+    there = loaded.ask("tenant_state")
     mine = [each for each in there["entities"] if not each["builtin"] and each["ref"] != loaded.root.text]
     assert report.added == len(mine) + len(there["edges"])
     assert loaded.check("user:bob", "load_table", "table:hr.`a.b`.staff")

@@ -79,11 +79,11 @@ def at_once(auth: Authorizer, numbers: Sequence[int], pair: Callable[[int], tupl
 
 
 def edges(auth: Authorizer) -> set[Edge]:
-    return {(each["source"], each["kind"], each["target"]) for each in auth.ask("state")["edges"]}
+    return {(each["source"], each["kind"], each["target"]) for each in auth.ask("tenant_state")["edges"]}
 
 
 def there(auth: Authorizer) -> Counter[str]:
-    return Counter(each["ref"] for each in auth.ask("state")["entities"])
+    return Counter(each["ref"] for each in auth.ask("tenant_state")["entities"])
 
 
 def parts() -> Iterator[range]:

@@ -65,7 +65,7 @@ def replayed(root: str, statements: Iterable[str]) -> tuple[set[str], set[tuple[
 
 
 def in_the_graph(auth: Authorizer) -> tuple[set[str], set[tuple[str, ...]]]:
-    state = auth.ask("state")
+    state = auth.ask("tenant_state")
     links = {
         (each["kind"], each["source"], each["target"], *([each["privilege"]] if each["privilege"] else []))
         for each in state["edges"]

@@ -145,7 +145,7 @@ def test_rows(kind: str, tenant: Tenants, tmp_path: Path, closing: Closing) -> N
     with tapped() as more:
         assert load(graph, tmp_path).changed
     wanted = {POLICY.reference(row, ROOT).text for row in good}
-    there = {entity["ref"] for entity in graph.ask("state")["entities"]} - {"metalake:ml", *POLICY.builtins}
+    there = {entity["ref"] for entity in graph.ask("tenant_state")["entities"]} - {"metalake:ml", *POLICY.builtins}
     assert there == wanted - {*POLICY.builtins}
     assert time.monotonic() - began < 60
     assert not wire.strange and not more.strange

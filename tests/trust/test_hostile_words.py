@@ -71,7 +71,7 @@ class Tries:
 
 def state(graph: Authorizer) -> dict[str, list[str]]:
     """All that a tenant holds, in an order."""
-    row = graph.ask("state")
+    row = graph.ask("tenant_state")
     return {part: sorted(map(repr, (sorted(each.items()) for each in row[part]))) for part in ("entities", "edges")}
 
 
@@ -140,7 +140,7 @@ def test_statements(tenant: Tenants, closing: Closing) -> None:
                 assert (problem is None) == (expected == "done"), (statement, problem)
                 assert problem is None or 10 < len(problem) < 50_000
                 tries.count["refused" if problem else "accepted"] += 1
-    there = {entity["ref"] for entity in graph.ask("state")["entities"]} - {*POLICY.builtins}
+    there = {entity["ref"] for entity in graph.ask("tenant_state")["entities"]} - {*POLICY.builtins}
     named = {ref for ref in there if not ref.startswith(("user:", "group:"))}  # those come by their mention
     assert named == {str(ref) for ref in world.existing if ref.type not in ("user", "group")} - {*POLICY.builtins}
     assert there >= {str(ref) for ref in world.existing} - {*POLICY.builtins}
@@ -157,7 +157,7 @@ def test_statements(tenant: Tenants, closing: Closing) -> None:
 
 def grants(graph: Authorizer) -> list[tuple[str, str, str, str]]:
     """The grants that a tenant holds."""
-    edges = [edge for edge in graph.ask("state")["edges"] if edge["privilege"]]
+    edges = [edge for edge in graph.ask("tenant_state")["edges"] if edge["privilege"]]
     return [(edge["kind"], edge["privilege"], edge["target"], edge["source"]) for edge in edges]
 
 

@@ -198,4 +198,4 @@ def test_change_after_an_exception_in_the_middle_of_one(auth: Authorizer, error:
 
 
 def there(auth: Authorizer) -> set[str]:
-    return {each["ref"] for each in auth.ask("state")["entities"]}
+    return {each["ref"] for each in auth.ask("tenant_state")["entities"]}

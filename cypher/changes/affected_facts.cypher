@@ -1,0 +1,48 @@
+// affected_facts.cypher: the facts that a change may add or remove, as they are now. Asked before and after it, the difference is what it did.
+// $root    STRING       'metalake:ml'
+// $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': with all that is inside it; 'all': the
+//                       whole tenant; 'edge': the edges from one entity to another; 'owner': who owns an object), object and
+//                       subject (references, or null)
+// Returns one row a fact: at INTEGER, fact STRING ('ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or 'DENY'), privilege STRING (or null),
+// subject STRING (null of an entity), object STRING
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', scopes: [{at: 0, kind: 'inside', object: 'catalog:hr', subject: null}]}
+UNWIND $scopes AS scope
+CALL (scope) {
+  CALL (scope) {
+    WITH scope WHERE scope.kind = 'inside'
+    MATCH (inner:Entity)-[:CHILD_OF*0..]->(:Entity {root: $root, ref: scope.object})
+    RETURN inner
+  UNION
+    WITH scope WHERE scope.kind = 'entity'
+    MATCH (inner:Entity {root: $root, ref: scope.object})
+    RETURN inner
+  UNION
+    WITH scope WHERE scope.kind = 'all'
+    MATCH (inner:Entity {root: $root}) WHERE inner.ref >= ''
+    RETURN inner
+  }
+  CALL (inner) {
+    WITH inner WHERE coalesce(inner.exists, true)
+    RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object
+  UNION
+    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end)
+    RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
+      inner.ref AS subject, end.ref AS object
+  UNION
+    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(inner)
+    RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
+      start.ref AS subject, inner.ref AS object
+  }
+  RETURN fact, privilege, subject, object
+UNION
+  WITH scope WHERE scope.kind = 'edge'
+  MATCH (start:Entity {root: $root, ref: scope.subject})-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end:Entity {root: $root, ref: scope.object})
+  RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
+    start.ref AS subject, end.ref AS object
+UNION
+  WITH scope WHERE scope.kind = 'owner'
+  MATCH (owner:Subject)-[:OWNS]->(owned:Entity {root: $root, ref: scope.object})
+  RETURN 'OWNS' AS fact, null AS privilege, owner.ref AS subject, owned.ref AS object
+}
+RETURN scope.at AS at, fact, privilege, subject, object

@@ -1,0 +1,40 @@
+// preconditions.cypher: what stands before some changes: which entities are there, and of each change what it is about.
+// $root     STRING          'metalake:ml'
+// $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], every entity that the changes name
+// $joining  LIST OF STRING  ['group:readers'], who joins something and may have members of its own
+// $changes  LIST OF MAP     index (its place in this list), object (what it is about), subject (who gets or loses; null for
+//                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'NONE'),
+//                           privilege (or null)
+// Returns one row: there LIST OF STRING, standing LIST OF MAP (index: which change; edge: is it there; owner: who owns the
+// object; owning: something that the object owns; above: who of $joining the object is, or is a member of, at any remove)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
+CALL () {
+  UNWIND $refs AS ref
+  MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
+  RETURN collect(ref) AS there
+}
+CALL () {
+  UNWIND $changes AS change
+  OPTIONAL MATCH (object:Entity {root: $root, ref: change.object})
+  OPTIONAL MATCH (subject:Entity {root: $root, ref: change.subject})
+  // the closure stands in a sub-query of its own: inside COLLECT it would not be pruned, and follow every path
+  CALL (change, object) {
+    WITH object WHERE change.edge = 'MEMBER' AND change.subject IN $joining
+    MATCH (object)-[:MEMBER_OF|HAS_ROLE*0..]->(above)
+    WITH DISTINCT above WHERE above.ref IN $joining
+    RETURN collect(above.ref) AS above
+  }
+  RETURN collect({
+    index: change.index,
+    edge: CASE change.edge
+      WHEN 'MEMBER' THEN EXISTS { (subject)-[:MEMBER_OF|HAS_ROLE]->(object) }
+      WHEN 'ALLOW' THEN EXISTS { (subject)-[:ALLOW {privilege: change.privilege}]->(object) }
+      WHEN 'DENY' THEN EXISTS { (subject)-[:DENY {privilege: change.privilege}]->(object) }
+      ELSE false END,
+    owner: CASE change.edge WHEN 'OWNS' THEN head(COLLECT { MATCH (owner:Subject)-[:OWNS]->(object) RETURN owner.ref }) END,
+    owning: CASE change.edge WHEN 'NONE' THEN head(COLLECT { MATCH (object)-[:OWNS]->(owned) RETURN owned.ref LIMIT 1 }) END,
+    above: above
+  }) AS standing
+}
+RETURN there, standing

@@ -1,8 +1,0 @@
-// held.cypher: what a subject is: itself, the groups it is in and the roles it holds, at any remove.
-// $root     STRING  'metalake:ml'
-// $subject  STRING  'user:bob'
-// Returns one row: held LIST OF STRING
-// In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', subject: 'user:bob'}
-OPTIONAL MATCH (:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-RETURN collect(DISTINCT holder.ref) AS held

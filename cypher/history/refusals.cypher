@@ -1,0 +1,34 @@
+// refusals.cypher: the last refused attempts of a tenant, oldest first.
+// $root      STRING          'metalake:ml'
+// $limit     INTEGER         20, how many at most
+// $after     INTEGER         -1, only those made at later revisions
+// $before    INTEGER         null, or only those made at earlier revisions
+// $id        STRING          '5f0c', the one with this id, or those that were asked for under it, or null for all
+// $actor     STRING          'user:ann', or null for all
+// $object    STRING          'table:hr.public.staff', what they are about, or null for all
+// $subject   STRING          'role:analyst', who got or lost something, or null for all
+// $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
+// $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
+// Returns one row: refusals LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, reason), revision,
+// begun, revision_after, begun_after
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', limit: 20, after: -1, before: null, id: null, actor: null, object: null, subject: null, since: null, until: null}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  MATCH (refusal:Refusal {root: $root})
+  WHERE refusal.revision > $after // lets the index on (root, revision) be used
+    AND refusal.revision < coalesce($before, refusal.revision + 1)
+    AND ($id IS NULL OR refusal.id = $id OR refusal.request = $id)
+    AND ($actor IS NULL OR refusal.actor = $actor)
+    AND ($object IS NULL OR refusal.object = $object)
+    AND ($subject IS NULL OR refusal.subject = $subject)
+    AND ($since IS NULL OR refusal.at >= $since)
+    AND ($until IS NULL OR refusal.at < $until)
+  WITH refusal ORDER BY refusal.revision DESC, refusal.at DESC LIMIT toInteger($limit)
+  WITH refusal ORDER BY refusal.revision, refusal.at
+  RETURN collect(refusal {.revision, .id, at: toString(refusal.at), .actor, .as_role, .statement, .object, .subject,
+                          .reason}) AS refusals
+}
+MATCH (after:Revision {root: $root})
+RETURN refusals, revision, begun, after.revision AS revision_after, after.begun AS begun_after

@@ -1,0 +1,11 @@
+// load_existing.cypher: which of these entities are there already? For bulk import.
+// $root  STRING          'metalake:ml'
+// $refs  LIST OF STRING  ['table:hr.public.staff']
+// Returns one row an entity that is there: ref STRING, node INTEGER (its id in the database), created BOOLEAN (not only a
+// name that holds grants), owner STRING (who owns it, or null)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', refs: ['table:hr.public.staff']}
+UNWIND $refs AS ref
+MATCH (entity:Entity {root: $root, ref: ref})
+OPTIONAL MATCH (owner:Subject)-[:OWNS]->(entity)
+RETURN ref, id(entity) AS node, coalesce(entity.exists, true) AS created, owner.ref AS owner

@@ -1,0 +1,36 @@
+// create_tenant.cypher: the root of a new tenant, and the subjects that come with its policy. Nothing of it can be read
+// before begin_tenant.cypher has run.
+// $root      STRING          'metalake:ml'
+// $by        STRING          '5f0c', the caller that claimed the name; nothing is written where another one did since
+// $ref       STRING          'metalake:ml'
+// $type      STRING          'metalake'
+// $name      STRING          'ml'
+// $labels    LIST OF STRING  ['Securable', 'Metalake']
+// $builtins  LIST OF MAP     ref, type, name, labels, securable, allow, owns, holds
+// Returns one row, or none where the claim was lost: ref STRING
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:other', by: '5f0c', ref: 'metalake:other', type: 'metalake', name: 'other', labels: ['Securable', 'Metalake'], builtins: []}
+MATCH (gate:Gate {root: $root})
+SET gate.locked = true // locks the gate: what follows reads the newest state
+WITH gate WHERE gate.by = $by
+MERGE (top:Entity {root: $root, ref: $ref})
+  ON CREATE SET top.type = $type, top.name = $name
+SET top:$($labels)
+WITH top
+CALL (top) {
+  UNWIND $builtins AS builtin
+  MERGE (entity:Entity {root: $root, ref: builtin.ref})
+    ON CREATE SET entity.type = builtin.type, entity.name = builtin.name, entity.builtin = true
+  SET entity:$(builtin.labels)
+  FOREACH (parent IN CASE WHEN builtin.securable THEN [top] ELSE [] END | MERGE (entity)-[:CHILD_OF]->(parent))
+  FOREACH (privilege IN builtin.allow | MERGE (entity)-[:ALLOW {privilege: privilege}]->(top))
+  FOREACH (owned IN CASE WHEN builtin.owns THEN [top] ELSE [] END | MERGE (entity)-[:OWNS]->(owned))
+}
+CALL () {
+  UNWIND $builtins AS builtin
+  UNWIND builtin.holds AS held
+  MATCH (entity:Entity {root: $root, ref: builtin.ref})
+  MATCH (role:Entity {root: $root, ref: held})
+  MERGE (entity)-[:HAS_ROLE]->(role)
+}
+RETURN top.ref AS ref

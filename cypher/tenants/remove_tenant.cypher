@@ -1,0 +1,31 @@
+// remove_tenant.cypher: a part of an ended tenant is removed; run it until it removes nothing. What a tenant of the same
+// name holds that is created meanwhile stays.
+// $root  STRING  'metalake:ml'
+// $by    STRING  '5f0c', the caller that claimed the name
+// Returns one row, or none where the claim was lost: removed INTEGER
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:gone', by: '5f0c'}
+MATCH (gate:Gate {root: $root})
+SET gate.locked = true // locks the gate: what follows reads the newest state
+WITH gate WHERE gate.by = $by AND NOT EXISTS { (:Revision {root: $root}) }
+CALL () {
+  CALL () {
+    MATCH (entity:Entity {root: $root}) RETURN entity AS node
+  UNION ALL
+    MATCH (change:Change {root: $root}) RETURN change AS node
+  UNION ALL
+    MATCH (refusal:Refusal {root: $root}) RETURN refusal AS node
+  UNION ALL
+    MATCH (request:Request {root: $root}) RETURN request AS node
+  UNION ALL
+    MATCH (batch:LoadedBatch {root: $root}) RETURN batch AS node
+  UNION ALL
+    MATCH (doomed:DoomedBatch {root: $root}) RETURN doomed AS node
+  UNION ALL
+    MATCH (beat:Heartbeat {root: $root}) WHERE beat.holder <> $by RETURN beat AS node
+  }
+  WITH node LIMIT 2000 // with all their edges they must fit in a transaction
+  DETACH DELETE node
+  RETURN count(*) AS removed
+}
+RETURN removed

@@ -1,0 +1,10 @@
+// set_policy_digest.cypher: a tenant that remembers a short digest of its policy remembers the whole one.
+// $root    STRING  'metalake:ml'
+// $short   STRING  '9f2c', the digest that an older version of grantpath wrote
+// $digest  STRING  '9f2c03ab', the whole one, computed from the source that the tenant remembers
+// Returns at most one row: digest STRING
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', short: '', digest: ''}
+MATCH (mark:Revision {root: $root}) WHERE mark.digest = $short
+SET mark.digest = $digest
+RETURN mark.digest AS digest

@@ -1,0 +1,19 @@
+// similar_names.cypher: the names of a type that stand beside a name in byte order, for suggesting which one was meant.
+// $root   STRING   'metalake:ml'
+// $type   STRING   'table'
+// $ref    STRING   'table:hr.public.stuff'
+// $limit  INTEGER  25, so many up to it and so many behind it
+// Returns one row: known LIST OF STRING (those that exist; the name itself, if it does)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', type: 'table', ref: 'table:hr.public.stuff', limit: 25}
+CALL () {
+  MATCH (entity:Entity {root: $root, type: $type}) WHERE entity.ref <= $ref
+  WITH entity ORDER BY entity.ref DESC LIMIT toInteger($limit)
+  RETURN entity
+UNION
+  MATCH (entity:Entity {root: $root, type: $type}) WHERE entity.ref > $ref
+  WITH entity ORDER BY entity.ref LIMIT toInteger($limit)
+  RETURN entity
+}
+WITH entity WHERE coalesce(entity.exists, true)
+RETURN collect(entity.ref) AS known
