@@ -85,14 +85,11 @@ class LockWatch:
         """`quick` opens a session on a connection that never waits for a lock; `limit` in seconds."""
         self._quick = quick
         self.limit = limit
-        self._begin_anew()
+        self.after_fork()
         remake_in_children(self)
 
     def after_fork(self) -> None:
-        """The claims and the thread are the parent's."""
-        self._begin_anew()
-
-    def _begin_anew(self) -> None:
+        """Begins with no claim and no thread: after a fork, those that there were are the parent's."""
         self._lock = threading.Lock()
         self._beating = threading.Lock()
         self._claims: set[Claim] = set()

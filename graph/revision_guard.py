@@ -145,7 +145,7 @@ class RevisionGuard:
     def _alone_here(self, root: str, what: str) -> Iterator[Held]:
         """The turn of this thread and then the lock, for work of many transactions."""
         with (
-            self._turns.turn(root, what, self._timeout, Inconsistent),
+            self._turns.turn(root, what, self._timeout, Inconsistent, brief=False),
             self._lock.hold(root, what, self._timeout, Inconsistent) as held,
         ):
             yield held

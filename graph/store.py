@@ -98,23 +98,28 @@ class Store:
             time.sleep(0.05)
 
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        deadline = time.monotonic() + QUICK_SECONDS
-        for attempt in range(QUICK_TRIES):
-            row = self._ask(text, parameters, lambda result: single(result, parameters["root"]))
-            if untorn(row):
-                return row
-            telemetry.count("reads.torn")
-            if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(parameters["root"])):
-                break  # what takes longer than writers pause would be disturbed each time
-            if attempt == 1 and self._guard.died(parameters["root"]):
-                break
-            time.sleep(min(0.0005 * 2**attempt, 0.05))
-        self._guard.died(parameters["root"])  # a load that is under way has the turn for long: raises at once
-        row = self._read_in_turn(text, parameters)
+        row = self._read_quickly(text, parameters) or self._read_in_turn(text, parameters)
         if untorn(row):
             return row
         telemetry.locked_read(parameters["root"], text)
         return self._guard.read_locked(text, parameters)
+
+    def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
+        """The answer, asked again where a writer disturbed it; None where that would go on."""
+        root, deadline = parameters["root"], time.monotonic() + QUICK_SECONDS
+        for attempt in range(QUICK_TRIES):
+            row = self._ask(text, parameters, lambda result: single(result, root))
+            if untorn(row):
+                return row
+            telemetry.count("reads.torn")
+            if self._turns.crowded(root):
+                return None  # each further try would cost the writers time, too
+            if attempt == 1 and self._guard.died(root):  # raises at once where a load is under way
+                return None
+            if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(root)):
+                return None  # what takes longer than writers pause would be disturbed each time
+            time.sleep(min(0.0005 * 2**attempt, 0.05))
+        return None
 
     def _read_in_turn(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """The answer while no thread of this process writes; it can still be torn by another process."""

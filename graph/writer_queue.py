@@ -17,6 +17,7 @@ class _Turn:
 
     what: str
     shared: bool
+    brief: bool
     thread: str = field(default_factory=lambda: threading.current_thread().name)
     come: threading.Event = field(default_factory=threading.Event)
     since: float = 0.0
@@ -56,14 +57,11 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._begin_anew()
+        self.after_fork()
         remake_in_children(self)
 
     def after_fork(self) -> None:
-        """The threads that stand in the lines are the parent's."""
-        self._begin_anew()
-
-    def _begin_anew(self) -> None:
+        """Begins with empty lines: after a fork, the threads that stood in them are the parent's."""
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
 
@@ -71,16 +69,29 @@ class Turns:
         """Does a thread of this process have its turn, or wait for it?"""
         return root in self._lines
 
+    def crowded(self, root: str) -> bool:
+        """Do changes of this process follow each other, so that a question beside them is disturbed each time?"""
+        line = self._lines.get(root)
+        return line is not None and bool(line.waiting) and all(turn.brief for turn in line.active)
+
     @contextmanager
     def turn(
-        self, root: str, what: str, seconds: float, error: type[GrantpathError] = Unavailable, shared: bool = False
+        self,
+        root: str,
+        what: str,
+        seconds: float,
+        error: type[GrantpathError] = Unavailable,
+        *,
+        shared: bool = False,
+        brief: bool = True,
     ) -> Iterator[None]:
         """Waits for this thread's turn, and keeps it until the block ends.
 
         `what` names this work in the errors of those behind; `shared` is work that may be done beside other shared
-        work. Raises `error` where the turn does not come within `seconds`; the text names the thread that has it.
+        work, `brief` work of one transaction. Raises `error` where the turn does not come within `seconds`; the text
+        names the thread that has it.
         """
-        mine, lines = _Turn(what, shared), self._lines
+        mine, lines = _Turn(what, shared, brief), self._lines
         try:
             with self._lock:
                 line = lines.setdefault(root, _Line())
