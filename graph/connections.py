@@ -14,15 +14,16 @@ from grantpath.graph.forks import remake_in_children
 
 @dataclass(frozen=True)
 class _Pools:
-    """The pools of one process. They share no connections, so that whoever waits for a lock keeps no reader waiting."""
+    """The pools of one process. They share no connections, so that no kind of work waits for connections of another."""
 
     pid: int
     reading: Pool  # an answer: it comes within the timeout
+    guarding: Pool  # marks and heartbeats: many readers must not keep a writer, which all others wait for, from them
     locking: Pool  # an answer behind a lock
     writing: Pool  # a change or a whole root: as long as the server gives signs of life
 
     def all(self) -> tuple[Pool, ...]:
-        return self.reading, self.locking, self.writing
+        return self.reading, self.guarding, self.locking, self.writing
 
 
 _inherited: list[_Pools] = []  # of parent processes: kept, so that nothing ever closes them here
@@ -43,6 +44,10 @@ class Connections:
     def reading(self) -> neo4j.Session:
         """A session for what never waits for a lock."""
         return self._current().reading.session()
+
+    def guarding(self) -> neo4j.Session:
+        """A session for the revision guard's own statements, which never wait for a lock."""
+        return self._current().guarding.session()
 
     def locking(self) -> neo4j.Session:
         """A session for a question that waits for a lock."""
@@ -71,6 +76,7 @@ class Connections:
         return _Pools(
             os.getpid(),
             reading=Pool(connection, timeout, silence=timeout),
+            guarding=Pool(connection, timeout, silence=timeout),
             locking=Pool(connection, timeout, silence=1.5 * timeout),  # the server ends it after one timeout
             writing=Pool(connection, timeout, silence=None),
         )

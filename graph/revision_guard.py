@@ -48,8 +48,8 @@ class RevisionGuard:
         """`timeout`, `stall_limit`: as in Store."""
         self._uri = connections.uri
         self._timeout = timeout
-        self._marks = MarkBook(connections.reading, timeout)
-        self._watch = LockWatch(connections.reading, stall_limit)
+        self._marks = MarkBook(connections.guarding, timeout)
+        self._watch = LockWatch(connections.guarding, stall_limit)
         self._lock = WriterLock(connections, self._watch)
         self._turns = turns
 
