@@ -9,19 +9,19 @@ from typing import Any
 
 from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide import request
-from grantpath.engine.decide.decision import Decision, Explanation, decide
+from grantpath.engine.decide.batches import each_of, need_list
+from grantpath.engine.decide.decision import Decision, Evidence, Explanation
 from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.explanation import Moved, explained
-from grantpath.engine.decide.listing import Listing
-from grantpath.engine.policy.policy import Question
+from grantpath.engine.decide.listing import Listing, check_page
+from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.login import Auth, Provider
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Check
+from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT, Store
 
 TRIES = 5
@@ -66,7 +66,7 @@ class Authorizer(ChangeVerbs):
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
-        request.check_opening(root, policy, uri)
+        registry.check_opening(root, policy, uri)
         store = Store(connection(uri, auth, ca), timeout, stall_limit)
         try:
             tenant, model, reference = registry.open_root(store, root, policy, may_create=create)
@@ -108,9 +108,10 @@ class Authorizer(ChangeVerbs):
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
-            asked = self._resolve(request.check_of(subject, name, object, with_, as_role))
-            [answer], row = self._ask_all([asked], at_least)
-            decision = self._answer(asked, answer, row)
+            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            question = request.resolve(self.policy, self.root, words)
+            [answer], row = self._ask_all([question], at_least)
+            decision = self._decision(words, question, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
 
@@ -122,71 +123,14 @@ class Authorizer(ChangeVerbs):
         in the text and as `.index`.
         """
         with telemetry.span("check_many", self.tenant) as span:
-            listed = request.need_list("checks", checks)
-            asked = request.each_of("check", listed, lambda check: self._resolve(request.as_check(check)))
+            asked = each_of("check", need_list("checks", checks), self._resolved)
             if not asked:
                 return []
-            found, row = self._ask_all(asked, at_least)
-            answers = list(zip(asked, found, strict=True))
-            decisions = request.each_of("check", answers, lambda answer: self._answer(answer[0], answer[1], row))
+            answers, row = self._ask_all([question for _, question in asked], at_least)
+            answered = zip(asked, answers, strict=True)
+            decisions = each_of("check", answered, lambda each: self._decision(*each[0], each[1], row))
             telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
             return decisions
-
-    def _resolve(self, check: Check) -> request.Asked:
-        object_ = self.reference(check.object)
-        seconds = {key: self.reference(ref) for key, ref in check.with_.items()}
-        question = self.policy.question(check.name, object_.type, frozenset(seconds))
-        request.check_seconds(question, seconds)
-        where = request.places(self.policy, self.root, object_, seconds)
-        subject = self._subject(check.subject)
-        return request.Asked(check, subject, where, question, self._role(check.as_role))
-
-    def _subject(self, text: str) -> Reference:
-        return request.subject_asked_about(self.policy, self.root, text)
-
-    def _role(self, text: str | None) -> str | None:
-        return None if text is None else request.active_role(self.policy, self.root, text)
-
-    def _ask_all(
-        self, asked: Sequence[request.Asked], at_least: int | None
-    ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
-        """The answers in the order of the checks, and the row that they came in."""
-        conditions: dict[Question, int] = {}
-        checks = []
-        for each in asked:
-            condition = conditions.setdefault(each.question, len(conditions))
-            checks.append(self._check_entry(each, condition))
-        questions = [question.sight.parameters for question in conditions]
-        row = self.ask("check", at_least=at_least, checks=request.numbered(checks), conditions=questions)
-        return request.in_order(row["answers"], len(asked)), row
-
-    def _check_entry(self, asked: request.Asked, condition: int) -> dict[str, Any]:
-        one_role = self._one_role(asked.question, asked.subject)
-        return request.check_parameters(
-            asked.subject.text, asked.where, asked.question.sight, condition, one_role, asked.as_role, asked.needed
-        )
-
-    def _answer(self, asked: request.Asked, answer: Mapping[str, Any], row: Mapping[str, Any]) -> Decision:
-        self._all_there(asked.needed, answer["known"])
-        decision = decide(self._case(asked), answer["hats"], row["revision"])
-        return replace(decision, asked=asked.check)
-
-    def _one_role(self, question: Question, subject: Reference) -> bool:
-        """Is each held role judged alone? A role that is asked about acts as itself."""
-        return question.one_role and subject.type not in self.policy.role_types
-
-    def _case(self, asked: request.Asked) -> Case:
-        one_role = self._one_role(asked.question, asked.subject)
-        clauses, by_at = asked.question.clauses, asked.where.by_at
-        near = cache(partial(registry.near, self.store, self.tenant, self.policy, asked.subject.text))
-        return Case(self.policy, self.root, asked.subject, clauses, by_at, one_role, asked.as_role, near)
-
-    def _all_there(self, needed: Sequence[str], known: Sequence[str]) -> None:
-        """Raises Unknown for an object, a second object or an active role that is not there."""
-        for ref in needed:
-            if ref not in known or ref in self.policy.hidden:
-                error = registry.absent(self.store, self.tenant, self.root, ref)
-                raise registry.suggesting(error, self.store, self.tenant, self.policy)
 
     # ---- explanations ----------------------------------------------------------------------------------------
     @following
@@ -205,16 +149,18 @@ class Authorizer(ChangeVerbs):
         Raises as `check`.
         """
         with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
-            asked = self._resolve(request.check_of(subject, name, object, with_, as_role))
+            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            question = request.resolve(self.policy, self.root, words)
             for _ in range(TRIES):
-                [answer], row = self._ask_all([asked], at_least)
-                self._all_there(asked.needed, answer["known"])
+                [answer], row = self._ask_all([question], at_least)
+                self._all_exist(question, answer["known"])
                 with suppress(Moved):
-                    found = explained(self.ask, self._case(asked), answer["hats"], row)
+                    found = explained(self.ask, self._case(question), answer["hats"], row)
                     telemetry.decided(span, row["revision"], bool(found))
-                    return replace(found, decision=replace(found.decision, asked=asked.check))
+                    return replace(found, decision=replace(found.decision, asked=words))
             raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
 
+    # ---- lists -------------------------------------------------------------------------------------------------
     @following
     def who(
         self,
@@ -234,14 +180,10 @@ class Authorizer(ChangeVerbs):
         at another revision than `at`, or changes while a long list is read. Raises as `check`.
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
-            object_ = self.reference(object)
-            seconds = request.named_seconds(with_, self.reference)
-            question = self.policy.question(name, object_.type, frozenset(seconds))
-            request.check_seconds(question, seconds)
-            where = request.places(self.policy, self.root, object_, seconds)
-            needed = [ref.text for ref in [*seconds.values(), *([] if question.may_be_missing else [object_])]]
-            parameters = {**request.who_parameters(self.policy, where, question), "needed": needed}
-            return self._listing(span, "who", parameters, limit, after, at, at_least)
+            words = request.as_words(Who, with_, name=name, object=object)
+            question = request.resolve(self.policy, self.root, words)
+            parameters = request.who_parameters(self.policy, question)
+            return self._listing(span, "who", question, parameters, limit, after, at, at_least)
 
     @following
     def which(
@@ -259,35 +201,63 @@ class Authorizer(ChangeVerbs):
     ) -> Listing:
         """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
-            self.policy.names.check_type(type)
-            seconds = request.named_seconds(with_, self.reference)
-            question = self.policy.question(name, type, frozenset(seconds))
-            request.check_seconds(question, seconds)
-            where = request.places(self.policy, self.root, self.root, seconds)
-            asker, role = self._subject(subject), self._role(as_role)
-            parameters = {
-                **request.which_parameters(self.policy, self.root, asker.text, question, where, role),
-                "one_role": self._one_role(question, asker),
-                "needed": [*(ref.text for ref in seconds.values()), *([role] if role else [])],
-            }
-            return self._listing(span, "which", parameters, limit, after, at, at_least)
+            words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
+            question = request.resolve(self.policy, self.root, words)
+            parameters = request.which_parameters(self.policy, self.root, question)
+            return self._listing(span, "which", question, parameters, limit, after, at, at_least)
+
+    # ---- asking ------------------------------------------------------------------------------------------------
+    def _resolved(self, check: request.AnyCheck) -> tuple[Check, ResolvedQuestion]:
+        words = request.as_check(check)
+        return words, request.resolve(self.policy, self.root, words)
+
+    def _ask_all(
+        self, questions: Sequence[ResolvedQuestion], at_least: int | None
+    ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
+        """The answers in the order of the questions, and the row that they came in."""
+        row = self.ask("check", at_least=at_least, **request.batch_parameters(questions))
+        return request.in_order(row["answers"], len(questions)), row
+
+    def _decision(
+        self, words: Check, question: ResolvedQuestion, answer: Mapping[str, Any], row: Mapping[str, Any]
+    ) -> Decision:
+        self._all_exist(question, answer["known"])
+        acted = answer["hats"]
+        allowed = any(principal["allowed"] for principal in acted)
+        return Decision(allowed, row["revision"], Evidence(self._case(question), acted), words)
+
+    def _case(self, question: ResolvedQuestion) -> Case:
+        subject, clauses = question.subject, question.requirement.clauses
+        assert subject is not None, "a check has a subject"
+        near = cache(partial(registry.near, self.store, self.tenant, self.policy, subject.text))
+        return Case(
+            self.policy, self.root, subject, clauses, question.places, question.one_role, question.as_role, near
+        )
+
+    def _all_exist(self, question: ResolvedQuestion, known: Sequence[str]) -> None:
+        """Raises Unknown for the first that is needed and does not exist: a second object, the object, the role."""
+        for ref in question.needed:
+            if ref not in known or ref in self.policy.hidden:
+                error = registry.absent(self.store, self.tenant, self.root, ref)
+                raise registry.suggesting(error, self.store, self.tenant, self.policy)
 
     def _listing(
         self,
         span: telemetry.Span,
         query: str,
-        asked: Mapping[str, Any],
+        question: ResolvedQuestion,
+        parameters: Mapping[str, Any],
         limit: int | None,
         after: str,
         at: int | None,
         at_least: int | None,
     ) -> Listing:
         """The list, its first page read, so that errors come with the call."""
-        request.check_page(limit, after, at)
+        check_page(limit, after, at)
         floor = max((each for each in (at, at_least) if each is not None), default=None)
 
         def page(after: str, size: int) -> Mapping[str, Any]:
-            return self.ask(query, at_least=floor, **asked, after=after, limit=size)
+            return self.ask(query, at_least=floor, **parameters, after=after, limit=size)
 
         listing = Listing(self.tenant, page, self.policy.hidden, limit, after)
         span.set(revision=listing.revision)
@@ -296,5 +266,5 @@ class Authorizer(ChangeVerbs):
                 f"{self.tenant} is at revision {listing.revision} now, not at revision {at} as the page must be; "
                 "read the list again from its first page"
             )
-        self._all_there(asked["needed"], listing.first["known"])
+        self._all_exist(question, listing.first["known"])
         return listing

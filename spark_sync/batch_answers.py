@@ -17,7 +17,7 @@ from grantpath.spark_sync.fact_table import Estate
 from grantpath.spark_sync.graph_reader import Graph, Positions, interval_columns
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
-from grantpath.spark_sync.snapshot_questions import Resolved, Resolver, evaluate
+from grantpath.spark_sync.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
 from grantpath.spark_sync.spark_session import Engine, engine, read_parquet
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 
@@ -72,7 +72,7 @@ def answer_many(
             raise InvalidInput(f"question {at} is about the state {question.state!r}, which is not given")
         world = worlds[question.state]
         try:
-            world.asked.append((at, world.resolver.resolve(question.asked)))
+            world.asked.append((at, world.binder.bind(question.asked)))
         except GrantpathError as error:
             answers[at] = error
     busy = [world for world in worlds.values() if world.asked]
@@ -81,9 +81,9 @@ def answer_many(
         _close_all(spark, busy)
         jobs = spark.spark.sparkContext.parallelize([world.job() for world in busy], min(len(busy), 8))
         for world, found in zip(busy, jobs.map(_answer_all).collect(), strict=True):
-            for (at, resolved), positions in zip(world.asked, found, strict=True):
+            for (at, bound), positions in zip(world.asked, found, strict=True):
                 refs = [world.numbering.refs[each] for each in positions]
-                answers[at] = bool(refs) if resolved.kind == "check" else sorted(refs)
+                answers[at] = bool(refs) if bound.kind == "check" else sorted(refs)
     return answers
 
 
@@ -94,7 +94,7 @@ class _Job:
     estate: Estate
     closure: Closure
     roles: Roles
-    asked: list[Resolved]
+    asked: list[BoundQuestion]
 
 
 def _answer_all(job: _Job) -> list[Ints]:
@@ -106,8 +106,8 @@ class _World:
 
     def __init__(self, state: State) -> None:
         self.numbering: Numbering = number(state.policy, state.root, state.entities)
-        self.resolver = Resolver(state.policy, state.policy.root(state.root), self.numbering)
-        self.asked: list[tuple[int, Resolved]] = []
+        self.binder = QuestionBinder(state.policy, state.policy.root(state.root), self.numbering)
+        self.asked: list[tuple[int, BoundQuestion]] = []
         self.pairs: list[tuple[int, int]] = []
         held = [edge for edge in state.edges if edge.kind in ("MEMBER_OF", "HAS_ROLE")]
         facts = [edge for edge in state.edges if edge.kind not in ("MEMBER_OF", "HAS_ROLE")]
@@ -138,7 +138,7 @@ class _World:
             ),
             Closure.of(pairs[:, 0], pairs[:, 1], len(self.numbering)),
             Roles(self.source[role][order], self.target[role][order]),
-            [resolved for _, resolved in self.asked],
+            [bound for _, bound in self.asked],
         )
 
 

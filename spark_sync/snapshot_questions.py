@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from grantpath.engine.decide.request import active_role, check_seconds, subject_asked_about
+from grantpath.engine.decide.request import ResolvedQuestion, resolve
 from grantpath.engine.policy.clauses import Clauses, Fact, facts_of
-from grantpath.engine.policy.policy import Policy, Question
-from grantpath.graph.errors import Unknown
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
@@ -34,8 +34,8 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """A question with everything in it found: who is asked about, on which targets."""
+class BoundQuestion:
+    """A resolved question with its entities found in one tenant: who is asked about, on which targets."""
 
     kind: Literal["check", "who", "which"]
     ask: Ask
@@ -44,8 +44,8 @@ class Resolved:
     as_role: int | None
 
 
-class Resolver:
-    """Finds the names of questions in one tenant."""
+class QuestionBinder:
+    """Resolves questions as the Authorizer does, and finds their entities in one tenant."""
 
     def __init__(self, policy: Policy, root: Reference, numbering: Numbering) -> None:
         self._policy = policy
@@ -56,32 +56,23 @@ class Resolver:
         self._shown = np.ones(len(numbering), np.bool_)
         self._shown[hidden] = False
 
-    def resolve(self, asked: Check | Who | Which) -> Resolved:
-        """The question resolved. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
-        seconds = {key: self._reference(ref) for key, ref in asked.with_.items()}
-        object_ = None if isinstance(asked, Which) else self._reference(asked.object)
-        if isinstance(asked, Which):
-            self._policy.names.check_type(asked.type)
-        type_ = asked.type if isinstance(asked, Which) else self._reference(asked.object).type
-        question = self._policy.question(asked.name, type_, frozenset(seconds))
-        check_seconds(question, seconds)
-        bound = {key: self._there(ref) for key, ref in seconds.items()}
-        if object_ is not None:
-            ask = self._on_object(question, object_, bound)
-        else:
-            chosen = self._numbering.of_type(type_) & self._numbering.exists & self._shown
-            ask = Ask(question.clauses, type_, np.flatnonzero(chosen), bound)
-        if isinstance(asked, Who):
-            return Resolved("who", ask, self._users(), question.one_role, None)
-        kind: Literal["check", "which"] = "check" if isinstance(asked, Check) else "which"
-        subject, is_user = self._subject(asked.subject)
-        role = self._role(asked.as_role)
-        return Resolved(kind, ask, subject, question.one_role and is_user, role)
+    def bind(self, words: Check | Who | Which) -> BoundQuestion:
+        """The question of these words. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
+        question = resolve(self._policy, self._root, words)
+        seconds = {key: self._position(ref) for key, ref in question.seconds.items()}
+        ask = self._targets(question, seconds)
+        role = None if question.as_role is None else self._position(self._reference(question.as_role))
+        kind: Literal["check", "who", "which"] = (
+            "who" if isinstance(words, Who) else "check" if isinstance(words, Check) else "which"
+        )
+        subjects = self._users() if question.subject is None else self._found(question.subject)
+        return BoundQuestion(kind, ask, subjects, question.one_role, role)
 
     def _reference(self, text: str) -> Reference:
         return self._policy.reference(text, self._root)
 
-    def _there(self, ref: Reference) -> int:
+    def _position(self, ref: Reference) -> int:
+        """Raises Unknown where it does not exist."""
         at = self._at.get(ref.text)
         if at is None or not self._shown[at] or not self._numbering.exists[at]:
             error = Unknown(f"{ref} is not there", "; add it, or check the name", absent=ref.text)
@@ -95,32 +86,30 @@ class Resolver:
             return ""
         return nearest(ref.text, [self._numbering.refs[at] for at in listed])
 
-    def _on_object(self, question: Question, object_: Reference, bound: Mapping[str, int]) -> Ask:
-        """The clauses on one object; on a name that nothing is known of, on what stands nearest above it."""
-        if not question.may_be_missing or object_.text in self._policy.hidden:
-            self._there(object_)
+    def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int]) -> Ask:
+        """The clauses on the object, or on all of a type. Of a name that holds nothing, on what is nearest above it."""
+        clauses, object_ = question.requirement.clauses, question.object
+        if object_ is None:
+            type_ = question.requirement.type
+            chosen = self._numbering.of_type(type_) & self._numbering.exists & self._shown
+            return Ask(clauses, type_, np.flatnonzero(chosen), seconds)
+        if not question.requirement.may_be_missing or object_.text in self._policy.hidden:
+            self._position(object_)
         missing: list[str] = []
         for type_, ref in self._policy.chain(object_, self._root):
             if ref.text in self._at:
-                clauses = _without(question.clauses, missing)
-                return Ask(clauses, type_, np.array([self._at[ref.text]]), bound)
+                return Ask(_without(clauses, missing), type_, np.array([self._at[ref.text]]), seconds)
             missing.append(type_)
-        raise AssertionError("the root is always there")
+        raise Inconsistent(f"{self._root} does not exist in the snapshot; mirror it again")
 
     def _users(self) -> Ints:
         codes = [self._numbering.types.index(name) for name in self._policy.user_types]
         return np.flatnonzero(np.isin(self._numbering.type, codes) & self._numbering.exists & self._shown)
 
-    def _subject(self, text: str) -> tuple[Ints, bool]:
-        ref = subject_asked_about(self._policy, self._root, text)
+    def _found(self, ref: Reference) -> Ints:
+        """The position of a subject; none where it does not exist, so that it is allowed nothing."""
         at = self._at.get(ref.text)
-        found = at is not None and self._numbering.exists[at]
-        return np.array([at] if found else [], np.int64), self._policy.file.types[ref.type].kind != "role"
-
-    def _role(self, text: str | None) -> int | None:
-        if text is None:
-            return None
-        return self._there(self._reference(active_role(self._policy, self._root, text)))
+        return np.array([at] if at is not None and self._numbering.exists[at] else [], np.int64)
 
 
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:
@@ -132,34 +121,34 @@ def _without(clauses: Clauses, missing: list[str]) -> Clauses:
 
 
 def evaluate(
-    resolved: Resolved, estate: Estate, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
+    question: BoundQuestion, estate: Estate, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
 ) -> Ints:
     """The positions that are the answer: subjects for who, targets for check and which.
 
     `closure` gives the holders of subjects, `roles` who holds which role directly.
     """
-    prepared = Prepared(estate, [resolved.ask])
+    prepared = Prepared(estate, [question.ask])
     found = []
-    for hats in _hats(resolved, closure, roles):
+    for hats in _hats(question, closure, roles):
         for piece in hats.pieces(prepared.facts):
             ((row, low, high),) = prepared.answers(piece)
-            if resolved.kind == "who":
+            if question.kind == "who":
                 found.append(piece.subject[row])
             else:
-                found += [resolved.ask.targets[a:b] for a, b in zip(low, high, strict=True)]
+                found += [question.ask.targets[a:b] for a, b in zip(low, high, strict=True)]
     return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
 
 
-def _hats(resolved: Resolved, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]) -> list[Hats]:
-    subjects = resolved.subjects
+def _hats(question: BoundQuestion, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]) -> list[Hats]:
+    subjects = question.subjects
     if not len(subjects):
         return []
-    if resolved.as_role is not None:
-        held = closure(np.array([*subjects, resolved.as_role]))
-        if resolved.as_role not in held.holders(int(subjects[0])):
+    if question.as_role is not None:
+        held = closure(np.array([*subjects, question.as_role]))
+        if question.as_role not in held.holders(int(subjects[0])):
             return []
-        return [as_role(int(subjects[0]), resolved.as_role, held) if resolved.one_role else held.hats(subjects)]
-    if not resolved.one_role:
+        return [as_role(int(subjects[0]), question.as_role, held) if question.one_role else held.hats(subjects)]
+    if not question.one_role:
         return [closure(subjects).hats(subjects)]
     direct = roles()
     used = direct.role[np.isin(direct.subject, subjects)]
@@ -174,21 +163,20 @@ def ask(snapshot: Path, question: str) -> Answer:
     """
     source = Snapshot(snapshot)
     expected = True
-    asked: Check | Who | Which
+    words: Check | Who | Which
     if question.split()[:1] in (["who"], ["which"]):
-        asked = parse_question(question)
+        words = parse_question(question)
     else:
-        asked, expected = parse_check(question)
-    resolver = Resolver(source.policy, source.root, source.numbering)
-    resolved = resolver.resolve(asked)
-    everybody = resolved.kind == "who"
+        words, expected = parse_check(question)
+    bound = QuestionBinder(source.policy, source.root, source.numbering).bind(words)
+    everybody = bound.kind == "who"
     closure = source.closure() if everybody else None
     found = evaluate(
-        resolved,
+        bound,
         source.estate,
         lambda subjects: closure or source.closure(subjects),
         lambda: source.roles,
     )
-    if resolved.kind == "check":
+    if bound.kind == "check":
         return Answer(bool(len(found)) == expected, source.meta.revision)
     return Answer(sorted(source.numbering.refs[at] for at in found), source.meta.revision)

@@ -45,7 +45,7 @@ class Making:
         self._root = root
         self._actor = actor
         self._mentioned: set[str] = set()
-        self._authorizing = Authorizing(writing, policy, root, self._ask)
+        self._authorizing = Authorizing(policy, root, self._ask)
 
     def make(self, steps: Sequence[Step], all_or_nothing: bool) -> None:
         """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
@@ -92,7 +92,7 @@ class Making:
         if not self._actor:
             return {}
         below = self._authorizing.right(change).below
-        return {at: ref for at, ref in self._authorizing.where(change).by_at.items() if at in below} if below else {}
+        return {at: ref for at, ref in self._authorizing.where(change).items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------
     def _make_level(self, steps: list[Step]) -> None:

@@ -7,14 +7,13 @@ from typing import Any
 
 from grantpath.engine.change.planned_change import Actor, Step
 from grantpath.engine.decide import request
-from grantpath.engine.decide.decision import decide
 from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved
 from grantpath.graph.errors import Refused
 from grantpath.graph.reference import Reference, indefinite, short
-from grantpath.graph.transaction import Asks
 
 AT_ONCE = 500  # checks in one statement
 MANY = 10  # changes for which it pays to ask first what is above their objects,
@@ -38,7 +37,7 @@ class _Checks:
         condition = self._conditions.setdefault(id(right), len(self.conditions))
         if condition == len(self.conditions):
             self.conditions.append(right.parameters)
-        seen = (ref.text for at, ref in where.by_at.items() if at in right.at or at in right.inside)
+        seen = (ref.text for at, ref in where.items() if at in right.at or at in right.inside)
         key = (condition, *seen)
         if key not in self._checks:
             self._checks[key] = len(self.checks)
@@ -57,8 +56,7 @@ class _Checks:
 class Authorizing:
     """Who may change what under one root, by one policy."""
 
-    def __init__(self, writing: Asks, policy: Policy, root: Reference, ask: Ask) -> None:
-        self._writing = writing
+    def __init__(self, policy: Policy, root: Reference, ask: Ask) -> None:
         self._policy = policy
         self._root = root
         self._ask = ask
@@ -119,8 +117,8 @@ class Authorizing:
         """Its right, as far as the places above its object answer it."""
         right = self.right(change)
         if id(right) not in self._above:
-            own = {at for at, ref in where.by_at.items() if ref == change.object and ref != self._root}
-            self._above[id(right)] = right.without({*own, *(at for at in where.by_at if "." in at)})
+            own = {at for at, ref in where.items() if ref == change.object and ref != self._root}
+            self._above[id(right)] = right.without({*own, *(at for at in where if "." in at)})
         return self._above[id(right)]
 
     def _each(self, steps: Sequence[Step], actor: Actor) -> dict[Step, str | None]:
@@ -138,9 +136,7 @@ class Authorizing:
             if won:
                 roles[step] = min(won, key=lambda role: (role or "").encode())
                 continue
-            case = Case(self._policy, self._root, actor.ref, right.clauses, where.by_at, one_role, actor.as_role)
-            decision = decide(case, answers[at], self._writing.revision)
-            step.error = Refused(
-                f"{short(step.text)!r} by {short(actor.ref.text)} is refused: {'; '.join(decision.missing)}"
-            )
+            case = Case(self._policy, self._root, actor.ref, right.clauses, where, one_role, actor.as_role)
+            missing = "; ".join(nearest(case, answers[at], None).texts)
+            step.error = Refused(f"{short(step.text)!r} by {short(actor.ref.text)} is refused: {missing}")
         return roles

@@ -12,7 +12,8 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Change, Request, first_id, is_made
 from grantpath.engine.change.planned_change import Actor, Step
 from grantpath.engine.change.precheck import Glance, Informed, look
-from grantpath.engine.decide.request import active_role, need_list, one_of
+from grantpath.engine.decide.batches import need_list, one_of
+from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved, Rules
 from grantpath.engine.tenants.registry import check_policy, suggesting

@@ -1,29 +1,39 @@
 """What an answer is: allowed or not, and in words why; what is missing is worked out in remedy.py."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from grantpath.engine.decide.evaluation import Case, Found, by_fact, own_denial, winning
-from grantpath.engine.decide.remedy import nearest
+from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.policy.clauses import Fact
 from grantpath.graph.reference import Reference, indefinite, short
 from grantpath.graph.statement import Check
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What a check was answered from: the question, each principal that acted (its role, the facts found for it, and
+    the verdict), and the nearest remedy where it is known."""
+
+    case: Case
+    acted: Sequence[Mapping[str, Any]]
+    remedy: Remedy | None = None
+
+
+@dataclass(frozen=True)
 class Decision:
     """The answer to one check; its truth value is `allowed`.
 
-    `because` says what allowed it, `missing` what the nearest remedy would mend, in words; `revision` is the state of
+    `because` says what allowed it, `missing` what the nearest remedy would change, in words; `revision` is the state of
     the graph that it was read from, `asked` the check. These are for operators: they may name roles, groups, DENYs and
     near names. `public` is for end users.
     """
 
     allowed: bool
     revision: int
-    _tell: Callable[[], list[str]] = field(repr=False, compare=False)  # words cost more than the answer: when asked for
+    evidence: Evidence = field(repr=False, compare=False)
     asked: Check | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
@@ -31,11 +41,14 @@ class Decision:
 
     @cached_property
     def because(self) -> list[str]:
-        return self._tell() if self.allowed else []
+        """Computed when it is read: the text costs more than the decision."""
+        return _because(self.evidence) if self.allowed else []
 
     @cached_property
     def missing(self) -> list[str]:
-        return [] if self.allowed else self._tell()
+        """Computed when it is read, as `because`."""
+        evidence = self.evidence
+        return [] if self.allowed else (evidence.remedy or nearest(evidence.case, evidence.acted, None)).texts
 
     @property
     def public(self) -> str:
@@ -90,23 +103,16 @@ def winner(hats: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return min((hat for hat in hats if hat["allowed"]), key=lambda hat: hat["role"] or "", default=None)
 
 
-def decide(case: Case, hats: Sequence[Mapping[str, Any]], revision: int) -> Decision:
-    """The decision that a check's answer spells."""
-    won = winner(hats)
-    if won:
-        role = won["role"] if case.one_role else None
-        return Decision(True, revision, partial(_because, case, won["found"], role))
-    return Decision(False, revision, lambda: nearest(case, hats, None).texts)
-
-
-def _because(case: Case, edges: Iterable[Mapping[str, str | None]], role: str | None) -> list[str]:
-    subject, found = case.subject.text, by_fact(edges)
+def _because(evidence: Evidence) -> list[str]:
+    case, won = evidence.case, winner(evidence.acted)
+    assert won is not None, "it is allowed"
+    subject, found = case.subject.text, by_fact(won["found"])
     facts = winning(case.clauses, found)
-    acting = [f"{subject} acts as {role}"] if role else []
+    acting = [f"{subject} acts as {won['role']}"] if case.one_role and won["role"] else []
     if not facts:
         return [*acting, f"{subject} is there, and everyone may"]
     return acting + [
-        _say(fact, next(iter(sorted(filter(None, found[fact]))), subject), case.by_at, subject)
+        _reason(fact, next(iter(sorted(filter(None, found[fact]))), subject), case.by_at, subject)
         + denied_itself(case, fact, found)
         for fact in facts
     ]
@@ -122,7 +128,7 @@ def denied_itself(case: Case, fact: Fact, found: Found) -> str:
     return f" ({privilege} itself is denied to {by} on {case.by_at[at]}; it counts for what it implies)"
 
 
-def _say(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> str:
+def _reason(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> str:
     match fact.split(" "):
         case ["ALLOW" | "DENY" as effect, privilege, at]:
             return f"{by} has {effect} {privilege} on {by_at[at]}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from grantpath.engine.decide import path_text
-from grantpath.engine.decide.decision import Decision, Explanation, decide, denied_itself, winner
+from grantpath.engine.decide.decision import Decision, Evidence, Explanation, denied_itself, winner
 from grantpath.engine.decide.evaluation import Case, Surroundings, by_fact, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.remedy_candidates import later_roles, new_names
@@ -35,12 +35,9 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Ma
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(case, facts, role))
     _same(row, check)
-    revision = check["revision"]
+    decision = Decision(bool(won), check["revision"], Evidence(case, hats, remedy))
     if remedy:
-        return Explanation(
-            Decision(False, revision, lambda: remedy.texts), path_text.told(row["ways"]), [*remedy.statements]
-        )
-    decision = decide(case, hats, revision)
+        return Explanation(decision, path_text.told(row["ways"]), [*remedy.statements])
     ways = [path_text.path(way) + denied_itself(case, way["fact"], found) for way in row["ways"]]
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from grantpath.graph.errors import Inconsistent
+from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.reference import need_number, need_text
 
 PAGE = 50_000
 Row = Mapping[str, Any]
@@ -54,3 +55,14 @@ class Listing:
     def _size(self, limit: int | None) -> int:
         """How many to ask for to show `limit`: those that are hidden are listed, too."""
         return PAGE if limit is None else min(limit + len(self._hidden), PAGE)
+
+
+def check_page(limit: int | None, after: str, at: int | None) -> None:
+    """Raises InvalidInput for what is not a page: a limit, the reference before it, its revision."""
+    if limit is not None:
+        need_number("limit", limit)
+        if limit < 0:
+            raise InvalidInput(f"limit={limit}: a limit is 0 or more, or None for all")
+    need_text("after", after)
+    if at is not None:
+        need_number("at", at)

@@ -1,59 +1,154 @@
-"""Turns a question into the parameters of the fixed queries; engine and Spark read the same clauses."""
+"""Resolves the words of a question by its policy, and turns what was found into the parameters of the fixed queries.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
+`resolve` serves check, explain, who, which and Spark, so that all of them report the same error first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.policy import Policy, Question
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput
-from grantpath.graph.reference import Reference, indefinite, need_number, need_text, short
-from grantpath.graph.statement import Check
+from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
+from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.graph.statement import Check, Which, Who
 
-MOST = 10_000  # things of one call: its parameters take memory of the server, and its time is that of all callers
+Places = Mapping[str, Reference]  # entities, each under the name that facts call it by
 AnyCheck = Check | tuple[str, str, str]
-One = TypeVar("One")
-Other = TypeVar("Other")
+Words = TypeVar("Words", Check, Who, Which)
 
 
-@dataclass(frozen=True)
-class Places:
-    """The entities a question is about: the object with what is above it, and second objects by key."""
+@dataclass(frozen=True, eq=False)
+class ResolvedQuestion:
+    """A question whose words were found in the policy; whether its entities exist is asked of the graph.
 
-    object: Reference
-    by_at: Mapping[str, Reference]
-    seconds: Mapping[str, Reference] = field(default_factory=dict)
+    `requirement` is what must be true, of these `places`. `subject` is None for `who`, `object` for `which`. With
+    `one_role` each held role is judged alone. `needed` are the references that must exist, in the order in which an
+    absent one is reported.
+    """
 
-    def parameters(self) -> list[dict[str, str]]:
-        return [{"at": at, "ref": ref.text} for at, ref in self.by_at.items()]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A check with its names resolved."""
-
-    check: Check
-    subject: Reference
-    where: Places
-    question: Question
+    requirement: Question
+    places: Places
+    object: Reference | None
+    seconds: Mapping[str, Reference]
+    subject: Reference | None
     as_role: str | None
+    one_role: bool
+    needed: list[str]
 
-    @property
-    def needed(self) -> list[str]:
-        """What must be there: the object, second objects, the active role."""
-        refs = [ref.text for ref in self.where.seconds.values()]
-        refs += [] if self.question.may_be_missing else [self.where.object.text]
-        return refs + ([self.as_role] if self.as_role else [])
+
+# ---- words to a question --------------------------------------------------------------------------------------------
+def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) -> Words:
+    """The words of a question. Raises InvalidInput for a `with_` that is not a mapping, Invalid for other words that
+    are not strings."""
+    try:
+        seconds = dict(with_ or {})
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"with_={short(repr(with_))} is not a mapping; write {{'KEY': 'REF'}}, such as {{'tag': 'tag:pii'}}"
+        ) from None
+    try:
+        return model(with_=seconds, **words)
+    except (TypeError, ValueError):
+        asked = short(repr((*words.values(), with_)))
+        raise Invalid(f"{asked} is not a question: all its parts must be strings, those in with_ too") from None
+
+
+def as_check(check: AnyCheck) -> Check:
+    """What a caller gave as a check. Raises Invalid for anything else."""
+    if isinstance(check, Check):
+        return check
+    try:
+        subject, name, object_ = check
+        return Check(subject=subject, name=name, object=object_)
+    except (TypeError, ValueError):
+        raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
+
+
+def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> ResolvedQuestion:
+    """The question that these words ask of one tenant.
+
+    Where several words are wrong, the first of these is reported: the object or its type, the second objects, the
+    name, the types of the second objects, the subject, the active role. Raises Unknown, InvalidReference, Invalid.
+    """
+    object_: Reference | None = None
+    if isinstance(words, Which):
+        type_ = words.type
+        policy.names.check_type(type_)
+    else:
+        object_ = policy.reference(words.object, root)
+        type_ = object_.type
+    seconds = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
+    requirement = policy.question(words.name, type_, frozenset(seconds))
+    _check_seconds(requirement, seconds)
+    subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
+    role = None if isinstance(words, Who) or words.as_role is None else active_role(policy, root, words.as_role)
+    needed = [ref.text for ref in seconds.values()]
+    if object_ is not None and not requirement.may_be_missing:
+        needed.append(object_.text)
+    return ResolvedQuestion(
+        requirement,
+        places(policy, root, root if object_ is None else object_, seconds),
+        object_,
+        seconds,
+        subject,
+        role,
+        # a role that is asked about acts as itself
+        requirement.one_role and (subject is None or subject.type not in policy.role_types),
+        needed if role is None else [*needed, role],
+    )
 
 
 def places(policy: Policy, root: Reference, object_: Reference, seconds: Mapping[str, Reference]) -> Places:
-    """The places of a question, each under the name that facts call it by."""
-    by_at = dict(policy.chain(object_, root))
+    """The places of a question: the object with what is above it, and the same of each second object."""
+    found = dict(policy.chain(object_, root))
     for key, second in seconds.items():
         prefix = "grantee." if key == "grantee" else f"with.{key}."
-        by_at.update((at if ref == root else prefix + at, ref) for at, ref in policy.chain(second, root))
-    return Places(object_, by_at, seconds)
+        found.update((at if ref == root else prefix + at, ref) for at, ref in policy.chain(second, root))
+    return found
+
+
+def active_role(policy: Policy, root: Reference, text: str) -> str:
+    """The role that a subject acts with. Raises Invalid for what cannot be one, InvalidReference, Unknown."""
+    if not policy.active_roles:
+        raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; omit the role")
+    ref = policy.reference(text, root)
+    if policy.file.types[ref.type].kind != "role":
+        raise Invalid(f"as {ref}: {indefinite(ref.type)} is not a role")
+    return ref.text
+
+
+def _subject(policy: Policy, root: Reference, text: str) -> Reference:
+    ref = policy.reference(text, root)
+    asked = policy.file.ask.subjects
+    if ref.type not in asked:
+        raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
+    return ref
+
+
+def _check_seconds(requirement: Question, seconds: Mapping[str, Reference]) -> None:
+    for key, ref in seconds.items():
+        wanted = requirement.with_[key].type
+        if ref.type != wanted:
+            raise Invalid(
+                f"{requirement.name}: {key}={ref} is {indefinite(ref.type)}, not {indefinite(wanted)}: "
+                f"write {key}={wanted}:NAME"
+            )
+
+
+# ---- a question to parameters ---------------------------------------------------------------------------------------
+def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
+    """The parameters of check.cypher, but root. Questions that require the same share its clauses."""
+    conditions: dict[Question, int] = {}
+    checks = []
+    for each in questions:
+        assert each.subject is not None, "a check has a subject"
+        condition = conditions.setdefault(each.requirement, len(conditions))
+        plan = each.requirement.sight
+        checks.append(
+            check_parameters(each.subject.text, each.places, plan, condition, each.one_role, each.as_role, each.needed)
+        )
+    return {"checks": numbered(checks), "conditions": [each.sight.parameters for each in conditions]}
 
 
 def check_parameters(
@@ -70,9 +165,9 @@ def check_parameters(
         "subject": subject,
         "needed": needed,
         "places": [
-            {"at": at, "ref": where.by_at[at].text, "edges": sight.edges.get(at, []), "marks": sight.marks.get(at, [])}
+            {"at": at, "ref": where[at].text, "edges": sight.edges.get(at, []), "marks": sight.marks.get(at, [])}
             for at in sight.at
-            if at in where.by_at
+            if at in where
         ],
         "condition": condition,
         "one_role": one_role,
@@ -85,77 +180,51 @@ def _besides(where: Places, sight: Sight) -> dict[str, Any]:
     """What clauses look at besides the places themselves: roles by name, and what is below."""
     return {
         "named": sight.named,
-        "below": [{"at": at, "ref": where.by_at[at].text} for at in sight.below],
+        "below": [{"at": at, "ref": where[at].text} for at in sight.below],
         "every": [
-            {"fact": one.fact, "ref": where.by_at[one.at].text, "types": one.types, "privileges": one.privileges}
+            {"fact": one.fact, "ref": where[one.at].text, "types": one.types, "privileges": one.privileges}
             for one in sight.every
         ],
     }
 
 
-def who_parameters(policy: Policy, where: Places, question: Question) -> dict[str, Any]:
-    """The parameters of who.cypher, but root, needed, after and limit."""
-    sight = question.sight
+def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
+    """The parameters of who.cypher, but root, after and limit."""
+    sight = question.requirement.sight
     return {
-        "places": where.parameters(),
+        "needed": question.needed,
+        "places": [{"at": at, "ref": ref.text} for at, ref in question.places.items()],
         "clauses": sight.parameters,
         "facts": sight.facts,
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
         "everyone": sight.anybody,
-        **_besides(where, sight),
+        **_besides(question.places, sight),
     }
 
 
-def which_parameters(
-    policy: Policy, root: Reference, subject: str, question: Question, seconds: Places, as_role: str | None
-) -> dict[str, Any]:
-    """The parameters of which.cypher, but root, needed, after and limit. `seconds`: the second objects' places."""
-    sight = question.sight
-    above = policy.names.chain(question.type)
+def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
+    """The parameters of which.cypher, but root, after and limit."""
+    assert question.subject is not None, "`which` has a subject"
+    sight, type_ = question.requirement.sight, question.requirement.type
     return {
+        "needed": question.needed,
         "top": root.text,
-        "subject": subject,
-        "type": question.type,
+        "subject": question.subject.text,
+        "type": type_,
         "clauses": sight.parameters,
         "facts": sight.facts,
-        "above": list(above),
-        "seconds": [{"at": at, "ref": ref.text} for at, ref in seconds.by_at.items() if at.startswith("with.")],
+        "above": list(policy.names.chain(type_)),
+        "seconds": [{"at": at, "ref": ref.text} for at, ref in question.places.items() if at.startswith("with.")],
         "one_role": question.one_role,
-        "as_role": as_role,
+        "as_role": question.as_role,
         "named": sight.named,
         "below": bool(sight.below),
         "every": [
             {"fact": one.fact, "at": one.at, "types": one.types, "privileges": one.privileges} for one in sight.every
         ],
     }
-
-
-def named_seconds(with_: Mapping[str, str] | None, reference: Callable[[str], Reference]) -> dict[str, Reference]:
-    """The second objects of `with_`. Raises InvalidInput where it is no mapping, InvalidReference, Unknown."""
-    if with_ is not None and not isinstance(with_, Mapping):
-        raise InvalidInput(f"with_={short(repr(with_))} is no mapping; write {{'KEY': 'REF'}}, as {{'tag': 'tag:pii'}}")
-    return {key: reference(ref) for key, ref in (with_ or {}).items()}
-
-
-def subject_asked_about(policy: Policy, root: Reference, text: str) -> Reference:
-    """Whom a question is about. Raises Invalid for what the policy asks nothing about, InvalidReference, Unknown."""
-    ref = policy.reference(text, root)
-    asked = policy.file.ask.subjects
-    if ref.type not in asked:
-        raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
-    return ref
-
-
-def active_role(policy: Policy, root: Reference, text: str) -> str:
-    """The role that somebody acts with. Raises Invalid for what can be none, InvalidReference, Unknown."""
-    if not policy.active_roles:
-        raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; leave it away")
-    ref = policy.reference(text, root)
-    if policy.file.types[ref.type].kind != "role":
-        raise Invalid(f"as {ref}: {indefinite(ref.type)} is no role")
-    return ref.text
 
 
 def numbered(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -169,83 +238,3 @@ def in_order(answers: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[s
     if sorted(by_index) != list(range(count)):
         raise Inconsistent(f"the database answered {len(by_index):,} of {count:,} questions of a batch; ask again")
     return [by_index[index] for index in range(count)]
-
-
-def check_page(limit: int | None, after: str, at: int | None) -> None:
-    """Raises InvalidInput for what is not a page: a limit, the reference before it, its revision."""
-    if limit is not None:
-        need_number("limit", limit)
-        if limit < 0:
-            raise InvalidInput(f"limit={limit}: a limit is 0 or more, or None for all")
-    need_text("after", after)
-    if at is not None:
-        need_number("at", at)
-
-
-def need_list(what: str, given: Iterable[One]) -> list[One]:
-    """The things of a batch. Raises InvalidInput for what is not a list or something like it (a text is one thing, not
-    a list of letters), and for more than MOST of them."""
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise InvalidInput(f"{short(repr(given))} is not a list of {what}; wrap a single one in a list")
-    things = list(islice(given, MOST + 1))
-    if len(things) > MOST:
-        raise InvalidInput(f"more than {MOST:,} {what} in one call; split them into calls of at most {MOST:,}")
-    return things
-
-
-def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> list[Other]:
-    """What came of each thing of a batch. What is invalid is raised as `one_of`."""
-    done: list[Other] = []
-    for thing in things:
-        try:
-            done.append(work(thing))
-        except Invalid as error:
-            raise one_of(what, len(done), error) from None
-    return done
-
-
-def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:
-    """The same error, naming by its index which one of a batch it is about."""
-    named = error.behind(f"{what} {index}: ")
-    named.code = error.code
-    named.index = index
-    return named
-
-
-def check_opening(root: str, policy: str | None, uri: str | None) -> None:
-    """Raises InvalidInput for what is no text."""
-    need_text("root", root)
-    for what, text in (("policy", policy), ("uri", uri)):
-        if text is not None:
-            need_text(what, text)
-
-
-def check_seconds(question: Question, seconds: Mapping[str, Reference]) -> None:
-    """Raises Invalid where a second object has another type than the operation's."""
-    for key, ref in seconds.items():
-        wanted = question.with_[key].type
-        if ref.type != wanted:
-            raise Invalid(
-                f"{question.name}: {key}={ref} is {indefinite(ref.type)}, not {indefinite(wanted)}: "
-                f"write {key}={wanted}:NAME"
-            )
-
-
-def check_of(subject: str, name: str, object_: str, with_: Mapping[str, str] | None, as_role: str | None) -> Check:
-    """The words as a check. Raises Invalid for what is no text."""
-    try:
-        return Check(subject=subject, name=name, object=object_, with_=dict(with_ or {}), as_role=as_role)
-    except (TypeError, ValueError):
-        asked = short(repr((subject, name, object_, with_, as_role)))
-        raise Invalid(f"{asked} is no check: subject, name, object, as_role and what is in with_ are texts") from None
-
-
-def as_check(check: AnyCheck) -> Check:
-    """What a caller gave as a check. Raises Invalid for anything else."""
-    if isinstance(check, Check):
-        return check
-    try:
-        subject, name, object_ = check
-        return Check(subject=subject, name=name, object=object_)
-    except (TypeError, ValueError):
-        raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None

@@ -13,13 +13,21 @@ from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, sweep
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidReference, Unknown
 from grantpath.graph.near_names import CANDIDATES, MAX_NAME, nearest
-from grantpath.graph.reference import Reference, parse, short
+from grantpath.graph.reference import Reference, need_text, parse, short
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
 
 log = logging.getLogger("grantpath.change")
 DEFAULT_POLICY = "lakehouse"
+
+
+def check_opening(root: str, policy: str | None, uri: str | None) -> None:
+    """Raises InvalidInput for what is no text."""
+    need_text("root", root)
+    for what, text in (("policy", policy), ("uri", uri)):
+        if text is not None:
+            need_text(what, text)
 
 
 def open_root(

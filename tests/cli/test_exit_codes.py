@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import typer.main
@@ -55,6 +56,12 @@ BEHIND = [[], ["--root", "metalake:ml"], ["--json"], ["--with", "tag=tag:pii", "
 MAIN = "import sys; from grantpath.engine.cli.start import main; sys.exit(main())"
 
 
+def fixed(allowed: bool) -> Decision:
+    decision = Decision(allowed, 1, Mock())
+    vars(decision).update(because=["it is fixed"] * allowed, missing=["it is fixed"] * (not allowed))
+    return decision
+
+
 @dataclass
 class Fixed:
     """In the place of an authorizer: each answer is the same, whatever is asked."""
@@ -62,7 +69,7 @@ class Fixed:
     allowed: bool
 
     def check(self, *_: object, **__: object) -> Decision:
-        return Decision(self.allowed, 1, lambda: ["it is fixed"])
+        return fixed(self.allowed)
 
     def explain(self, *_: object, **__: object) -> Explanation:
         return Explanation(self.check(), [], [])
@@ -175,7 +182,9 @@ class Fixed:
     def check(self, *_, **__):
         if "{answer}" == "fails":
             raise ZeroDivisionError
-        return Decision("{answer}" == "yes", 1, lambda: ["it is fixed"])
+        decision = Decision("{answer}" == "yes", 1, None)
+        vars(decision).update(because=["it is fixed"], missing=["it is fixed"])
+        return decision
 @contextmanager
 def opened(*_, **__):
     yield Fixed()

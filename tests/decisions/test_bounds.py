@@ -7,7 +7,7 @@ import pytest
 
 from grantpath.engine import Authorizer, Invalid
 from grantpath.engine.cli.main import main
-from grantpath.engine.decide.request import MOST
+from grantpath.engine.decide.batches import MOST
 
 from ..conftest import Tenants
 from ..support.sizes import say, size

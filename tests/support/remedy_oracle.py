@@ -45,7 +45,7 @@ class Remedied:
         object_, who = policy.reference(target, root), policy.reference(subject, root)
         question = policy.question(name, object_.type, frozenset(with_))
         one_role = question.one_role and who.type not in policy.role_types
-        by_at = places(policy, root, object_, seconds).by_at
+        by_at = places(policy, root, object_, seconds)
         role = policy.reference(as_role, root).text if as_role else None
         self.case = Case(policy, root, who, question.clauses, by_at, one_role, role)
         self._places = places_of(
