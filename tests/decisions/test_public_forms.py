@@ -147,7 +147,7 @@ def codes_raised() -> set[str]:
     """Each code=... in the product's own text, and that of each class."""
     found = set()
     for room in PRODUCT:
-        for file in room.glob("*.py"):
+        for file in room.rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):
                 if isinstance(node, ast.keyword) and node.arg == "code":
                     values = [each for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
