@@ -18,9 +18,9 @@ from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
+from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Inconsistent, Unknown
-from grantpath.graph.login import Auth, Provider
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT, Store
 

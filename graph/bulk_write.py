@@ -20,9 +20,7 @@ higher than before: a reader that was asking all the while cannot take before fo
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
-
-from neo4j import ManagedTransaction
+from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable
 from grantpath.graph.load_recovery import SETTLE, Progress, Recovery
@@ -30,6 +28,9 @@ from grantpath.graph.revision_marks import Marks
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
+
+if TYPE_CHECKING:
+    from neo4j import ManagedTransaction
 
 Ask = Callable[[str, Mapping[str, Any]], list[Row]]
 TRIES = 3  # to learn the outcome; each of them waits for the server as long as the timeout allows
@@ -107,7 +108,7 @@ class Bulk:
         then it is not done, or `Unavailable.unknown` says that this is not known.
         """
 
-        def work(tx: ManagedTransaction) -> tuple[int, int]:
+        def work(tx: "ManagedTransaction") -> tuple[int, int]:
             row = tx.run(_DONE, self._own).single()
             if row is None:
                 raise self._lost()

@@ -1,13 +1,16 @@
 """How a Neo4j server is reached: its address, one of its databases, and the login."""
 
 from dataclasses import dataclass
-
-import neo4j
+from typing import TYPE_CHECKING, Union
 
 from grantpath.graph.address import shown
-from grantpath.graph.login import Auth, Provider
+from grantpath.graph.credentials import Auth, Provider
+
+if TYPE_CHECKING:
+    import neo4j
 
 DATABASE = "neo4j"
+USER = "neo4j"
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Connection:
     uri: str
     user: str
     password: str
-    auth: neo4j.Auth | Provider | None = None
+    auth: Union["neo4j.Auth", Provider, None] = None
     ca: str | None = None
     database: str = DATABASE
 

@@ -2,14 +2,16 @@
 
 import os
 from dataclasses import dataclass
-
-import neo4j
+from typing import TYPE_CHECKING
 
 from grantpath.graph.address import shown
 from grantpath.graph.connection import Connection
 from grantpath.graph.driver import Pool
 from grantpath.graph.errors import Unavailable
 from grantpath.graph.forks import remake_in_children
+
+if TYPE_CHECKING:
+    import neo4j
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,19 @@ class Connections:
         self._pools = self._open()
         remake_in_children(self)
 
-    def reading(self) -> neo4j.Session:
+    def reading(self) -> "neo4j.Session":
         """A session for what never waits for a lock."""
         return self._current().reading.session()
 
-    def guarding(self) -> neo4j.Session:
+    def guarding(self) -> "neo4j.Session":
         """A session for the revision guard's own statements, which never wait for a lock."""
         return self._current().guarding.session()
 
-    def locking(self) -> neo4j.Session:
+    def locking(self) -> "neo4j.Session":
         """A session for a question that waits for a lock."""
         return self._current().locking.session()
 
-    def writing(self, fetch_size: int = 1_000) -> neo4j.Session:
+    def writing(self, fetch_size: int = 1_000) -> "neo4j.Session":
         """A session for a change, or for rows by the million."""
         return self._current().writing.session(fetch_size)
 

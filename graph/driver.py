@@ -2,34 +2,31 @@
 
 import socket
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import neo4j
-from neo4j import GraphDatabase
-from neo4j.exceptions import (
-    AuthError,
-    ConfigurationError,
-    DriverError,
-    Neo4jError,
-    ServiceUnavailable,
-    SessionExpired,
-)
-
-from grantpath.graph import login, tls
+from grantpath.graph import tls
 from grantpath.graph.address import need_address, not_an_address, shown
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Unavailable
+
+if TYPE_CHECKING:
+    import neo4j
 
 CONNECTIONS = 100  # of one pool; a caller beyond them waits for one to become free
 IDLE_SECONDS = 30.0  # then a connection is tried before it is used, and the system probes it meanwhile
 
 
-def open_driver(connection: Connection, timeout: float) -> neo4j.Driver:
+def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":
     """A driver that opens its connections when they are needed, each within `timeout` seconds.
 
     Raises Unavailable for an address that is not one of a Neo4j server, InvalidInput.
     """
+    # Only here: `import neo4j` loads pandas, numpy and pyarrow where they are installed.
+    from neo4j import GraphDatabase
+
+    from grantpath.graph import login
+
     need_address(connection.uri)
     auth = login.manager(connection.uri, connection.login)
     driver = GraphDatabase.driver(
@@ -66,7 +63,7 @@ class Pool:
         open_connection = pool.opener
         pool.opener = lambda *given: self._prepare(open_connection(*given))
 
-    def session(self, fetch_size: int = 1_000) -> neo4j.Session:
+    def session(self, fetch_size: int = 1_000) -> "neo4j.Session":
         """A new session, for one thread; `fetch_size`: how many rows the server sends at a time."""
         return self._driver.session(database=self._database, fetch_size=fetch_size)
 
@@ -128,26 +125,56 @@ def _whole(connection: Any, step: Any) -> Any:
     def run() -> None:
         try:
             step()
-        except (Neo4jError, DriverError):
-            raise
-        except BaseException:
-            connection.kill()
+        except BaseException as error:
+            if not _is_of_driver(error):
+                connection.kill()
             raise
 
     return run
 
 
+def failures() -> tuple[type[Exception], ...]:
+    """What the driver raises where a server cannot be asked or refuses: for `except` and `suppress`."""
+    from neo4j.exceptions import DriverError, Neo4jError
+
+    return Neo4jError, DriverError, OSError
+
+
+def is_retryable(error: Exception) -> bool:
+    """Does the driver say that the same may succeed when it is tried again?"""
+    from neo4j.exceptions import DriverError, Neo4jError
+
+    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
+
+
+def code_of(error: Exception) -> str | None:
+    """The server's code of an error, None where it is not the server's."""
+    from neo4j.exceptions import Neo4jError
+
+    return error.code if isinstance(error, Neo4jError) else None
+
+
+def _is_of_driver(error: BaseException) -> bool:
+    from neo4j.exceptions import DriverError, Neo4jError
+
+    return isinstance(error, Neo4jError | DriverError)
+
+
 def in_words(uri: str, error: Exception) -> Unavailable:
     """What an error of the driver or the server means to the user of `uri`."""
-    uri = shown(uri)
+    from neo4j.exceptions import AuthError, ConfigurationError, Neo4jError, ServiceUnavailable, SessionExpired
+
+    from grantpath.graph.login import LOCKED
+
+    uri, code = shown(uri), code_of(error) or ""
     if isinstance(error, AuthError):
         return Unavailable(f"{uri} refuses the login: check auth=, or NEO4J_USER and NEO4J_PASSWORD")
-    if isinstance(error, Neo4jError) and error.code == login.LOCKED:
+    if code == LOCKED:
         return Unavailable(
             f"{uri} refuses every login of this user for a while, after several wrong ones: check auth=, or NEO4J_USER "
             "and NEO4J_PASSWORD, here and in other programs; then ask again"
         )
-    if isinstance(error, Neo4jError) and error.code == "Neo.ClientError.Security.Forbidden":
+    if isinstance(error, Neo4jError) and code == "Neo.ClientError.Security.Forbidden":
         said = (error.message or "").splitlines()[0]
         return Unavailable(f"{uri}: the database user lacks a privilege: {said}; grant it, see docs/operating.md")
     if problem := tls.unavailable(uri, error):
@@ -157,7 +184,6 @@ def in_words(uri: str, error: Exception) -> Unavailable:
     if isinstance(error, ConfigurationError):
         return not_an_address(uri)
     said = ((error.message if isinstance(error, Neo4jError) else None) or str(error)).splitlines()[0]
-    code = (error.code or "") if isinstance(error, Neo4jError) else ""
     if code == "Neo.ClientError.Database.DatabaseNotFound":
         return Unavailable(f"{uri} has no such database: {said}; check NEO4J_DATABASE")
     if code.startswith("Neo.ClientError.Statement"):

@@ -22,8 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from neo4j.exceptions import DriverError, Neo4jError
-
+from grantpath.graph.driver import failures
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.forks import remake_in_children
 from grantpath.graph.revision_marks import OpenSession
@@ -106,7 +105,7 @@ class LockWatch:
                 self._thread.start()
         try:
             yield claim
-        except (Neo4jError, DriverError, OSError):
+        except failures():
             claim.beaten = False  # the server may hang: the last sign of life is not removed, it grows old
             raise
         finally:
@@ -138,7 +137,7 @@ class LockWatch:
         with self._lock:
             self._claims.discard(claim)
         if claim.beaten:
-            with self._beating, suppress(Neo4jError, DriverError, OSError, GrantpathError):  # else it grows old
+            with self._beating, suppress(*failures(), GrantpathError):  # else it grows old
                 self._run_one(_STILL, root=claim.root, holder=claim.id)
 
     # ---- the thread ----------------------------------------------------------------------------------------------
@@ -154,7 +153,7 @@ class LockWatch:
                     self._thread = None
                     return
             # The next look tries again. A claim's own connection tells its caller that the server is gone.
-            with suppress(Neo4jError, DriverError, OSError, GrantpathError):
+            with suppress(*failures(), GrantpathError):
                 self._beat([claim for claim in claims if now - max(claim.since, claim.beaten) > BEAT])
                 self._tend([claim for claim in claims if not claim.held and now - claim.since > TICK])
 

@@ -1,44 +1,22 @@
-"""The login of a database: a user and a password, a token, or a provider that is called again for another one."""
+"""The login as the driver asks for it: a provider is called again where the server refuses the last login."""
 
 import logging
 import time
-from collections.abc import Callable
 from threading import Lock
-from typing import Any, TypeGuard
+from typing import Any
 
 import neo4j
 from neo4j.auth_management import AuthManager, AuthManagers, ExpiringAuth
 from neo4j.exceptions import Neo4jError
 
-from grantpath.graph.errors import InvalidInput, Unavailable
+from grantpath.graph.credentials import Auth, Provider, is_login
+from grantpath.graph.errors import Unavailable
 
 log = logging.getLogger("grantpath.login")
-Auth = tuple[str, str] | neo4j.Auth
-Provider = Callable[[], Auth | ExpiringAuth]
-
 REFUSED = "Neo.ClientError.Security.Unauthorized"
 EXPIRED = "Neo.ClientError.Security.TokenExpired"
 LOCKED = "Neo.ClientError.Security.AuthenticationRateLimit"  # after a few wrong passwords, the right one too
 PAUSE = 0.25  # seconds between two calls of a provider, and between two tries of a login
-
-
-def checked(auth: object) -> Auth | Provider:
-    """`auth` as the login it is. Raises InvalidInput for anything else, without showing it."""
-    if _is_login(auth):
-        return auth
-    if callable(auth):
-        provider: Provider = auth
-        return provider
-    raise InvalidInput(
-        f"auth= is a {type(auth).__name__}; give (user, password), a neo4j.Auth such as neo4j.bearer_auth(TOKEN), or a "
-        "callable that returns one of these"
-    )
-
-
-def _is_login(auth: object) -> TypeGuard[Auth]:
-    if isinstance(auth, tuple):
-        return len(auth) == 2 and all(isinstance(part, str) for part in auth)
-    return isinstance(auth, neo4j.Auth)
 
 
 def manager(uri: str, auth: Auth | Provider) -> AuthManager:
@@ -101,7 +79,7 @@ class Renewed(AuthManager):
                 " it works"
             ) from error
         fresh = given if isinstance(given, ExpiringAuth) else ExpiringAuth(given)
-        if _is_login(fresh.auth):
+        if is_login(fresh.auth):
             log.info("the provider of auth= gave a login for %s", self.uri)
             self._current = fresh
             return fresh

@@ -15,13 +15,10 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
-
-import neo4j
-from neo4j.exceptions import ClientError, DriverError, Neo4jError, TransientError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.graph.connections import Connections
-from grantpath.graph.driver import in_words
+from grantpath.graph.driver import code_of, failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.heartbeat import LockWatch
 from grantpath.graph.load_recovery import Recovery
@@ -29,6 +26,9 @@ from grantpath.graph.revision_marks import MarkBook, Marks, single, untorn
 from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held, WriterLock
 from grantpath.graph.writer_queue import Turns
+
+if TYPE_CHECKING:
+    import neo4j
 
 Result = TypeVar("Result")
 log = logging.getLogger("grantpath.change")
@@ -90,7 +90,7 @@ class RevisionGuard:
                 except Overtaken as error:
                     if time.monotonic() > deadline:
                         raise Inconsistent(f"{root}: {error}; nothing was changed, try again") from error
-                except (Neo4jError, DriverError, OSError) as error:
+                except failures() as error:
                     if not _again(error) or time.monotonic() > deadline:
                         raise self._in_words(root, error) from error
                 time.sleep(PAUSE)
@@ -115,19 +115,21 @@ class RevisionGuard:
         if not self._marks.begin(base, revision):
             raise Overtaken("another writer came between")
 
-    def _commit(self, tx: neo4j.Transaction) -> None:
+    def _commit(self, tx: "neo4j.Transaction") -> None:
         """Commits. Raises Unavailable, `unknown`, where the connection went before the server had answered."""
+        from neo4j.exceptions import ClientError, TransientError
+
         try:
             tx.commit()
         except (ClientError, TransientError):
             raise  # the server says that it is not done
-        except (Neo4jError, DriverError, OSError) as error:
+        except failures() as error:
             unavailable = in_words(self._uri, error)
             raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
 
     def _end(self, base: Marks, revision: int) -> None:
         """Lets readers in. It is done: where this mark cannot be set, the next holder of the lock sets it."""
-        with suppress(Neo4jError, DriverError, OSError):
+        with suppress(*failures()):
             self._marks.end(base, revision)
 
     @contextmanager
@@ -232,7 +234,7 @@ class RevisionGuard:
         )
 
     def _in_words(self, root: str, error: Exception) -> Unavailable:
-        if _code(error) in ENDED:
+        if code_of(error) in ENDED:
             return Unavailable(
                 f"{root}: the server ended the transaction of this change, or another client did because this one gave"
                 f" no sign of life for {self._watch.limit:g} s; nothing was changed, try again"
@@ -243,13 +245,9 @@ class RevisionGuard:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (Neo4jError, DriverError, OSError) as error:
+        except failures() as error:
             raise in_words(self._uri, error) from error
 
 
-def _code(error: Exception) -> str | None:
-    return error.code if isinstance(error, Neo4jError) else None
-
-
 def _again(error: Exception) -> bool:
-    return isinstance(error, Neo4jError | DriverError) and (error.is_retryable() or _code(error) in ENDED)
+    return is_retryable(error) or code_of(error) in ENDED

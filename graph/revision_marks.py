@@ -8,15 +8,15 @@ created later.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import neo4j
-from neo4j import Query
+from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.errors import Unknown
 from grantpath.graph.transaction import Row
 
-OpenSession = Callable[[], neo4j.Session]
+if TYPE_CHECKING:
+    import neo4j
+
+OpenSession = Callable[[], "neo4j.Session"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class MarkBook:
 
     def read(self, root: str) -> Marks:
         """The marks. Raises Unknown where the root does not exist."""
+        from neo4j import Query
+
         with self._quick() as session:
             row = single(session.run(Query(_MARKS, timeout=self._timeout), root=root), root)
         return Marks(
@@ -75,7 +77,7 @@ class MarkBook:
             return session.run(text, **marks.key, to=to).single() is not None
 
 
-def single(result: neo4j.Result, root: str) -> Row:
+def single(result: "neo4j.Result", root: str) -> Row:
     """The one row of an answer. Raises Unknown where there is none: then the root does not exist."""
     record = result.single()
     if record is None:

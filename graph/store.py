@@ -3,16 +3,12 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
-
-import neo4j
-from neo4j import ManagedTransaction, Query
-from neo4j.exceptions import DriverError, Neo4jError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
 from grantpath.graph.connections import Connections
-from grantpath.graph.driver import in_words
+from grantpath.graph.driver import failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.reference import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard
@@ -20,6 +16,9 @@ from grantpath.graph.revision_marks import Marks, single, untorn
 from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held
 from grantpath.graph.writer_queue import Turns
+
+if TYPE_CHECKING:
+    import neo4j
 
 QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # of a read that writers disturb; then it keeps them out
 FETCH = 20_000  # rows at a time of a whole root
@@ -73,6 +72,8 @@ class Store:
         Changes may come between two rows: compare the marks before and after. Raises Unavailable where the server
         gives no signs of life.
         """
+        from neo4j import Query
+
         with self._errors(), self._connections.writing(FETCH) as session:
             for record in session.run(Query(text, timeout=0), dict(parameters)):
                 yield dict(record)
@@ -127,20 +128,22 @@ class Store:
         with self._turns.turn(root, "a question", self._timeout, shared=True):
             return self._ask(text, parameters, lambda result: single(result, root))
 
-    def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
+    def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[["neo4j.Result"], Result]) -> Result:
         """What `take` makes of the answer; asked once more where the connection or the login was lost, unless
         that took long."""
         soon = time.monotonic() + self._timeout / 10  # so that both tries stay near the timeout
         with self._errors():
             try:
                 return self._ask_once(text, parameters, take)
-            except (Neo4jError, DriverError) as error:
-                if not error.is_retryable() or time.monotonic() > soon:
+            except failures() as error:
+                if not is_retryable(error) or time.monotonic() > soon:
                     raise
                 telemetry.retried(text, error)
             return self._ask_once(text, parameters, take)
 
-    def _ask_once(self, text: str, parameters: Mapping[str, Any], take: Callable[[neo4j.Result], Result]) -> Result:
+    def _ask_once(self, text: str, parameters: Mapping[str, Any], take: Callable[["neo4j.Result"], Result]) -> Result:
+        from neo4j import Query
+
         began = time.perf_counter()
         with self._connections.reading() as session:
             answer = take(session.run(Query(text, timeout=self._timeout), dict(parameters)))
@@ -193,7 +196,7 @@ class Store:
         telemetry.queried(text, began)
         return rows
 
-    def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
+    def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
         """Runs `work` in one transaction, without the guard; again where it could not be done. Raises Unavailable."""
         with self._errors(), self._connections.writing() as session:
             return session.execute_write(work)
@@ -202,5 +205,5 @@ class Store:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (Neo4jError, DriverError, OSError) as error:
+        except failures() as error:
             raise in_words(self.uri, error) from error

@@ -4,8 +4,6 @@ import ssl
 from collections.abc import Iterator
 from typing import Any
 
-import neo4j
-
 from grantpath.graph.errors import InvalidInput, Unavailable
 
 VERIFIED = ("bolt+s://", "neo4j+s://")
@@ -31,6 +29,8 @@ def options(uri: str, ca: str | None) -> dict[str, Any]:
     except OSError as error:  # an SSLError, too
         reason = error.strerror if not isinstance(error, ssl.SSLError) else "it holds no certificate in PEM form"
         raise InvalidInput(f"ca={ca} cannot be used: {reason}; name a file of certificates in PEM form") from error
+    import neo4j
+
     scheme, _, rest = uri.partition("://")
     return {
         "uri": f"{scheme[:-2]}://{rest}",

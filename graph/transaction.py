@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any, Protocol
-
-import neo4j
+from typing import TYPE_CHECKING, Any, Protocol
 
 from grantpath.graph import telemetry
+
+if TYPE_CHECKING:
+    import neo4j
 
 Row = Mapping[str, Any]
 
@@ -30,7 +31,7 @@ class Asks(Protocol):
 class Writing:
     """A transaction under the root's lock; each change in it has a revision of its own."""
 
-    def __init__(self, tx: neo4j.Transaction, root: str, revision: int, policy: str, made: str) -> None:
+    def __init__(self, tx: "neo4j.Transaction", root: str, revision: int, policy: str, made: str) -> None:
         self._tx = tx
         self.made = made  # the root's creation id
         self.policy = policy  # the digest of the one that the root remembers

@@ -4,18 +4,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import neo4j
-from neo4j import ManagedTransaction
-from neo4j.exceptions import ClientError, DriverError, Neo4jError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.graph.connections import Connections
-from grantpath.graph.driver import in_words
+from grantpath.graph.driver import failures, in_words
 from grantpath.graph.errors import GrantpathError, Unavailable
 from grantpath.graph.heartbeat import Claim, LockWatch
 from grantpath.graph.revision_marks import Marks, OpenSession
 from grantpath.graph.transaction import Row
+
+if TYPE_CHECKING:
+    import neo4j
 
 Result = TypeVar("Result")
 
@@ -28,7 +27,7 @@ class Held:
     of a load that died before.
     """
 
-    tx: neo4j.Transaction
+    tx: "neo4j.Transaction"
     _claim: Claim
     _watch: LockWatch
     _open: OpenSession
@@ -54,24 +53,26 @@ class Held:
         """Gives a sign of life now. Raises Unavailable."""
         try:
             self._watch.beat(self._claim)
-        except (Neo4jError, DriverError, OSError) as error:
+        except failures() as error:
             raise in_words(self._uri, error) from error
 
     def execute(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """Runs one statement in a transaction of its own. Raises Unavailable."""
         return self.transaction(lambda tx: [record.data() for record in tx.run(text, dict(parameters))])
 
-    def transaction(self, work: Callable[[ManagedTransaction], Result]) -> Result:
+    def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
         """Runs `work` in one transaction; again where it could not be done. Raises Unavailable."""
+        from neo4j import unit_of_work
+
         try:
             with self._open() as session:
-                return session.execute_write(neo4j.unit_of_work(metadata=self._claim.metadata)(work))
-        except (Neo4jError, DriverError, OSError) as error:
+                return session.execute_write(unit_of_work(metadata=self._claim.metadata)(work))
+        except failures() as error:
             raise in_words(self._uri, error) from error
 
     def forget(self) -> None:
         """Removes the node of the lock, and the claim on the name of a root that was removed."""
-        with suppress(Neo4jError, DriverError, OSError):  # where they stay they do no harm
+        with suppress(*failures()):  # where they stay they do no harm
             self.tx.run(_UNLOCK, root=self.root, by=self.id).consume()
             self.tx.commit()
 
@@ -92,6 +93,8 @@ class WriterLock:
         `quick`: what is asked then is answered soon. `what` names the work in the errors of others. Raises `error`,
         which names the holder, where the lock cannot be had within `seconds`; the driver's errors.
         """
+        from neo4j.exceptions import ClientError
+
         began = time.monotonic()
         connections = self._connections
         opened = connections.locking if quick else connections.writing
@@ -108,7 +111,7 @@ class WriterLock:
                     raise error(_kept(claim, began))
                 yield Held(tx, claim, self._watch, connections.writing, connections.uri)
             finally:
-                with suppress(Neo4jError, DriverError, OSError):  # nothing that is left in it is wanted
+                with suppress(*failures()):  # nothing that is left in it is wanted
                     tx.close()
 
 

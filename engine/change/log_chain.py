@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import neo4j.time
-
 from grantpath.graph.reference import short
 
 NOT_HASHED = ("hash", "root")
@@ -31,8 +29,10 @@ def entry_hash(chain: str, entry: Entry) -> str:
 
 def _plain(value: Any) -> Any:
     """A property as JSON, two different ones never alike: what JSON does not know is a map, which no property is."""
+    from neo4j.time import DateTime
+
     match value:
-        case neo4j.time.DateTime() if value.tzinfo:
+        case DateTime() if value.tzinfo:
             return _moment(value.astimezone(UTC).to_native(), value.nanosecond)
         case datetime() if value.tzinfo:
             return _moment(value.astimezone(UTC), value.microsecond * 1000)

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-
-from neo4j import ManagedTransaction
+from typing import TYPE_CHECKING
 
 from grantpath.engine.change.audit_writer import append, asking, whole
 from grantpath.engine.change.deltas import Delta, Scope, Watch, net, scope
@@ -24,6 +23,9 @@ from grantpath.graph.reference import Reference, indefinite
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
+
+if TYPE_CHECKING:
+    from neo4j import ManagedTransaction
 
 log = logging.getLogger("grantpath.change")
 SHOWN = 20
@@ -253,7 +255,7 @@ class _Facts:
     def rehearse(self, store: Store, tenant: str) -> Delta:
         """What `put` adds and removes, read in a transaction that is rolled back."""
 
-        def work(tx: ManagedTransaction) -> None:
+        def work(tx: "ManagedTransaction") -> None:
             ask = asking(lambda text, given: [dict(row) for row in tx.run(text, dict(given))], tenant)
             watch = Watch(ask, self._new, list(self._scopes()))
             self.put(ask)

@@ -2,15 +2,17 @@
 
 import os
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from grantpath.graph.address import need_address, shown
-from grantpath.graph.connection import DATABASE, Connection
-from grantpath.graph.embedded.home import USER, server_home
-from grantpath.graph.embedded.server import ServerStatus, seen, up
+from grantpath.graph.connection import DATABASE, USER, Connection
+from grantpath.graph.credentials import Auth, Provider, checked
 from grantpath.graph.errors import Unavailable
-from grantpath.graph.login import Auth, Provider, checked
 from grantpath.graph.tls import is_verified
+
+if TYPE_CHECKING:
+    from grantpath.graph.embedded.server import ServerStatus
 
 
 def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: str | None = None) -> Connection:
@@ -27,9 +29,9 @@ def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: 
     if address:
         need_address(address)
     if auth is not None:
-        found = _given(address or str(up().uri), auth)
+        found = _given(address or str(_up().uri), auth)
     else:
-        found = _from_environment(address) if address else _login(up())
+        found = _from_environment(address) if address else _login(_up())
     if ca is None and is_verified(found.uri):
         ca = os.environ.get("NEO4J_CA") or None
     database = os.environ.get("NEO4J_DATABASE") if address else None
@@ -47,7 +49,7 @@ def _given(address: str, auth: Auth | Provider) -> Connection:
 def _from_environment(address: str) -> Connection:
     password = os.environ.get("NEO4J_PASSWORD")
     if password is None:
-        embedded = seen(server_home(None, None))
+        embedded = _seen()
         if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
             return _login(embedded)
         raise Unavailable(f"no password for {shown(address)}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
@@ -55,6 +57,20 @@ def _from_environment(address: str) -> Connection:
     return Connection(address, user, password)
 
 
-def _login(server: ServerStatus) -> Connection:
+def _up() -> "ServerStatus":
+    """The embedded server, started if need be. It is imported here: a client of another server does not need it."""
+    from grantpath.graph.embedded.server import up
+
+    return up()
+
+
+def _seen() -> "ServerStatus":
+    from grantpath.graph.embedded.home import server_home
+    from grantpath.graph.embedded.server import seen
+
+    return seen(server_home(None, None))
+
+
+def _login(server: "ServerStatus") -> Connection:
     assert server.uri and server.password_file, f"the server in {server.home} is not up"
     return Connection(server.uri, server.user, server.password_file.read_text().strip())

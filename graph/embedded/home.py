@@ -7,14 +7,16 @@ import re
 import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from grantpath.graph.artifacts.java import Purpose
+from grantpath.graph.connection import USER
 from grantpath.graph.errors import InvalidInput, ServerError
+
+if TYPE_CHECKING:
+    from grantpath.graph.artifacts.java import Purpose
 
 Line = Literal["5.26", "2026"]
 LOOPBACK = "127.0.0.1"
-USER = "neo4j"
 # Pages of other origins are not answered by HTTP. Wrong logins lock nobody out: another user of the machine could cause
 # that, and the password is random and too long to be guessed.
 # The driver gives a silent server up after INTERVAL x PROBES seconds. The shutdown wait is spent twice at each stop, on
@@ -74,7 +76,7 @@ class Release:
 
     lock: Path
     main_class: str
-    java: Purpose
+    java: "Purpose"
     settings: str = ""
 
     @property

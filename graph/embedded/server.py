@@ -14,8 +14,9 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 from grantpath.graph.artifacts.cache import lock_folder
 from grantpath.graph.artifacts.jars import ensure_jars
 from grantpath.graph.artifacts.java import java_for
+from grantpath.graph.connection import USER
 from grantpath.graph.embedded import process
-from grantpath.graph.embedded.home import LOOPBACK, USER, Record, ServerHome, server_home
+from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_home
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.reference import short
 

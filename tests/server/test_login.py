@@ -16,8 +16,9 @@ from neo4j.exceptions import Neo4jError
 from grantpath.engine import Authorizer, InvalidInput, Unavailable
 from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
+from grantpath.graph.credentials import checked
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.login import EXPIRED, LOCKED, REFUSED, Renewed, checked, renew_refused
+from grantpath.graph.login import EXPIRED, LOCKED, REFUSED, Renewed, renew_refused
 from grantpath.graph.store import Store
 
 from ..support.tls_server import TlsServer
