@@ -6,15 +6,17 @@ commented `:params` line to run first in Neo4j Browser.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from typing import Any, TypeVar
 
 if __name__ != "grantpath.cypher":
     raise ImportError("import grantpath.cypher, not cypher")
 
+Result = TypeVar("Result")
 _HEADER = re.compile(r"// \$(\w+)\s+[A-Z]")
 _USED = re.compile(r"\$(\w+)")
 
@@ -26,6 +28,11 @@ class Query:
     name: str
     text: str
     parameters: frozenset[str]
+
+    def run(self, send: Callable[[str, dict[str, Any]], Result], /, **parameters: Any) -> Result:
+        """What `send` makes of the text and these parameters. Raises TypeError as `check`, before anything is sent."""
+        self.check(parameters)
+        return send(self.text, parameters)
 
     def check(self, parameters: Mapping[str, object]) -> None:
         """Refuses a call with other parameters than the header's: the database ignores a surplus one in silence."""

@@ -100,7 +100,7 @@ def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy,
 
 def _state(store: Store, root: str) -> tuple[int, str | None]:
     """The revision, and which making of the root it is one of."""
-    row = store.read_guarded(load_query("revision").text, {"root": root})
+    row = load_query("revision").run(store.read_guarded, root=root)
     return int(row["revision"]), row["made"]
 
 
@@ -118,9 +118,7 @@ def _session(connection: Connection) -> Iterator[neo4j.Session]:
 
 
 def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, ...]]:
-    query = load_query(name)
-    query.check({"root": root})
-    return (tuple(record.values()) for record in session.run(query.text, root=root))
+    return (tuple(record.values()) for record in load_query(name).run(session.run, root=root))
 
 
 def _policy(session: neo4j.Session, root: str) -> Policy:

@@ -214,7 +214,4 @@ class Making:
                         self._ask(query, rows=rows)
 
     def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
-        loaded = cypher.load(query)
-        parameters["root"] = self._writing.root
-        loaded.check(parameters)
-        return self._writing.ask(loaded.text, parameters)
+        return cypher.load(query).run(self._writing.ask, root=self._writing.root, **parameters)

@@ -22,10 +22,7 @@ def asking(ask: Callable[[str, Mapping[str, Any]], list[Row]], root: str) -> Nam
     """Asks a query of cypher/ about a root by its name."""
 
     def named(query: str, **parameters: Any) -> list[Row]:
-        loaded = cypher.load(query)
-        parameters["root"] = root
-        loaded.check(parameters)
-        return ask(loaded.text, parameters)
+        return cypher.load(query).run(ask, root=root, **parameters)
 
     return named
 
@@ -74,19 +71,17 @@ def refuse(
     store: Store, root: str, step: Step, actor: Actor, error: Refused, revision: int, request: str | None
 ) -> None:
     """Notes a refused attempt, made under the id `request`; where that fails it is refused all the same."""
-    loaded = cypher.load("refusal_write")
-    parameters = {
-        "root": root,
-        "revision": revision,
-        "id": uuid.uuid4().hex,
-        "request": request,
-        "reason": str(error),
-        "keep": KEPT,
-        **_said(step, actor),
-    }
-    loaded.check(parameters)
     with suppress(Unavailable):
-        store.execute(loaded.text, parameters)
+        cypher.load("refusal_write").run(
+            store.execute,
+            root=root,
+            revision=revision,
+            id=uuid.uuid4().hex,
+            request=request,
+            reason=str(error),
+            keep=KEPT,
+            **_said(step, actor),
+        )
 
 
 def _said(step: Step, actor: Actor | None) -> dict[str, str | None]:

@@ -82,16 +82,14 @@ class Request:
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
         """Notes what is done, with it."""
-        loaded = cypher.load("idempotency_keep")
-        parameters: dict[str, Any] = {
-            "root": writing.root,
-            "id": self.id,
-            "said": self._said,
-            "ids": [change.id or "" for change in changes],
-            "revisions": [change.revision for change in changes],
-        }
-        loaded.check(parameters)
-        writing.note(loaded.text, parameters)
+        cypher.load("idempotency_keep").run(
+            writing.note,
+            root=writing.root,
+            id=self.id,
+            said=self._said,
+            ids=[change.id or "" for change in changes],
+            revisions=[change.revision for change in changes],
+        )
 
 
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
@@ -107,7 +105,4 @@ def first_id(changes: Sequence[Change]) -> str | None:
 
 def ask(writing: Asks, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
     """The rows of a query of cypher/, within a transaction."""
-    loaded = cypher.load(query)
-    parameters["root"] = writing.root
-    loaded.check(parameters)
-    return writing.ask(loaded.text, parameters)
+    return cypher.load(query).run(writing.ask, root=writing.root, **parameters)

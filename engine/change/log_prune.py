@@ -75,10 +75,8 @@ def prune(
 
 
 def _remove(authorizer: OpenTenant, pruned: Pruned, progress: Callable[[int], None]) -> None:
-    query = cypher.load("log_prune")
-    parameters = {"root": authorizer.tenant, "made": pruned.made, "up_to": pruned.up_to, "limit": AT_ONCE}
-    query.check(parameters)
     gone = 0
-    while removed := authorizer.store.execute(query.text, parameters)[0]["removed"]:
+    run = partial(cypher.load("log_prune").run, authorizer.store.execute)
+    while removed := run(root=authorizer.tenant, made=pruned.made, up_to=pruned.up_to, limit=AT_ONCE)[0]["removed"]:
         gone += removed
         progress(gone)

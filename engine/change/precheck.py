@@ -55,9 +55,7 @@ class Glance:
 
 def look(store: Store, root: str) -> Glance | None:
     """The root as it is; None where a write is under way, or it is not there. Raises Unavailable."""
-    query, parameters = cypher.load("log_tail"), {"root": root}
-    query.check(parameters)
-    rows = store.read(query.text, parameters)
+    rows = cypher.load("log_tail").run(store.read, root=root)
     return Glance(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
 
 

@@ -29,13 +29,13 @@ class Standing:
         cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
     ) -> "Standing":
         """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
-        query = cypher.load("preconditions")
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
-        parameters = {
-            "root": writing.root,
-            "refs": sorted(refs),
-            "joining": sorted({change.joining for change in changes if change.joining}),
-            "changes": numbered(
+        row = cypher.load("preconditions").run(
+            writing.ask,
+            root=writing.root,
+            refs=sorted(refs),
+            joining=sorted({change.joining for change in changes if change.joining}),
+            changes=numbered(
                 {
                     "object": change.object.text,
                     "subject": change.subject.text if change.subject else None,
@@ -44,9 +44,7 @@ class Standing:
                 }
                 for change in changes
             ),
-        }
-        query.check(parameters)
-        row = writing.ask(query.text, parameters)[0]
+        )[0]
         about = {
             id(change): standing
             for change, standing in zip(changes, in_order(row["standing"], len(changes)), strict=True)

@@ -33,13 +33,11 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
         if by is not None:
             model = kept_policy(store, tenant, kept)
             by = model.operator(by, model.root(tenant))
-        query, parameters = cypher.load("note_dropped_tenant"), {"root": tenant, "by": by}
-        query.check(parameters)
-        store.execute(query.text, parameters)
+        cypher.load("note_dropped_tenant").run(store.execute, root=tenant, by=by)
     registry.remove(store, tenant)
 
 
 def listed(store: Store) -> list[DroppedRoot]:
     """The roots that were dropped, oldest first; one that was created anew is among them, too. Raises Unavailable."""
-    rows = store.read(cypher.load("dropped_tenants").text, {})
+    rows = cypher.load("dropped_tenants").run(store.read)
     return [DroppedRoot(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in rows]

@@ -67,10 +67,7 @@ def claim(held: Held) -> bool:
 
 def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
     """Runs a query of cypher/ in a transaction of the lock's holder."""
-    loaded = cypher.load(query)
-    parameters["root"] = held.root
-    loaded.check(parameters)
-    return held.execute(loaded.text, parameters)
+    return cypher.load(query).run(held.execute, root=held.root, **parameters)
 
 
 def end_root(held: Held, marks: Marks) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from grantpath import cypher
@@ -102,9 +102,7 @@ class OpenTenant:
         """
         if at_least is not None:
             need_number("at_least", at_least)
-        loaded = cypher.load(query)
-        parameters["root"] = self.tenant
-        loaded.check(parameters)
-        row = self.store.read_guarded(loaded.text, parameters, at_least)
+        read = partial(self.store.read_guarded, at_least=at_least)
+        row = cypher.load(query).run(read, root=self.tenant, **parameters)
         check_policy(row.get("policy", self.policy.digest), self.policy, self.tenant)
         return row

@@ -108,7 +108,7 @@ class Reads(Protocol):
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:
     """The policy that a tenant remembers: name, digest, source; None if there is no such tenant."""
-    rows = store.read(cypher.load("tenant_policy").text, {"root": tenant})
+    rows = cypher.load("tenant_policy").run(store.read, root=tenant)
     return dict(rows[0]) if rows else None
 
 
@@ -156,11 +156,11 @@ def _sized(store: Store, row: Row) -> Root:
 
 def sizes(store: Store, tenant: str) -> dict[str, int]:
     """How much a tenant holds. It reads all of it, so it has no limit in all. Raises Unavailable."""
-    return dict(next(iter(store.read_all(cypher.load("tenant_sizes").text, {"root": tenant}))))
+    return dict(next(iter(cypher.load("tenant_sizes").run(store.read_all, root=tenant))))
 
 
 def _all(store: Store) -> list[Row]:
-    return store.read(cypher.load("list_tenants").text, {})
+    return cypher.load("list_tenants").run(store.read)
 
 
 def _is_name(tenant: str) -> bool:
@@ -228,7 +228,7 @@ def _remove(held: Held) -> None:
 
 def exists(store: Reads, tenant: str, ref: str) -> bool:
     """Is there such an entity?"""
-    return bool(store.read(cypher.load("entity_exists").text, {"root": tenant, "ref": ref}))
+    return bool(cypher.load("entity_exists").run(store.read, root=tenant, ref=ref))
 
 
 def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
@@ -248,14 +248,13 @@ def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unk
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     """` (did you mean X?)` of existing names of its type, or nothing: where it exists, or that cannot be looked up."""
     query, type_ = cypher.load("similar_names"), ref.partition(":")[0]
-    parameters = {"root": tenant, "type": type_, "ref": ref, "limit": CANDIDATES // 2}
-    query.check(parameters)
     if len(ref) > MAX_NAME:
         return ""
     try:
-        known = store.read(query.text, parameters)[0]["known"]
+        rows = query.run(store.read, root=tenant, type=type_, ref=ref, limit=CANDIDATES // 2)
     except GrantpathError:  # the answer is right without a suggestion
         return ""
+    known = rows[0]["known"]
     return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
 
 

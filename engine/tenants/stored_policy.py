@@ -19,12 +19,7 @@ def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:
     """
     digest = hashlib.sha256(kept["source"].encode()).hexdigest()
     if kept["digest"] == digest[:SHORT]:
-        query, parameters = (
-            cypher.load("set_policy_digest"),
-            {"root": tenant, "short": kept["digest"], "digest": digest},
-        )
-        query.check(parameters)
-        store.execute(query.text, parameters)
+        cypher.load("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=digest)
     elif kept["digest"] != digest:
         raise InvalidPolicy(
             f"the policy that {tenant} remembers does not fit its digest: its source was altered; "

@@ -104,7 +104,7 @@ def _write(
 
 def streaming(store: Store, tenant: str) -> Ask:
     """Streams the rows of a query about one root, by the query's name."""
-    return lambda query: store.read_all(cypher.load(query).text, {"root": tenant})
+    return lambda query: cypher.load(query).run(store.read_all, root=tenant)
 
 
 def tables_of(ask: Ask, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:

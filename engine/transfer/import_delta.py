@@ -49,8 +49,7 @@ class Standing:
     # ---- reading -----------------------------------------------------------------------------------------------
     def _ask(self, query: str, **parameters: Any) -> list[Row]:
         loaded = cypher.load(query)
-        loaded.check(parameters)
-        return self._store.transaction(lambda tx: [dict(record) for record in tx.run(loaded.text, parameters)])
+        return self._store.transaction(lambda tx: [dict(record) for record in loaded.run(tx.run, **parameters)])
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
         """The number, the id in the database, and whether it is created, of what is in the graph and has a number."""

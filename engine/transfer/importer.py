@@ -256,9 +256,7 @@ class _Load:
             bulk.doom([], doomed.nodes[at : at + FEW], [])
 
     def _put(self, bulk: Bulk, news: News, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
-        loaded = cypher.load(query)
-        loaded.check({**parameters, "root": bulk.root, "load": bulk.id})
-        row = bulk.write(loaded.text, parameters)
+        row = cypher.load(query).run(bulk.write, root=bulk.root, load=bulk.id, **parameters)
         self._done += count
         self._progress("writing", self._done, news.added)
         return row

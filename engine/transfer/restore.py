@@ -63,12 +63,11 @@ class Restore:
     def write(self, bulk: Bulk) -> Iterator[tuple[int, int]]:
         """Writes the entries batch by batch, not visible yet; yields how many of how many are written. Raises
         InvalidInput."""
-        loaded, done = cypher.load("restore_log"), 0
+        query, done = cypher.load("restore_log"), 0
         for name in NOTES:
             for part in self._parts(name):
-                parameters = {each: part if each == name else [] for each in NOTES}
-                loaded.check({**parameters, "root": bulk.root, "load": bulk.id})
-                bulk.write(loaded.text, parameters)
+                lists = {each: part if each == name else [] for each in NOTES}
+                query.run(bulk.write, root=bulk.root, load=bulk.id, **lists)
                 done += len(part)
                 yield done, max(done, self._of)
 
@@ -89,10 +88,8 @@ class Restore:
 
     def last(self, ask: Ask, _: int) -> None:
         """In the last transaction: the root continues where the dump ends."""
-        loaded = cypher.load("restore_revision")
-        parameters = {"root": self._target.tenant, "revision": self.revision, "chain": self._meta.chain}
-        loaded.check(parameters)
-        ask(loaded.text, parameters)
+        continued = {"revision": self.revision, "chain": self._meta.chain}
+        cypher.load("restore_revision").run(ask, root=self._target.tenant, **continued)
 
     def finish(self, bulk: Bulk) -> None:
         """Makes all of it visible. Raises Inconsistent, Unavailable where that was not done."""
@@ -105,10 +102,7 @@ class Restore:
             raise
 
     def _read(self, query: str, **parameters: Any) -> Row:
-        loaded = cypher.load(query)
-        parameters["root"] = self._target.tenant
-        loaded.check(parameters)
-        return self._target.store.read(loaded.text, parameters)[0]
+        return cypher.load(query).run(self._target.store.read, root=self._target.tenant, **parameters)[0]
 
 
 def renamed(tables: dict[str, Table], old: str, new: str) -> dict[str, Table]:

@@ -90,6 +90,17 @@ def test_header_names_the_parameters(name: str) -> None:
             query.check(dict.fromkeys(query.parameters - {parameter}))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_run_sends_the_text_with_the_parameters_of_the_header_and_nothing_else(name: str) -> None:
+    query, sent = cypher.load(name), list[tuple[str, dict[str, Any]]]()
+    given: dict[str, Any] = dict.fromkeys(query.parameters)
+    query.run(lambda *words: sent.append(words), **given)
+    assert sent == [(FILES[name].read_text(encoding="utf-8"), given)]
+    with pytest.raises(TypeError, match="surplus"):
+        query.run(lambda *words: sent.append(words), **given, surplus=None)
+    assert len(sent) == 1
+
+
 def test_a_header_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bad.cypher").write_text("// bad.cypher: nothing\n// $named  STRING  'a'\nRETURN $used AS used\n")
     monkeypatch.setattr(cypher.resources, "files", lambda _: tmp_path)

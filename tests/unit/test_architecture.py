@@ -128,6 +128,39 @@ def test_no_cypher_from_pieces(path: Path) -> None:
                 assert not CYPHER.search(piece.value), f"{path.name}:{piece.lineno} puts Cypher together"
 
 
+def is_loaded_query(node: ast.AST, loaded: set[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in loaded
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("cypher.load", "load_query")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room_of(path) != "cypher"], ids=name_of)
+def test_a_query_is_sent_by_run_which_checks_its_header(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    for scope in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+        loaded = {
+            target.id
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Assign)
+            for goal, value in _assigned(node)
+            if is_loaded_query(value, set())
+            for target in [goal]
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Attribute) and is_loaded_query(node.value, loaded):
+                assert node.attr == "run", f"{path.name}:{node.lineno} sends a query without Query.run"
+
+
+def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each target with its value, of tuples too."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=True)
+        else:
+            yield target, node.value
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_has_one_name(package: str) -> None:
     run = subprocess.run([sys.executable, "-c", f"import {package}"], cwd=HOUSE, capture_output=True, text=True)
