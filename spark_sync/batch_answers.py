@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import Check, Which, Who
@@ -134,7 +135,7 @@ class _World:
                 columns["holder"],
                 columns["key"].indices.to_numpy().astype(np.int64),
                 columns["start"],
-                tuple(columns["key"].dictionary.to_pylist()),
+                tuple(map(Fact.parse, columns["key"].dictionary.to_pylist())),
             ),
             Closure.of(pairs[:, 0], pairs[:, 1], len(self.numbering)),
             Roles(self.source[role][order], self.target[role][order]),

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grantpath.engine.policy.clauses import Atom
+from grantpath.engine.policy.facts import FactKind
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.bulk_access import conditions, prepare, users
 from grantpath.spark_sync.intervals import Condition, Events, Ints, Rows, runs_of, within
@@ -17,9 +17,9 @@ from grantpath.spark_sync.tree_order import Entity, Numbering, number
 from grantpath.spark_sync.verification import intervals_of
 
 USERS = 5_000  # compared at a time
-CODES = {"before": 1, "after": 2, "ALL": 0}
-GAINED = Condition((((Atom(("after",), ("before",)),),),), CODES)
-LOST = Condition((((Atom(("before",), ("after",)),),),), CODES)
+BEFORE, AFTER = 0, 1
+GAINED = Condition([[[((AFTER,), (BEFORE,))]]], 2)
+LOST = Condition([[[((BEFORE,), (AFTER,))]]], 2)
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def _facts(source: Snapshot) -> set[str]:
     }
     estate = source.estate
     for holder, key, place in zip(estate.holder.tolist(), estate.key.tolist(), estate.place.tolist(), strict=True):
-        words = estate.keys[key].split()
-        if words[0] == "OWNS":
+        fact = estate.keys[key]
+        if fact.kind is FactKind.OWNS:
             facts.add(f"owner {refs[holder]} of {refs[place]}")
         else:
-            facts.add(f"{words[0].lower()} {words[1]} on {refs[place]} to {refs[holder]}")
+            facts.add(f"{fact.kind.value.lower()} {fact.privileges[0]} on {refs[place]} to {refs[holder]}")
     return facts
 
 
@@ -149,10 +149,10 @@ def _typed(source: Snapshot) -> Iterator[tuple[str, str]]:
 def _count(change: Condition, before: Rows, after: Rows, size: int) -> Iterator[tuple[int, int]]:
     """By user how many targets are in the one and not in the other."""
     parts = [
-        Rows(rows.owner, np.full(len(rows.owner), CODES[side]), rows.start, rows.last)
-        for side, rows in (("before", before), ("after", after))
+        Rows(rows.owner, np.full(len(rows.owner), side), rows.start, rows.last)
+        for side, rows in ((BEFORE, before), (AFTER, after))
     ]
-    found = change.solve(Events(Rows.concat(parts), size, len(CODES)))
+    found = change.solve(Events(Rows.concat(parts), size, 2))
     many = np.bincount(found.row, weights=found.last - found.start + 1).astype(np.int64)
     for user in np.flatnonzero(many).tolist():
         yield user, int(many[user])

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grantpath.engine.policy.clauses import Atom, Clause, Clauses, Fact, Term, facts_of
+from grantpath.engine.policy.clauses import Clauses, facts_of
+from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, second_object
+from grantpath.spark_sync.folding import TRUE, fold
 from grantpath.spark_sync.intervals import (
-    ALL,
     Bools,
     Condition,
     Events,
@@ -22,7 +23,12 @@ from grantpath.spark_sync.intervals import (
 )
 from grantpath.spark_sync.tree_order import Numbering
 
-POINT = "POINT "  # a grant on the place alone, for EVERY
+OF_TARGETS = (
+    FactKind.EXISTS,
+    FactKind.BUILTIN,
+    FactKind.EVERY_BELOW,
+)  # for each target either true or false, whoever asks
+OF_HOLDERS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, FactKind.ALLOW_BELOW)
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Estate:
     holder: Ints
     key: Ints
     place: Ints
-    keys: tuple[str, ...]  # `ALLOW SELECT_TABLE table`, `OWNS schema`
+    keys: tuple[Fact, ...]  # `ALLOW SELECT_TABLE table`, `OWNS schema`
 
 
 @dataclass(frozen=True)
@@ -79,19 +85,18 @@ class Prepared:
         self._estate = estate
         self._with = dict(item for ask in asks for item in ask.with_.items())
         facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
-        every = [fact for fact in facts if fact.startswith("EVERY ")]
-        points = sorted({POINT + key for fact in every for key in self._every_keys(fact)})
-        self.codes = {name: at for at, name in enumerate([ALL, *facts, *points])}
-        check_size(len(self._numbering), len(self.codes))
+        every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
+        self.codes = {fact: at for at, fact in enumerate([ALL, *facts])}
+        points = sorted({key for fact in every for key in _every_keys(fact)})
+        self._points = {key: at for at, key in enumerate(points, len(self.codes))}
+        self._size = len(self.codes) + len(points)
+        check_size(len(self._numbering), self._size)
         self.root = self._numbering.roots()
         self.last = self._numbering.last
         self._every = [self._prepare_every(fact) for fact in every]
-        self._self = [self._prepare_self(fact) for fact in facts if fact.startswith("IS ")]
-        rows = [
-            self._rows(fact)
-            for fact in (*facts, *points)
-            if fact.split()[0] not in ("IS", "EXISTS", "BUILTIN", "EVERY")
-        ]
+        self._self = [self._prepare_self(fact) for fact in facts if fact.kind is FactKind.IS]
+        rows = [self._rows(fact) for fact in facts if fact.kind in OF_HOLDERS]
+        rows += [self._point_rows(key, code) for key, code in self._points.items()]
         self.facts = HolderFacts(Rows.concat(rows).merged(), len(self._numbering))
         self._counted: dict[int, Ints] = {}
         self.asked = [self._prepare(ask) for ask in asks]
@@ -102,7 +107,7 @@ class Prepared:
         """For each question in order where each hat gets a yes. The hats must fit in one sweep (`Hats.pieces`)."""
         found = hats.gather(self.facts)
         rows = Rows.concat([found, *self._own(hats), *(self._complete(each, found, hats) for each in self._every)])
-        events = Events(rows, len(self.root), len(self.codes))
+        events = Events(rows, len(self.root), self._size)
         for asked in self.asked:
             yield self._answer(asked, events)
 
@@ -119,49 +124,51 @@ class Prepared:
         return row, low, high
 
     # ---- facts -----------------------------------------------------------------------------------------------
-    def _place(self, word: str) -> tuple[str, int | None]:
-        """The type of a place, and its position where it is that of a second object."""
-        if not word.startswith("with."):
-            return word, None
-        _, key, type_ = word.split(".")
+    def _place(self, fact: Fact) -> tuple[str, int | None]:
+        """The type of a fact's place, and its position where it is that of a second object."""
+        type_, key = place_type(fact.place), second_object(fact.place)
+        if key is None:
+            return type_, None
         return type_, int(self._numbering.above(np.array([self._with[key]]), type_)[0])
 
     def _rows(self, fact: Fact) -> Rows:
-        words = fact.split()
-        point = words[0] == POINT.strip()
-        type_, fixed = self._place(words[-1])
-        if words[0] == "HOLDS":
-            holder, start = self._held(fact, words[-1], type_)
-        elif "below" in words:
-            holder, place = self._base(" ".join(words[:3]))
-            start = self._numbering.above(place, type_)
-        else:
-            holder, start = self._base(" ".join([*words[point:-1], type_]))
+        type_, fixed = self._place(fact)
+        holder, start = self._held(fact, type_) if fact.kind is FactKind.HOLDS else self._granted(fact, type_)
         holder, start = holder[start >= 0], start[start >= 0]
-        last = start if point else self._numbering.last[start]
+        last = self._numbering.last[start]
         if fixed is not None:
             here = (start <= fixed) & (fixed <= last)
             holder, start = holder[here], self.root[start[here]]
             last = self._numbering.last[start]
         return Rows(holder, np.full(len(holder), self.codes[fact]), start, last)
 
-    def _base(self, key: str) -> tuple[Ints, Ints]:
+    def _point_rows(self, key: Fact, code: int) -> Rows:
+        """The grants on their places alone, for EVERY."""
+        holder, place = self._base(key)
+        return Rows(holder, np.full(len(holder), code), place, place)
+
+    def _granted(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
+        if fact.kind is not FactKind.ALLOW_BELOW:
+            return self._base(Fact(fact.kind, type_, fact.privileges))
+        holder, place = self._base(Fact(FactKind.ALLOW, fact.types[0], fact.privileges))
+        return holder, self._numbering.above(place, type_)
+
+    def _base(self, key: Fact) -> tuple[Ints, Ints]:
         if key not in self._estate.keys:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         chosen = self._estate.key == self._estate.keys.index(key)
         return self._estate.holder[chosen].astype(np.int64), self._estate.place[chosen].astype(np.int64)
 
-    def _held(self, fact: Fact, word: str, type_: str) -> tuple[Ints, Ints]:
-        if word.startswith("="):
-            ref = fact.split("=", 1)[1]
-            holder = np.array([at for at, each in enumerate(self._numbering.refs) if each == ref], np.int64)
+    def _held(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
+        if fact.entity:
+            holder = np.array([at for at, ref in enumerate(self._numbering.refs) if ref == fact.entity], np.int64)
             return holder, self.root[holder]
         holder = np.flatnonzero(self._numbering.of_type(type_))
         return holder, holder
 
     # ---- facts of a hat itself --------------------------------------------------------------------------------
     def _prepare_self(self, fact: Fact) -> tuple[int, Bools, bool]:
-        type_, fixed = self._place(fact.split()[-1])
+        type_, fixed = self._place(fact)
         chosen = self._numbering.of_type(type_)
         if fixed is not None:
             chosen = np.arange(len(chosen)) == fixed
@@ -178,19 +185,13 @@ class Prepared:
     def _hat_rows(self, row: Ints, code: int, start: Ints) -> Rows:
         return Rows(row, np.full(len(row), code), start, self.last[start])
 
-    @staticmethod
-    def _every_keys(fact: Fact) -> list[str]:
-        _, privileges, types, _, _ = fact.split()
-        return [f"ALLOW {name} {type_}" for name in privileges.split(",") for type_ in types.split(",")]
-
     def _prepare_every(self, fact: Fact) -> Every:
-        _, _, types, _, word = fact.split()
-        type_, fixed = self._place(word)
+        type_, fixed = self._place(fact)
         member = self._numbering.exists.copy()
-        member &= np.isin(self._numbering.type, [self._numbering.types.index(each) for each in types.split(",")])
+        member &= np.isin(self._numbering.type, [self._numbering.types.index(each) for each in fact.types])
         place = self._numbering.above(np.arange(len(self._numbering)), type_)
         need = np.bincount(place[member & (place >= 0)], minlength=len(self._numbering))
-        points = np.array([self.codes[POINT + key] for key in self._every_keys(fact)])
+        points = np.array([self._points[key] for key in _every_keys(fact)])
         return Every(self.codes[fact], points, member, place, need, fixed)
 
     def _complete(self, every: Every, found: Rows, hats: Hats) -> Rows:
@@ -225,9 +226,11 @@ class Prepared:
             known = {fact: bool(truth[at]) for fact, truth in static.items()}
             clauses = fold(ask.clauses, known)
             always &= TRUE in clauses
-            parts.append((Condition(clauses, self.codes), runs_of(kinds == kind) if len(found) > 1 else None))
+            parts.append(
+                (Condition.of(clauses, self.codes, self._size), runs_of(kinds == kind) if len(found) > 1 else None)
+            )
         if not parts:
-            parts.append((Condition((), self.codes), None))
+            parts.append((Condition((), self._size), None))
         return Asked(ask.targets, self._before(ask.targets), parts, always)
 
     def _before(self, targets: Ints) -> Ints:
@@ -240,44 +243,19 @@ class Prepared:
 
     def _static(self, fact: Fact, targets: Ints) -> Bools | None:
         """For each target whether the fact is there whoever asks; None for a fact that depends on the subject."""
-        kind, word = fact.split()[0], fact.split()[-1]
-        if kind not in ("EXISTS", "BUILTIN", "EVERY"):
+        if fact.kind not in OF_TARGETS:
             return None
-        type_, fixed = self._place(word)
+        type_, fixed = self._place(fact)
         above = self._numbering.above(targets, type_) if fixed is None else np.full(len(targets), fixed)
-        if kind == "EVERY":
+        if fact.kind is FactKind.EVERY_BELOW:
             need = next(each.need for each in self._every if each.code == self.codes[fact])
             column = need == 0
         else:
-            column = self._numbering.exists if kind == "EXISTS" else self._numbering.builtin
+            column = self._numbering.exists if fact.kind is FactKind.EXISTS else self._numbering.builtin
         truth: Bools = (above >= 0) & column[above]
         return truth
 
 
-TRUE: Clause = ((Atom((ALL,)),),)
-
-
-def fold(clauses: Clauses, known: Mapping[Fact, bool]) -> Clauses:
-    """The clauses with known facts put in. `EVERY` known to be false stays: a subject's grants may make it true."""
-    return tuple(folded for clause in clauses if (folded := _fold_clause(clause, known)) is not None)
-
-
-def _fold_clause(clause: Clause, known: Mapping[Fact, bool]) -> Clause | None:
-    terms = [_fold_term(term, known) for term in clause]
-    if not all(terms):
-        return None
-    kept = tuple(term for term in terms if TRUE[0][0] not in term)
-    return kept or TRUE
-
-
-def _fold_term(term: Term, known: Mapping[Fact, bool]) -> Term:
-    folded = []
-    for atom in term:
-        if any(known.get(fact) for fact in atom.none):
-            continue
-        none = tuple(fact for fact in atom.none if fact not in known or fact.startswith("EVERY "))
-        if any(known.get(fact) for fact in atom.any):
-            folded.append(Atom((ALL,), none))
-        elif any_ := tuple(fact for fact in atom.any if fact not in known or fact.startswith("EVERY ")):
-            folded.append(Atom(any_, none))
-    return tuple(folded)
+def _every_keys(fact: Fact) -> list[Fact]:
+    """The grants that an EVERY counts, each on the type that it is on."""
+    return [Fact(FactKind.ALLOW, type_, (name,)) for name in fact.privileges for type_ in fact.types]

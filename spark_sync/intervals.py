@@ -6,21 +6,21 @@ interval of every hat gives +1 where it starts and -1 behind its end; sorted by 
 for each fact where it holds. There is never a row for a pair of subject and object.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.clauses import Clauses, Term
+from grantpath.engine.policy.facts import Fact
 from grantpath.graph.errors import InvalidInput
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 AnyInts = npt.NDArray[np.signedinteger[Any]]
 
-ALL = "ALL"  # the fact that holds everywhere below the root
 BITS = 62  # of the number that an event of a sweep is packed into
 PAIRS = 1_500_000  # hat-and-interval pairs in one sweep: bounds the memory, not the answer
 
@@ -166,17 +166,23 @@ class Found:
 class Condition:
     """Clauses made ready for the sweep: an OR of ANDs of ORs of (any of these keys, none of those)."""
 
-    def __init__(self, clauses: Clauses, codes: Mapping[str, int]) -> None:
-        self.clauses: list[list[list[Counter]]] = [[self._term(term, codes) for term in clause] for clause in clauses]
+    def __init__(self, clauses: Sequence[Sequence[Sequence[Counter]]], size: int) -> None:
+        """`size`: how many keys there are."""
+        self.clauses = clauses
         used = {
             key for clause in self.clauses for term in clause for counter in term for key in (*counter[0], *counter[1])
         }
-        self.used = np.zeros(2 * len(codes), np.bool_)
+        self.used = np.zeros(2 * size, np.bool_)
         for key in used:
             self.used[2 * key : 2 * key + 2] = True
 
     @staticmethod
-    def _term(term: Any, codes: Mapping[str, int]) -> list[Counter]:
+    def of(clauses: Clauses, codes: Mapping[Fact, int], size: int) -> "Condition":
+        """The clauses, each fact by its key."""
+        return Condition([[Condition._term(term, codes) for term in clause] for clause in clauses], size)
+
+    @staticmethod
+    def _term(term: Term, codes: Mapping[Fact, int]) -> list[Counter]:
         """Atoms with the same `none` are one atom."""
         by_none: dict[tuple[int, ...], set[int]] = {}
         for atom in term:

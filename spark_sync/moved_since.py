@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from grantpath.engine.policy.clauses import Clauses, facts_of
+from grantpath.engine.policy.facts import FactKind
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.spark_sync.intervals import Ints
@@ -54,7 +55,7 @@ class Touched:
         return (
             bool(np.isin(closure.holders(subject), self._subjects).any())
             or any(first <= target <= last for first, last in self._trees)
-            or (self._tree and any(" below " in fact for fact in facts_of(clauses)))
+            or (self._tree and any(fact.below for fact in facts_of(clauses)))
         )
 
     def _speakers(self, entry: Entry, said: Statement) -> Iterable[int]:
@@ -67,7 +68,7 @@ class Touched:
 
     def _owners(self, at: int) -> Ints:
         estate = self._source.estate
-        owning = np.array([key.startswith("OWNS ") for key in estate.keys], np.bool_)
+        owning = np.array([key.kind is FactKind.OWNS for key in estate.keys], np.bool_)
         owners: Ints = estate.holder[(estate.place == at) & owning[estate.key]] if len(owning) else estate.holder[:0]
         return owners
 

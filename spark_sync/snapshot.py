@@ -11,6 +11,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.graph.bounded_parquet import Kind, codes, read_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
@@ -138,8 +139,14 @@ class Snapshot:
             self._positions("intervals", table, "holder"),
             key.to_numpy().astype(np.int64),
             self._positions("intervals", table, "start"),
-            tuple(keys.to_pylist()),
+            self._facts(keys.to_pylist()),
         )
+
+    def _facts(self, keys: Sequence[str]) -> tuple[Fact, ...]:
+        try:
+            return tuple(map(Fact.parse, keys))
+        except ValueError as error:
+            raise self._broken("intervals", str(error)) from None
 
     @cached_property
     def roles(self) -> Roles:

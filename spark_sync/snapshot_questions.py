@@ -9,13 +9,15 @@ from typing import Literal
 import numpy as np
 
 from grantpath.engine.decide.request import ResolvedQuestion, resolve
-from grantpath.engine.policy.clauses import Clauses, Fact, facts_of
+from grantpath.engine.policy.clauses import Clauses, facts_of
+from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
-from grantpath.spark_sync.fact_table import Ask, Estate, Prepared, fold
+from grantpath.spark_sync.fact_table import Ask, Estate, Prepared
+from grantpath.spark_sync.folding import fold
 from grantpath.spark_sync.intervals import Hats, Ints
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.snapshot import Snapshot
@@ -115,7 +117,7 @@ class QuestionBinder:
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:
     """The clauses where nothing is known of the places of these types: only `EVERY` holds, of nothing at all."""
     known: dict[Fact, bool] = {
-        fact: fact.startswith("EVERY ") for fact in facts_of(clauses) if fact.split()[-1] in missing
+        fact: fact.kind is FactKind.EVERY_BELOW for fact in facts_of(clauses) if fact.place in missing
     }
     return fold(clauses, known)
 

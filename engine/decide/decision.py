@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, Found, by_fact, own_denial, winning
+from grantpath.engine.decide.evaluation import Case, Found, own_denial, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
-from grantpath.engine.policy.clauses import Fact
-from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.graph.reference import indefinite, short
 from grantpath.graph.statement import Check
 
 
@@ -106,14 +106,13 @@ def winner(hats: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 def _because(evidence: Evidence) -> list[str]:
     case, won = evidence.case, winner(evidence.acted)
     assert won is not None, "it is allowed"
-    subject, found = case.subject.text, by_fact(won["found"])
+    subject, found = case.subject.text, case.by_fact(won["found"])
     facts = winning(case.clauses, found)
     acting = [f"{subject} acts as {won['role']}"] if case.one_role and won["role"] else []
     if not facts:
         return [*acting, f"{subject} is there, and everyone may"]
     return acting + [
-        _reason(fact, next(iter(sorted(filter(None, found[fact]))), subject), case.by_at, subject)
-        + denied_itself(case, fact, found)
+        _reason(case, fact, next(iter(sorted(filter(None, found[fact]))), subject)) + denied_itself(case, fact, found)
         for fact in facts
     ]
 
@@ -123,26 +122,25 @@ def denied_itself(case: Case, fact: Fact, found: Found) -> str:
     denial = own_denial(fact, case.clauses, found)
     if denial is None:
         return ""
-    _, privilege, at = denial.split(" ")
-    by = min(filter(None, found[denial]))
-    return f" ({privilege} itself is denied to {by} on {case.by_at[at]}; it counts for what it implies)"
+    [privilege], by = denial.privileges, min(filter(None, found[denial]))
+    return f" ({privilege} itself is denied to {by} on {case.entity(denial)}; it counts for what it implies)"
 
 
-def _reason(fact: Fact, by: str, by_at: Mapping[str, Reference], subject: str) -> str:
-    match fact.split(" "):
-        case ["ALLOW" | "DENY" as effect, privilege, at]:
-            return f"{by} has {effect} {privilege} on {by_at[at]}"
-        case ["OWNS", at]:
-            return f"{by} owns {by_at[at]}"
-        case ["IS", at]:
-            return f"{subject} is {by_at[at]} itself"
-        case ["HOLDS", at]:
-            return f"{subject} is in or holds {at.removeprefix('=') if at.startswith('=') else by_at[at]}"
-        case ["ALLOW", privilege, type_, "below", at]:
-            return f"{by} has ALLOW {privilege} on {indefinite(type_)} below {by_at[at]}"
-        case ["EVERY", privileges, types, "below", at]:
-            names = " or ".join(privileges.split(","))
-            return f"{subject} has {names} on every existing {types.replace(',', ', ')} below {by_at[at]}"
-        case [_, at]:
-            return f"{by_at[at]} is there"
-    return fact
+def _reason(case: Case, fact: Fact, by: str) -> str:
+    subject, entity = case.subject.text, case.entity(fact)
+    match fact.kind:
+        case FactKind.ALLOW | FactKind.DENY:
+            return f"{by} has {fact.kind.value} {fact.privileges[0]} on {entity}"
+        case FactKind.OWNS:
+            return f"{by} owns {entity}"
+        case FactKind.IS:
+            return f"{subject} is {entity} itself"
+        case FactKind.HOLDS:
+            return f"{subject} is in or holds {entity}"
+        case FactKind.ALLOW_BELOW:
+            return f"{by} has ALLOW {fact.privileges[0]} on {indefinite(fact.types[0])} below {entity}"
+        case FactKind.EVERY_BELOW:
+            names, types = " or ".join(fact.privileges), ", ".join(fact.types)
+            return f"{subject} has {names} on every existing {types} below {entity}"
+        case _:
+            return f"{entity} is there"

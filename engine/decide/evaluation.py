@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from grantpath.engine.policy.clauses import Atom, Clauses, Fact
+from grantpath.engine.policy.clauses import Atom, Clauses, facts_of
+from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
@@ -23,6 +25,29 @@ class Case:
     as_role: str | None
     near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` for a subject that is not there, or nothing
 
+    def entity(self, fact: Fact) -> str:
+        """The reference of the entity that a fact is about."""
+        return fact.entity or self.by_at[fact.place].text
+
+    def fact(self, text: str) -> Fact:
+        """The fact of the clauses that a query was given by its text."""
+        return self._by_text[text]
+
+    @cached_property
+    def _by_text(self) -> dict[str, Fact]:
+        """What the queries may return that counts: the facts of the clauses, and the denials of their grants."""
+        facts = facts_of(self.clauses)
+        return {fact.text: fact for fact in (*facts, *filter(None, (fact.denial for fact in facts)))}
+
+    def by_fact(self, found: Iterable[Mapping[str, str | None]]) -> dict[Fact, list[str | None]]:
+        """By fact that a query found, who has it. What it found besides, of no clause, is left out."""
+        facts: dict[Fact, list[str | None]] = {}
+        for each in found:
+            fact = self._by_text.get(each["fact"] or "")
+            if fact is not None:
+                facts.setdefault(fact, []).append(each["by"])
+        return facts
+
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
@@ -41,25 +66,10 @@ class Surroundings:
     reached: frozenset[str] = frozenset()
 
 
-def by_fact(found: Iterable[Mapping[str, str | None]]) -> dict[Fact, list[str | None]]:
-    """By fact, who has it."""
-    facts: dict[Fact, list[str | None]] = {}
-    for each in found:
-        fact = each["fact"]
-        assert fact is not None
-        facts.setdefault(fact, []).append(each["by"])
-    return facts
-
-
-def holds(atom: Atom, found: Found) -> bool:
-    """Is the atom true? The same rule as in the queries, for telling why, never for deciding."""
-    return any(fact in found for fact in atom.any) and not any(fact in found for fact in atom.none)
-
-
 def winning(clauses: Clauses, found: Found) -> list[Fact]:
     """The facts of the first clause that holds, one a term; a grant that is denied itself only for want of another."""
     for clause in clauses:
-        atoms = [next((one for one in term if holds(one, found)), None) for term in clause]
+        atoms = [next((one for one in term if one.holds(found)), None) for term in clause]
         if all(atoms):
             return list(dict.fromkeys(_reason(one, found) for one in atoms if one))
     return []
@@ -75,13 +85,12 @@ def own_denial(fact: Fact, clauses: Clauses, found: Found) -> Fact | None:
 
     Such an ALLOW still counts for what its privilege implies, and that must be said where it is named as a reason.
     """
-    atoms = {one for clause in clauses for term in clause for one in term if fact in one.any and holds(one, found)}
+    atoms = {one for clause in clauses for term in clause for one in term if fact in one.any and one.holds(found)}
     return next(filter(None, (_own_denial(fact, one, found) for one in sorted(atoms))), None)
 
 
 def _own_denial(fact: Fact, atom: Atom, found: Found) -> Fact | None:
-    if not fact.startswith("ALLOW ") or " below " in fact:
+    if fact.kind is not FactKind.ALLOW:
         return None
-    same = fact.rpartition(" ")[0] + " "
-    denials = (one.replace("ALLOW", "DENY", 1) for one in atom.any if one.startswith(same) and " below " not in one)
-    return next((one for one in denials if one in found), None)
+    same = (one for one in atom.any if one.kind is FactKind.ALLOW and one.privileges == fact.privileges)
+    return next((denial for one in same if (denial := one.denial) in found), None)

@@ -5,11 +5,11 @@ from typing import Any, Protocol
 
 from grantpath.engine.decide import path_text
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation, denied_itself, winner
-from grantpath.engine.decide.evaluation import Case, Surroundings, by_fact, winning
+from grantpath.engine.decide.evaluation import Case, Surroundings, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.remedy_candidates import later_roles, new_names
-from grantpath.engine.policy.clauses import Fact, facts_of
-from grantpath.engine.policy.fact_plan import Below, below_facts
+from grantpath.engine.policy.clauses import facts_of, texts
+from grantpath.engine.policy.facts import Fact, FactKind, place_prefix
 
 MAX_ROLES = 10  # where more are held, one of the first will do
 
@@ -28,7 +28,7 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Ma
     """The answer that a check spelled in `hats`, explained; `check` is the row that it came in. Raises Moved."""
     won = winner(hats)
     remedy = None if won else _remedy(ask, case, hats, check)
-    found = by_fact(won["found"]) if won else {}
+    found = case.by_fact(won["found"]) if won else {}
     if won:
         facts, role = winning(case.clauses, found), won["role"] if case.one_role else None
     else:
@@ -38,14 +38,15 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Ma
     decision = Decision(bool(won), check["revision"], Evidence(case, hats, remedy))
     if remedy:
         return Explanation(decision, path_text.told(row["ways"]), [*remedy.statements])
-    ways = [path_text.path(way) + denied_itself(case, way["fact"], found) for way in row["ways"]]
+    notes = {fact.text: denied_itself(case, fact, found) for fact in facts}
+    ways = [path_text.path(way) + notes.get(way["fact"], "") for way in row["ways"]]
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
 def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Remedy:
     row = ask("remedy", **remedy_parameters(case, hats))
     _same(row, check)
-    return nearest(case, hats, surroundings(row))
+    return nearest(case, hats, surroundings(case, row))
 
 
 def _same(row: Mapping[str, Any], check: Mapping[str, Any]) -> None:
@@ -60,8 +61,8 @@ def path_parameters(case: Case, facts: Sequence[Fact], role: str | None) -> dict
         "subject": case.subject.text,
         "role": role,
         "places": [{"at": at, "ref": ref.text, "of": _foot(case, at)} for at, ref in case.by_at.items()],
-        "facts": list(facts),
-        "below": [_below(case, one) for one in below_facts(facts)],
+        "facts": texts(facts),
+        "below": [_below(case, fact) for fact in facts if fact.below],
     }
 
 
@@ -79,35 +80,39 @@ def remedy_parameters(case: Case, hats: Sequence[Mapping[str, Any]]) -> dict[str
         ],
         "roles": later_roles(case),
         "places": [{"at": at, "ref": ref.text} for at, ref in case.by_at.items()],
-        "below": [{"fact": one.fact, **_below(case, one)} for one in below_facts(facts_of(case.clauses))],
+        "below": [{"fact": fact.text, **_below(case, fact)} for fact in facts_of(case.clauses) if fact.below],
         "together": not case.one_role,
     }
 
 
-def surroundings(row: Mapping[str, Any]) -> Surroundings:
+def surroundings(case: Case, row: Mapping[str, Any]) -> Surroundings:
     """What remedy.cypher returned."""
     return Surroundings(
         held=row["held"][:MAX_ROLES],
         there=frozenset(row["there"]),
         circles=frozenset((each["member"], each["container"]) for each in row["circles"]),
-        inside={each["fact"]: each["refs"] for each in row["inside"]},
-        found=by_fact(row["found"]),
+        inside={case.fact(each["fact"]): each["refs"] for each in row["inside"]},
+        found=case.by_fact(row["found"]),
         reached=frozenset(row["reached"]),
     )
 
 
 def _containers(case: Case) -> list[str]:
     """The groups and roles that somebody might have to join."""
-    named = [fact.removeprefix("HOLDS ") for fact in facts_of(case.clauses) if fact.startswith("HOLDS ")]
-    refs = [at[1:] if at.startswith("=") else case.by_at[at].text for at in named]
+    refs = [case.entity(fact) for fact in facts_of(case.clauses) if fact.kind is FactKind.HOLDS]
     return [*refs, *([case.as_role] if case.as_role else [])]
 
 
 def _foot(case: Case, at: str) -> str:
     """Where the way up begins that a place stands on: at the object, or at a second object."""
-    prefix = at.rpartition(".")[0]
-    return next(ref.text for place, ref in case.by_at.items() if place.rpartition(".")[0] == prefix)
+    prefix = place_prefix(at)
+    return next(ref.text for place, ref in case.by_at.items() if place_prefix(place) == prefix)
 
 
-def _below(case: Case, one: Below) -> dict[str, Any]:
-    return {"at": one.at, "ref": case.by_at[one.at].text, "types": one.types, "privileges": one.privileges}
+def _below(case: Case, fact: Fact) -> dict[str, Any]:
+    return {
+        "at": fact.place,
+        "ref": case.entity(fact),
+        "types": list(fact.types),
+        "privileges": list(fact.privileges),
+    }

@@ -6,10 +6,11 @@ from itertools import product
 from typing import Any
 
 from grantpath.engine.decide import remedy_cost
-from grantpath.engine.decide.evaluation import Case, Surroundings, holds
+from grantpath.engine.decide.evaluation import Case, Surroundings
 from grantpath.engine.decide.remedy_candidates import Acting, actings
 from grantpath.engine.decide.remedy_text import Step, impossible, lack
-from grantpath.engine.policy.clauses import Atom, Clause, Fact, Term
+from grantpath.engine.policy.clauses import Atom, Clause, Term
+from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.statement import parse_statement
@@ -86,13 +87,13 @@ class _Planner:
         statements = dict.fromkeys([*acting.first, *(each for step in steps for each in step.statements)])
         texts = [*acting.why, *(lack(self._case, acting, step) for step in steps)]
         texts += by_operator(self._case, list(statements))
-        denials = [step.fact for step in steps if step.fact.startswith("DENY ")]
+        denials = [step.fact for step in steps if step.fact.kind is FactKind.DENY]
         role = acting.role if self._case.one_role else None
         return Remedy(tuple(statements), texts, denials, role, acting.power + cost)
 
     # ---- clauses, terms, atoms -------------------------------------------------------------------------------
     def _clause(self, clause: Clause, acting: Acting) -> tuple[int, list[Step]] | None:
-        lacking = [term for term in clause if not any(holds(one, acting.found) for one in term)]
+        lacking = [term for term in clause if not any(one.holds(acting.found) for one in term)]
         ways = [sorted(self._term(term, acting), key=lambda way: way[0]) for term in lacking]
         if not all(ways):
             return None
@@ -119,43 +120,44 @@ class _Planner:
         if any(fact in acting.found for fact in atom.any):
             yield 0, first
             return
-        seen: dict[str, int] = {}  # by privilege, on how many places further down it would do
+        seen: dict[tuple[object, ...], int] = {}  # by privilege, on how many places further down it would do
         for fact in atom.any:
-            name = fact.rpartition(" ")[0]
-            further = seen.get(name, 0)
+            grant = _besides_place(fact)
+            further = seen.get(grant, 0)
             step = self._step(fact, acting)
             if step:
-                seen[name] = further + 1
-                inherited = any(other.startswith(f"{name} ") for other in atom.any if other != fact)
+                seen[grant] = further + 1
+                inherited = any(_besides_place(other) == grant for other in atom.any if other != fact)
                 yield remedy_cost.FURTHER * further, (*first, replace(step, inherited=inherited and not further))
 
     # ---- facts -----------------------------------------------------------------------------------------------
     def _step(self, fact: Fact, acting: Acting) -> Step | None:
         """How to make one fact true, or to take a DENY away; None where the policy accepts no such change."""
-        by_at = self._case.by_at
-        match fact.split(" "):
-            case ["DENY", privilege, at]:
+        entity, at = self._case.entity(fact), fact.place
+        match fact.kind:
+            case FactKind.DENY:
                 holders = sorted(filter(None, acting.found[fact]))
-                said = [f"revoke deny {privilege} on {by_at[at]} from {by}" for by in holders]
+                said = [f"revoke deny {fact.privileges[0]} on {entity} from {by}" for by in holders]
                 return self._plan(fact, said, remedy_cost.REVOKE * len(said))
-            case ["ALLOW", privilege, at]:
+            case FactKind.ALLOW:
+                [privilege] = fact.privileges
                 if self._case.policy.names.privileges[privilege].membership:
                     return None  # it is told as the membership that it is
-                said = [f"allow {privilege} on {by_at[at]} to {acting.grantee}"]
+                said = [f"allow {privilege} on {entity} to {acting.grantee}"]
                 return self._plan(fact, said, remedy_cost.of_grant(self._case, privilege, at))
-            case ["OWNS", at]:
-                owners = [f"owner {ref} of {by_at[at]}" for ref in (self._case.subject.text, acting.grantee)]
+            case FactKind.OWNS:
+                owners = [f"owner {ref} of {entity}" for ref in (self._case.subject.text, acting.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
                 return self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._case, at)) if accepted else None
-            case ["HOLDS", at]:
-                return self._membership(fact, at.removeprefix("=") if at[0] == "=" else by_at[at].text, acting)
-            case ["EXISTS", at]:
+            case FactKind.HOLDS:
+                return self._membership(fact, entity, acting)
+            case FactKind.EXISTS:
                 step = self._plan(fact, self._creation(at), remedy_cost.STATEMENT)
                 return replace(step, statements=()) if step and self._around is None else step
-            case ["ALLOW", privilege, _, "below", at]:
-                return self._below(fact, [privilege], at, acting, all_of_them=False)
-            case ["EVERY", privileges, _, "below", at]:
-                return self._below(fact, privileges.split(","), at, acting, all_of_them=True)
+            case FactKind.ALLOW_BELOW:
+                return self._below(fact, acting, all_of_them=False)
+            case FactKind.EVERY_BELOW:
+                return self._below(fact, acting, all_of_them=True)
         return None
 
     def _plan(self, fact: Fact, statements: Sequence[str], cost: int) -> Step | None:
@@ -174,9 +176,9 @@ class _Planner:
         missing = [ref for ref in chain[1:] if self._around and ref.text not in self._around.there]
         return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
 
-    def _below(self, fact: Fact, privileges: Sequence[str], at: str, acting: Acting, all_of_them: bool) -> Step | None:
+    def _below(self, fact: Fact, acting: Acting, all_of_them: bool) -> Step | None:
         """Grants on what stands below a place: on the first that is there, or on all that lack it."""
-        cost = remedy_cost.of_grant(self._case, privileges[0], at)
+        cost = remedy_cost.of_grant(self._case, fact.privileges[0], fact.place)
         if self._around is None:
             return (
                 Step(fact, (), cost) if acting.grantee.partition(":")[0] in self._case.policy.file.grants.to else None
@@ -186,7 +188,7 @@ class _Planner:
             return None
         names, granted = self._case.policy.names, []
         for ref in inside if all_of_them else inside[:1]:
-            on = next((each for each in privileges if ref.partition(":")[0] in names.privileges[each].on), None)
+            on = next((each for each in fact.privileges if ref.partition(":")[0] in names.privileges[each].on), None)
             if on is None:
                 return None
             granted.append(f"allow {on} on {ref} to {acting.grantee}")
@@ -212,4 +214,8 @@ def _together(ways: Sequence[tuple[int, tuple[Step, ...]]]) -> tuple[int, list[S
 
 
 def _is_late(step: Step) -> bool:
-    return not step.fact.startswith("EXISTS ")
+    return step.fact.kind is not FactKind.EXISTS
+
+
+def _besides_place(fact: Fact) -> tuple[object, ...]:
+    return fact.kind, fact.privileges, fact.types

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, Found, Surroundings, by_fact
+from grantpath.engine.decide.evaluation import Case, Found, Surroundings
 from grantpath.engine.policy.clauses import facts_of
+from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference, indefinite
 
@@ -38,7 +39,7 @@ class Acting:
 def actings(case: Case, hats: Sequence[Mapping[str, Any]], around: Surroundings | None) -> Iterator[Acting]:
     """All that come into question. `hats` are who acted in the check, each with what was found."""
     for hat in hats:
-        yield from _as_found(case, hat["role"], by_fact(hat["found"]), around)
+        yield from _as_found(case, hat["role"], case.by_fact(hat["found"]), around)
     if around is None:
         return
     added = _added(case, around)
@@ -134,7 +135,7 @@ def _with_a_new_role(
         return
     found = dict(_later(case, around))
     for hat in hats if not case.one_role else ():
-        found.update(by_fact(hat["found"]))
+        found.update(case.by_fact(hat["found"]))
     first = (f"add {name}", f"member {subject} of {name}")
     kind = name.partition(":")[0]
     lacks = f"{subject} holds no {kind} of its own" if hats and around.held else f"{subject} holds no {kind}"
@@ -150,21 +151,21 @@ def _with_a_new_role(
     )
 
 
-def _later(case: Case, around: Surroundings) -> dict[str, Sequence[str | None]]:
+def _later(case: Case, around: Surroundings) -> dict[Fact, Sequence[str | None]]:
     """What is true for whoever acts later, and what he has through the roles that come with it."""
     found = dict(around.found)
     holders = {case.subject.text, *around.reached}
     for fact in facts_of(case.clauses):
-        match fact.split(" "):
-            case ["EXISTS", at]:
-                true = case.by_at[at].text in around.there
-            case ["BUILTIN", at]:
-                true = case.by_at[at].text in case.policy.builtins
-            case ["IS", at]:
-                true = case.by_at[at] == case.subject
-            case ["HOLDS", at]:
-                true = (at[1:] if at.startswith("=") else case.by_at[at].text) in holders
-            case ["EVERY", *_]:
+        match fact.kind:
+            case FactKind.EXISTS:
+                true = case.entity(fact) in around.there
+            case FactKind.BUILTIN:
+                true = case.entity(fact) in case.policy.builtins
+            case FactKind.IS:
+                true = case.entity(fact) == case.subject.text
+            case FactKind.HOLDS:
+                true = case.entity(fact) in holders
+            case FactKind.EVERY_BELOW:
                 true = not around.inside.get(fact)
             case _:
                 continue

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.policy.clauses import facts_of
+from grantpath.engine.policy.facts import FactKind, place_prefix, place_type
 from grantpath.engine.policy.policy import Policy
 
 # One statement more or less counts as much as one plain grant. What hands out power to hand out, or to do anything,
@@ -31,9 +32,8 @@ def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
             for grantee in policy.names.grantees(kind, type_):
                 clauses = policy.change(kind, type_, grantee, frozenset())
                 for fact in facts_of(tuple(clause for clause in clauses if len(clause) == 1)):
-                    match fact.split(" "):
-                        case ["ALLOW", privilege, at]:
-                            found.add((privilege, at.rpartition(".")[2]))
+                    if fact.kind is FactKind.ALLOW:
+                        found.add((fact.privileges[0], place_type(fact.place)))
     return frozenset(found)
 
 
@@ -41,7 +41,7 @@ def of_grant(case: Case, privilege: str, at: str) -> int:
     """The power of a grant on a place."""
     brought = sum(privilege in sources for sources in case.policy.names.sources.values())
     power = STATEMENT + ABOVE * _height(case, at) + brought
-    return power + ADMINISTRATION * ((privilege, at.rpartition(".")[2]) in administrative(case.policy))
+    return power + ADMINISTRATION * ((privilege, place_type(at)) in administrative(case.policy))
 
 
 def of_ownership(case: Case, at: str) -> int:
@@ -59,5 +59,5 @@ def of_membership(case: Case, container: str) -> int:
 
 def _height(case: Case, at: str) -> int:
     """How many steps a place stands above the object, or the second object, on whose way up it is."""
-    prefix = at.rpartition(".")[0]
-    return [place for place in case.by_at if place.rpartition(".")[0] == prefix].index(at)
+    prefix = place_prefix(at)
+    return [place for place in case.by_at if place_prefix(place) == prefix].index(at)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.remedy_candidates import Acting
-from grantpath.engine.policy.clauses import Fact
+from grantpath.engine.policy.facts import Fact, FactKind
 
 SHOWN = 3  # of many things below a place, these are named
 REASONS = 3
@@ -27,33 +27,32 @@ class Step:
 
 def lack(case: Case, acting: Acting, step: Step) -> str:
     """What is missing, and what to do."""
-    by_at, todo = case.by_at, "; ".join(step.statements)
-    match step.fact.split(" "):
-        case ["DENY", privilege, at]:
-            denied = ", ".join(sorted(filter(None, acting.found[step.fact])))
-            return f"DENY {privilege} on {by_at[at]} to {denied} wins: {todo}"
-        case ["ALLOW", privilege, at]:
-            where = f"{by_at[at]}{' or above' if step.inherited else ''}"
-            return f"{privilege} is not granted on {where}: allow {privilege} on {by_at[at]} to {acting.said}"
-        case ["OWNS", at]:
-            owner = step.statements[0].removeprefix("owner ").removesuffix(f" of {by_at[at]}")
-            text = f"{by_at[at]} is not owned by {owner}: {todo}"
+    fact, entity, todo = step.fact, case.entity(step.fact), "; ".join(step.statements)
+    match fact.kind:
+        case FactKind.DENY:
+            denied = ", ".join(sorted(filter(None, acting.found[fact])))
+            return f"DENY {fact.privileges[0]} on {entity} to {denied} wins: {todo}"
+        case FactKind.ALLOW:
+            [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
+            return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {acting.said}"
+        case FactKind.OWNS:
+            owner = step.statements[0].removeprefix("owner ").removesuffix(f" of {entity}")
+            text = f"{entity} is not owned by {owner}: {todo}"
             return text.replace(acting.grantee, acting.said)
-        case ["HOLDS", at]:
-            return f"{acting.joiner} is not in {at[1:] if at[0] == '=' else by_at[at]}: {todo}"
-        case ["EXISTS", at]:
-            return f"{by_at[at]} is not there: {todo or 'add it, with what it stands in'}"
-        case ["ALLOW", privilege, type_, "below", at]:
+        case FactKind.HOLDS:
+            return f"{acting.joiner} is not in {entity}: {todo}"
+        case FactKind.EXISTS:
+            return f"{entity} is not there: {todo or 'add it, with what it stands in'}"
+        case FactKind.ALLOW_BELOW:
             todo = todo or f"allow it on one to {acting.said}"
-            return f"{privilege} is granted on no {type_} below {by_at[at]}: {todo}"
-        case ["EVERY", privileges, types, "below", at]:
-            name = privileges.split(",")[0]
+            return f"{fact.privileges[0]} is granted on no {fact.types[0]} below {entity}: {todo}"
+        case FactKind.EVERY_BELOW:
             if not step.lacking:
-                every = types.replace(",", ", ")
                 todo = f"allow it to {acting.said} on those that lack it"
-                return f"{name} is not granted on every existing {every} below {by_at[at]}: {todo}"
-            return f"{name} is not granted on {_some(step.lacking)} below {by_at[at]}: {_first(step.statements)}"
-    raise AssertionError(f"no change makes {step.fact} true")
+                return f"{fact.privileges[0]} is not granted on every existing {_types(fact)} below {entity}: {todo}"
+            what = f"{fact.privileges[0]} is not granted on {_some(step.lacking)} below {entity}"
+            return f"{what}: {_first(step.statements)}"
+    raise AssertionError(f"no change makes {fact} true")
 
 
 def impossible(case: Case, hopeless: Sequence[Fact]) -> str:
@@ -65,27 +64,31 @@ def impossible(case: Case, hopeless: Sequence[Fact]) -> str:
 
 
 def _hopeless(case: Case, fact: Fact) -> str:
-    match fact.split(" "):
-        case ["IS", at]:
-            return f"only {case.by_at[at]} itself may"
-        case ["BUILTIN", at]:
-            return f"{case.by_at[at]} came with the policy {case.policy.name}"
-        case ["OWNS", at]:
-            return f"{case.by_at[at]} cannot be given to {case.subject}"
-        case ["HOLDS", at] if (at[1:] if at[0] == "=" else case.by_at[at].text) in case.policy.hidden:
+    entity = case.entity(fact)
+    match fact.kind:
+        case FactKind.IS:
+            return f"only {entity} itself may"
+        case FactKind.BUILTIN:
+            return f"{entity} came with the policy {case.policy.name}"
+        case FactKind.OWNS:
+            return f"{entity} cannot be given to {case.subject}"
+        case FactKind.HOLDS if entity in case.policy.hidden:
             return "whoever runs the system sets who may"
-        case ["HOLDS", at]:
-            return f"{case.as_role or case.subject} cannot be in {at[1:] if at[0] == '=' else case.by_at[at]}"
-        case ["EXISTS", at]:
-            return f"{case.by_at[at]} is not there and cannot be added"
-        case ["ALLOW" | "EVERY", names, types, "below", at]:
-            what = types.replace(",", ", ")
-            return f"{names.split(',')[0]} can be granted to {case.subject} on no {what} below {case.by_at[at]}"
-        case ["DENY", privilege, at]:
-            return f"the DENY {privilege} on {case.by_at[at]} cannot be revoked"
-        case [_, privilege, at]:
-            return f"{privilege} on {case.by_at[at]} cannot be granted to {case.subject}"
+        case FactKind.HOLDS:
+            return f"{case.as_role or case.subject} cannot be in {entity}"
+        case FactKind.EXISTS:
+            return f"{entity} is not there and cannot be added"
+        case FactKind.ALLOW_BELOW | FactKind.EVERY_BELOW:
+            return f"{fact.privileges[0]} can be granted to {case.subject} on no {_types(fact)} below {entity}"
+        case FactKind.DENY:
+            return f"the DENY {fact.privileges[0]} on {entity} cannot be revoked"
+        case FactKind.ALLOW:
+            return f"{fact.privileges[0]} on {entity} cannot be granted to {case.subject}"
     raise AssertionError(fact)
+
+
+def _types(fact: Fact) -> str:
+    return ", ".join(fact.types)
 
 
 def _some(refs: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.facts import Fact, second_object
 from grantpath.engine.policy.policy import Policy, Question
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
 from grantpath.graph.reference import Reference, indefinite, short
@@ -181,10 +183,7 @@ def _besides(where: Places, sight: Sight) -> dict[str, Any]:
     return {
         "named": sight.named,
         "below": [{"at": at, "ref": where[at].text} for at in sight.below],
-        "every": [
-            {"fact": one.fact, "ref": where[one.at].text, "types": one.types, "privileges": one.privileges}
-            for one in sight.every
-        ],
+        "every": [{**_every(fact), "ref": where[fact.place].text} for fact in sight.every],
     }
 
 
@@ -195,7 +194,7 @@ def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]
         "needed": question.needed,
         "places": [{"at": at, "ref": ref.text} for at, ref in question.places.items()],
         "clauses": sight.parameters,
-        "facts": sight.facts,
+        "facts": texts(sight.facts),
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
@@ -214,17 +213,19 @@ def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion
         "subject": question.subject.text,
         "type": type_,
         "clauses": sight.parameters,
-        "facts": sight.facts,
+        "facts": texts(sight.facts),
         "above": list(policy.names.chain(type_)),
-        "seconds": [{"at": at, "ref": ref.text} for at, ref in question.places.items() if at.startswith("with.")],
+        "seconds": [{"at": at, "ref": ref.text} for at, ref in question.places.items() if second_object(at)],
         "one_role": question.one_role,
         "as_role": question.as_role,
         "named": sight.named,
         "below": bool(sight.below),
-        "every": [
-            {"fact": one.fact, "at": one.at, "types": one.types, "privileges": one.privileges} for one in sight.every
-        ],
+        "every": [{**_every(fact), "at": fact.place} for fact in sight.every],
     }
+
+
+def _every(fact: Fact) -> dict[str, Any]:
+    return {"fact": fact.text, "types": list(fact.types), "privileges": list(fact.privileges)}
 
 
 def numbered(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,32 +1,19 @@
 """What a condition becomes: a short list of clauses over facts, the form that Cypher and Spark evaluate.
 
-A fact is a string, read left to right; `at` is a place of the question:
-
-    ALLOW SELECT_TABLE table          a holder has the grant on that place (DENY likewise)
-    OWNS schema                       a holder owns it
-    IS user                           the place is the subject itself
-    HOLDS role                        the place is one of the holders (groups it is in, roles it holds)
-    HOLDS =role:PUBLIC                that very entity is one of the holders
-    EXISTS table, BUILTIN role        the place is there; is one that came with the policy
-    ALLOW READ dataset below namespace      a holder has the grant on some dataset below that place
-    EVERY ADMIN dataset,stream below namespace   holders have it on every existing one of those below
-
-An atom holds when any fact of `any` is there and none of `none`: this is where a DENY wins. A term is any of its
-atoms, a clause all of its terms, a condition any of its clauses. The places are the types on the way from the object
-up to the root, and, behind `with.KEY.`, those of a second object.
+An atom holds when any fact of `any` is true and none of `none`: this is where a DENY wins. A term is any of its atoms,
+a clause all of its terms, a condition any of its clauses.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from itertools import product
 
-Place = str
-Fact = str
+from grantpath.engine.policy.facts import Fact
 
 
 @dataclass(frozen=True, order=True)
 class Atom:
-    """Holds when one fact of `any` is there and no fact of `none`."""
+    """Holds when one fact of `any` is true and no fact of `none`."""
 
     any: tuple[Fact, ...]
     none: tuple[Fact, ...] = ()
@@ -34,6 +21,10 @@ class Atom:
     def implies(self, other: "Atom") -> bool:
         """Is `other` true whenever this is?"""
         return set(self.any) <= set(other.any) and set(other.none) <= set(self.none)
+
+    def holds(self, true: Container[Fact]) -> bool:
+        """Is the atom true, given the facts that are? The rule of the queries and of the kernel of `spark_sync`."""
+        return any(fact in true for fact in self.any) and not any(fact in true for fact in self.none)
 
 
 Term = tuple[Atom, ...]
@@ -76,7 +67,14 @@ def facts_of(clauses: Clauses) -> list[Fact]:
 
 def as_parameters(clauses: Clauses) -> list[list[list[dict[str, list[str]]]]]:
     """The clauses as lists and maps, the shape of the `$clauses` parameter."""
-    return [[[{"any": list(one.any), "none": list(one.none)} for one in term] for term in clause] for clause in clauses]
+    return [
+        [[{"any": texts(one.any), "none": texts(one.none)} for one in term] for term in clause] for clause in clauses
+    ]
+
+
+def texts(facts: Iterable[Fact]) -> list[str]:
+    """The facts as the queries get them."""
+    return [fact.text for fact in facts]
 
 
 def _term_implies(strong: Term, weak: Term) -> bool:

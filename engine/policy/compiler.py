@@ -17,6 +17,7 @@ from grantpath.engine.policy.expression import (
     parse,
 )
 from grantpath.engine.policy.extend import split
+from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.index import Key, Names, PolicyProblem
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, Spot, find_place
@@ -71,7 +72,7 @@ class Expander:
         """The condition of an operation; where names may stand for nothing, the object has to be there."""
         clauses = self._entry(entry, scope)
         if self.file.grants.on_missing and not entry.new:
-            return both([clauses, atom([f"EXISTS {self._at(scope.object)}"])])
+            return both([clauses, atom([Fact(FactKind.EXISTS, self._at(scope.object))])])
         return clauses
 
     def _entry(self, entry: ConditionEntry, scope: Scope) -> Clauses:
@@ -169,9 +170,12 @@ class Expander:
 
     def _granted(self, name: str, spot: Spot) -> Clauses:
         """Granted on the place or, where it is inherited, above it, and not denied: the only rule for DENY."""
-        allow = [f"ALLOW {source} {at}" for source in self.names.sources[name] for at in self._reaching(source, spot)]
-        deny = [f"DENY {each} {at}" for each in self.names.deniers.get(name, ()) for at in self._reaching(each, spot)]
+        allow = self._grants(FactKind.ALLOW, self.names.sources[name], spot)
+        deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), spot)
         return atom(allow, deny) if allow else NEVER
+
+    def _grants(self, kind: FactKind, names: Iterable[str], spot: Spot) -> list[Fact]:
+        return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, spot)]
 
     def _reaching(self, name: str, spot: Spot) -> list[str]:
         entry = self.names.privileges[name]
@@ -189,19 +193,19 @@ class Expander:
                 raise PolicyProblem(
                     scope.key, f"{place} is not in `builtin`{nearest(place, self.file.builtin)}; add it there"
                 )
-            return atom([f"HOLDS ={place}"])
+            return atom([Fact.holds(place)])
         spot = self._place(place, scope)
         if name == "owner":
             if not self.names.types[spot.type].owned_by:
                 self.unowned.append((tuple(scope.key), spot.type))
             return self._owner(spot)
         if name == "custom":
-            return atom([f"EXISTS {self._at(spot)}"], [f"BUILTIN {self._at(spot)}"])
-        word = {"self": "IS", "holds": "HOLDS", "exists": "EXISTS"}[name]
-        return atom([f"{word} {self._at(spot)}"])
+            return atom([Fact(FactKind.EXISTS, self._at(spot))], [Fact(FactKind.BUILTIN, self._at(spot))])
+        kind = {"self": FactKind.IS, "holds": FactKind.HOLDS, "exists": FactKind.EXISTS}[name]
+        return atom([Fact(kind, self._at(spot))])
 
     def _owner(self, spot: Spot) -> Clauses:
-        return atom([f"OWNS {self._at(spot)}"]) if self.names.types[spot.type].owned_by else NEVER
+        return atom([Fact(FactKind.OWNS, self._at(spot))]) if self.names.types[spot.type].owned_by else NEVER
 
     def _below(self, tree: Below, scope: Scope) -> Clauses:
         if self.file.grants.deny:
@@ -220,9 +224,9 @@ class Expander:
         ordered = [name for name in self.names.privileges if name in sources]
         at = self._at(spot)
         if tree.name == "every":
-            return atom([f"EVERY {','.join(ordered)} {','.join(types)} below {at}"])
+            return atom([Fact(FactKind.EVERY_BELOW, at, tuple(ordered), tuple(types))])
         return atom(
-            f"ALLOW {source} {type_} below {at}"
+            Fact(FactKind.ALLOW_BELOW, at, (source,), (type_,))
             for source in ordered
             for type_ in types
             if type_ in self.names.privileges[source].on

@@ -4,20 +4,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from grantpath.engine.policy.clauses import Atom, Clauses, Fact, as_parameters, facts_of
+from grantpath.engine.policy.clauses import Atom, Clauses, as_parameters, facts_of
+from grantpath.engine.policy.facts import Fact, FactKind
 
-_MARKS = ("EXISTS", "BUILTIN", "IS", "HOLDS")
-_HAD_BY_ALL = (*_MARKS[:3], "EVERY")
-
-
-@dataclass(frozen=True)
-class Below:
-    """A fact about what is below a place, taken apart."""
-
-    fact: Fact
-    at: str
-    types: list[str]
-    privileges: list[str]
+_GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
+_HAD_BY_ALL = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.EVERY_BELOW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,33 +30,34 @@ class Sight:
     @cached_property
     def named(self) -> list[str]:
         """The roles that clauses name by their reference."""
-        return [fact.removeprefix("HOLDS =") for fact in self.facts if fact.startswith("HOLDS =")]
+        return [fact.entity for fact in self.facts if fact.entity]
 
     @cached_property
     def below(self) -> list[str]:
         """The places whose descendants' grants the clauses look at."""
-        return sorted({fact.split(" below ")[1] for fact in self.facts if _is_below(fact, "ALLOW")})
+        return sorted({fact.place for fact in self.facts if fact.kind is FactKind.ALLOW_BELOW})
 
     @cached_property
-    def every(self) -> list[Below]:
-        """The facts that ask for every descendant, taken apart."""
-        return below_facts(fact for fact in self.facts if _is_below(fact, "EVERY"))
+    def every(self) -> list[Fact]:
+        """The facts that ask for every descendant."""
+        return [fact for fact in self.facts if fact.kind is FactKind.EVERY_BELOW]
 
     @cached_property
     def edges(self) -> dict[str, list[str]]:
         """By place, the privileges of the grants on it that count, and OWNS where its owner does."""
-        return self._by_place((words[-2], words[-1]) for words in self._at_places if words[0] not in _MARKS)
+        return _by_place((fact, "".join(fact.privileges) or "OWNS") for fact in self.facts if fact.kind in _GRANTED)
 
     @cached_property
     def marks(self) -> dict[str, list[str]]:
         """By place, what else counts there: EXISTS, BUILTIN, IS, HOLDS."""
-        return self._by_place((words[0], words[-1]) for words in self._at_places if words[0] in _MARKS)
+        marks = (fact for fact in self.facts if fact.kind not in _GRANTED and not fact.below and not fact.entity)
+        return _by_place((fact, fact.kind.value) for fact in marks)
 
     @cached_property
     def anybody(self) -> bool:
         """Might somebody be allowed who has no fact of his own?"""
         return any(
-            all(any(fact.split(" ")[0] in _HAD_BY_ALL for one in term for fact in one.any) for term in clause)
+            all(any(fact.kind in _HAD_BY_ALL for one in term for fact in one.any) for term in clause)
             for clause in self.clauses
         )
 
@@ -77,7 +69,7 @@ class Sight:
     @cached_property
     def inside(self) -> set[str]:
         """The places that the clauses look into."""
-        return {*self.below, *(one.at for one in self.every)}
+        return {*self.below, *(fact.place for fact in self.every)}
 
     def without(self, away: Collection[str]) -> "Sight":
         """The same as far as other places than these answer it: where this one says yes, the whole one does.
@@ -89,31 +81,13 @@ class Sight:
         )
         return Sight(tuple(clause for clause in kept if all(clause)))
 
-    @property
-    def _at_places(self) -> Iterable[list[str]]:
-        return (fact.split(" ") for fact in self.facts if " below " not in fact and " =" not in fact)
 
-    @staticmethod
-    def _by_place(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-        found: dict[str, set[str]] = {}
-        for word, place in pairs:
-            found.setdefault(place, set()).add(word)
-        return {place: sorted(words) for place, words in found.items()}
-
-
-def below_facts(facts: Iterable[Fact]) -> list[Below]:
-    """Of the facts those about what is below a place, taken apart."""
-    found = []
-    for fact in facts:
-        if " below " in fact:
-            _, privileges, types, _, at = fact.split(" ")
-            found.append(Below(fact, at, types.split(","), privileges.split(",")))
-    return found
+def _by_place(pairs: Iterable[tuple[Fact, str]]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = {}
+    for fact, word in pairs:
+        found.setdefault(fact.place, set()).add(word)
+    return {place: sorted(words) for place, words in found.items()}
 
 
 def _looks_at(one: Atom, places: Collection[str]) -> bool:
-    return any(fact.split(" ")[-1] in places or " below " in fact for fact in (*one.any, *one.none))
-
-
-def _is_below(fact: Fact, word: str) -> bool:
-    return fact.startswith(f"{word} ") and " below " in fact
+    return any(fact.place in places or fact.below for fact in (*one.any, *one.none))

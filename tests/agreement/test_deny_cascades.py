@@ -9,6 +9,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.cli.main import main
+from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.policy import load, warnings
 from grantpath.engine.scenarios import runner
 from grantpath.graph.errors import InvalidPolicy
@@ -168,7 +169,7 @@ def facts(deny: str, name: str, folder: Path) -> tuple[list[str], list[str]]:
     path = folder / "p.yaml"
     path.write_text(RUNGS.format(deny=deny))
     ((((one,),),),) = (load(str(path)).question(name, "site").clauses,)
-    return list(one.any), list(one.none)
+    return texts(one.any), texts(one.none)
 
 
 def test_a_deny_of_a_rung_denies_those_above_it_only_where_it_cascades(tmp_path: Path) -> None:

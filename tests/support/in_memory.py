@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 
 from ..oracle import Oracle
@@ -25,9 +26,9 @@ class Situation:
             for clause in clauses
         )
 
-    def true(self, fact: str) -> bool:
-        """One fact, as the docstring of engine/policy/clauses.py defines them."""
-        match fact.split(" "):
+    def true(self, fact: Fact) -> bool:
+        """One fact, as the docstring of engine/policy/facts.py defines them."""
+        match str(fact).split(" "):
             case ["ALLOW" | "DENY" as effect, privilege, at]:
                 return self._granted(effect.lower(), privilege, self.places[at])
             case ["OWNS", at]:

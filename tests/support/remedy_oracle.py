@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, Surroundings, by_fact
+from grantpath.engine.decide.evaluation import Case, Surroundings
 from grantpath.engine.decide.explanation import remedy_parameters
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.request import places
@@ -75,10 +75,10 @@ class Remedied:
     def _hat(self, who: Ref, role: str | None, holders: set[Ref]) -> dict[str, Any]:
         situation = Situation(self.world, who, holders, self._places)
         found = [
-            {"fact": fact, "by": by}
+            {"fact": str(fact), "by": by}
             for fact in facts_of(self.case.clauses)
             if situation.true(fact)
-            for by in self._by(fact, holders)
+            for by in self._by(str(fact), holders)
         ]
         return {"role": role, "found": found, "allowed": situation.allows(self.case.clauses)}
 
@@ -113,8 +113,11 @@ class Remedied:
                 for each in asked["joining"]
                 if world.resolve(each["member"]) in world.reach(world.resolve(each["container"]))
             ),
-            inside={each["fact"]: self._lacking(each, held if asked["together"] else set()) for each in asked["below"]},
-            found=by_fact(found),
+            inside={
+                self.case.fact(each["fact"]): self._lacking(each, held if asked["together"] else set())
+                for each in asked["below"]
+            },
+            found=self.case.by_fact(found),
             reached=frozenset(map(str, later)),
         )
 

@@ -5,20 +5,26 @@ from hypothesis import strategies as st
 
 from grantpath.engine.policy.clauses import Atom, Clauses
 from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.facts import Fact
 
 PLACES = ["table", "schema", "metalake"]
-FACTS = [
+TEXTS = [
     *(f"{effect} SELECT {place}" for effect in ("ALLOW", "DENY") for place in PLACES),
     *(f"OWNS {place}" for place in PLACES),
     *("EXISTS table", "HOLDS =role:all", "ALLOW SELECT table below schema", "EVERY SELECT table below schema"),
 ]
+FACTS = [*map(Fact.parse, TEXTS)]
 some_facts = st.lists(st.sampled_from(FACTS), min_size=1, max_size=3, unique=True).map(tuple)
 atoms = st.builds(Atom, some_facts, st.one_of(st.just(()), some_facts))
 terms = st.lists(atoms, min_size=1, max_size=3).map(tuple)
 clauses = st.lists(st.lists(terms, max_size=3).map(tuple), max_size=3).map(tuple)
 
 
-def holds(question: Clauses, facts: set[str]) -> bool:
+def atom(any_: list[str], none: list[str] | None = None) -> Atom:
+    return Atom(tuple(map(Fact.parse, any_)), tuple(map(Fact.parse, none or [])))
+
+
+def holds(question: Clauses, facts: set[Fact]) -> bool:
     """Any clause, all its terms, any atom of a term: one fact of `any` is there, and none of `none`."""
     return any(
         all(any(facts & set(atom.any) and not facts & set(atom.none) for atom in term) for term in clause)
@@ -28,7 +34,7 @@ def holds(question: Clauses, facts: set[str]) -> bool:
 
 @settings(max_examples=500, deadline=None)
 @given(clauses, st.sets(st.sampled_from(PLACES)), st.sets(st.sampled_from(FACTS)))
-def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set[str], facts: set[str]) -> None:
+def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set[str], facts: set[Fact]) -> None:
     left = Sight(question).without(away)
     assert not away & set(left.at) and not left.below and not left.every
     if holds(left.clauses, facts):
@@ -36,8 +42,8 @@ def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set
 
 
 def test_a_deny_on_a_place_that_is_away_takes_its_allow_along() -> None:
-    everywhere = Atom(("ALLOW SELECT table", "ALLOW SELECT schema"), ("DENY SELECT table", "DENY SELECT schema"))
-    above, owner = Atom(("ALLOW MANAGE schema",), ("DENY MANAGE schema",)), Atom(("OWNS table",))
+    everywhere = atom(["ALLOW SELECT table", "ALLOW SELECT schema"], ["DENY SELECT table", "DENY SELECT schema"])
+    above, owner = atom(["ALLOW MANAGE schema"], ["DENY MANAGE schema"]), atom(["OWNS table"])
     sight = Sight((((everywhere, above, owner),), ((owner,), (above,))))
     assert sight.without({"table"}).clauses == (((above,),),)
     assert sight.without({"schema"}).clauses == (((owner,),),)

@@ -19,7 +19,7 @@ from ..unit import test_intervals as kernel
 pytestmark = pytest.mark.slow
 
 PACKAGE = "grantpath.spark_sync"
-MODULES = ("intervals", "tree_order", "principals", "fact_table")  # each imports those before it
+MODULES = ("intervals", "tree_order", "principals", "folding", "fact_table")  # each imports those before it
 
 
 @dataclass(frozen=True)
@@ -169,20 +169,20 @@ MUTANTS = [
     Mutant(
         "a grant counts on its place alone",
         "fact_table",
-        "last = start if point else self._numbering.last[start]",
-        "last = start",
+        "last = self._numbering.last[start]\n        if fixed",
+        "last = start\n        if fixed",
     ),
     Mutant(
         "a grant for EVERY counts below",
         "fact_table",
-        "last = start if point else self._numbering.last[start]",
-        "last = self._numbering.last[start]",
+        "np.full(len(holder), code), place, place)",
+        "np.full(len(holder), code), place, self._numbering.last[place])",
     ),
     Mutant(
         "`below` looks at the place itself",
         "fact_table",
-        "start = self._numbering.above(place, type_)\n        else",
-        "start = place\n        else",
+        "return holder, self._numbering.above(place, type_)",
+        "return holder, place",
     ),
     Mutant(
         "a second object's fact counts for its tree alone",
@@ -191,7 +191,7 @@ MUTANTS = [
         "        if False:\n            here =",
     ),
     Mutant("any second object will do", "fact_table", "here = (start <= fixed) & (fixed <= last)", "here = start >= 0"),
-    Mutant("HOLDS a name holds anything", "fact_table", "if each == ref], np.int64)", "], np.int64)"),
+    Mutant("HOLDS a name holds anything", "fact_table", "if ref == fact.entity], np.int64)", "], np.int64)"),
     Mutant(
         "IS counts for the whole tree", "fact_table", "(everything if whole else hats.subject)[row]", "everything[row]"
     ),
@@ -205,7 +205,7 @@ MUTANTS = [
     Mutant(
         "EVERY looks at all types",
         "fact_table",
-        'member &= np.isin(self._numbering.type, [self._numbering.types.index(each) for each in types.split(",")])',
+        "member &= np.isin(self._numbering.type, [self._numbering.types.index(each) for each in fact.types])",
         "pass",
     ),
     Mutant("EVERY is content with one", "fact_table", "full = have == every.need[places % size]", "full = have >= 1"),
@@ -220,13 +220,13 @@ MUTANTS = [
     Mutant(
         "forget EXISTS",
         "fact_table",
-        'column = self._numbering.exists if kind == "EXISTS" else',
-        'column = np.ones(len(self._numbering), np.bool_) if kind == "EXISTS" else',
+        "column = self._numbering.exists if fact.kind is FactKind.EXISTS else",
+        "column = np.ones(len(self._numbering), np.bool_) if fact.kind is FactKind.EXISTS else",
     ),
     Mutant(
         "EXISTS for BUILTIN",
         "fact_table",
-        'self._numbering.exists if kind == "EXISTS" else self._numbering.builtin',
+        "self._numbering.exists if fact.kind is FactKind.EXISTS else self._numbering.builtin",
         "self._numbering.exists",
     ),
     Mutant(
@@ -237,19 +237,17 @@ MUTANTS = [
     ),
     Mutant(
         "a known DENY is forgotten",
-        "fact_table",
+        "folding",
         "if any(known.get(fact) for fact in atom.none):\n            continue",
         "if False:\n            continue",
     ),
     Mutant(
-        "a known fact loses its DENY", "fact_table", "folded.append(Atom((ALL,), none))", "folded.append(Atom((ALL,)))"
+        "a known fact loses its DENY", "folding", "folded.append(Atom((ALL,), none))", "folded.append(Atom((ALL,)))"
     ),
-    Mutant(
-        "a folded atom loses its DENY", "fact_table", "folded.append(Atom(any_, none))", "folded.append(Atom(any_))"
-    ),
+    Mutant("a folded atom loses its DENY", "folding", "folded.append(Atom(any_, none))", "folded.append(Atom(any_))"),
     Mutant(
         "a false term is left out",
-        "fact_table",
+        "folding",
         "if not all(terms):\n        return None",
         "terms = [term for term in terms if term]",
     ),
@@ -324,7 +322,7 @@ def every_reads_each_type_alone() -> None:
         tables = [ref for ref in world.at if world.type[ref] == "table"]
         for granted in (schemas, [*schemas, *tables]):
             world.grants = {("user:user0", "ALLOW A", ref) for ref in granted}
-            clauses = (((kernel.Atom(("EVERY A schema,table below metalake",)),),),)
+            clauses = (((kernel.Atom((kernel.Fact.parse("EVERY A schema,table below metalake"),)),),),)
             ask = kernel.Ask(clauses, "metalake", kernel.np.array([0]), {})
             subjects = kernel.np.array([world.at["user:user0"]])
             got = kernel.answers(kernel.Prepared(world.estate(), [ask]), world.closure().hats(subjects))

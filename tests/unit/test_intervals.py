@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from grantpath.engine.policy.clauses import Atom, Clauses
+from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import load
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
@@ -67,9 +68,9 @@ class World:
 
     def estate(self) -> Estate:
         rows = sorted((self.at[who], f"{what} {self.type[ref]}", self.at[ref]) for who, what, ref in self.grants)
-        keys = tuple(sorted({key for _, key, _ in rows}))
+        keys = sorted({key for _, key, _ in rows})
         columns = [[who for who, _, _ in rows], [keys.index(key) for _, key, _ in rows], [at for _, _, at in rows]]
-        return Estate(self.numbering, *(np.array(each, np.int64) for each in columns), keys)
+        return Estate(self.numbering, *(np.array(each, np.int64) for each in columns), tuple(map(Fact.parse, keys)))
 
     def closure(self) -> Closure:
         pairs = sorted((self.at[who], self.at[holder]) for who in self.subjects for holder in self.reach(who))
@@ -84,8 +85,8 @@ class World:
             at = int(self.numbering.parent[at])
         return places
 
-    def true(self, fact: str, subject: str, holders: set[str], places: Mapping[str, str]) -> bool:
-        words = fact.split()
+    def true(self, fact: Fact, subject: str, holders: set[str], places: Mapping[str, str]) -> bool:
+        words = str(fact).split()
         if words[-1].startswith("="):
             return words[-1][1:] in holders
         place = places[words[-1]]
@@ -120,7 +121,7 @@ class World:
         raise AssertionError(fact)
 
     def allowed(self, clauses: Clauses, subject: str, holders: set[str], places: Mapping[str, str]) -> bool:
-        def truth(fact: str) -> bool:
+        def truth(fact: Fact) -> bool:
             return self.true(fact, subject, holders, places)
 
         return any(
@@ -129,7 +130,10 @@ class World:
         )
 
     # ---- random clauses ----------------------------------------------------------------------------------------
-    def fact(self, places: list[str]) -> str:
+    def fact(self, places: list[str]) -> Fact:
+        return Fact.parse(self.words(places))
+
+    def words(self, places: list[str]) -> str:
         place, name = self.rng.choice(places), self.rng.choice(PRIVILEGES)
         end = place.rpartition(".")[2]
         choices = ["ALLOW", "ALLOW", "ALLOW", "DENY", "OWNS", "EXISTS", "BUILTIN", "HOLDS ="]
@@ -154,7 +158,7 @@ class World:
         rng = self.rng
 
         def atom() -> Atom:
-            none = [fact for fact in (self.fact(places) for _ in range(rng.randrange(3))) if "EVERY" not in fact]
+            none = [fact for fact in (self.fact(places) for _ in range(rng.randrange(3))) if "EVERY" not in str(fact)]
             return Atom(tuple(self.fact(places) for _ in range(rng.randint(1, 3))), tuple(none))
 
         return tuple(
@@ -215,9 +219,10 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
     numbering, tables = world.numbering, np.flatnonzero(world.numbering.of_type("table"))
     seconds = {f"k{at}": world.rng.choice(list(world.at)) for at in range(80)}
     bound = {f"with.{key}.{world.type[ref]}": ref for key, ref in seconds.items()}
-    words = [f"EXISTS {place}" for place in bound if world.true(f"EXISTS {place}", "", set(), bound)]
-    every = tuple((Atom((word,)),) for word in words)
-    some = tuple(((Atom((f"EXISTS {place}",), (f"BUILTIN {place}", "BUILTIN table")),),) for place in bound)
+    there = [fact for fact in (Fact(FactKind.EXISTS, place) for place in bound) if world.true(fact, "", set(), bound)]
+    every = tuple((Atom((fact,)),) for fact in there)
+    builtin = {place: Fact(FactKind.BUILTIN, place) for place in (*bound, "table")}
+    some = tuple(((Atom((Fact(FactKind.EXISTS, place),), (builtin[place], builtin["table"])),),) for place in bound)
     subjects = np.array(sorted(world.at[ref] for ref in world.subjects))
     asks = [Ask((every,), "table", tables, {key: world.at[ref] for key, ref in seconds.items()})]
     asks.append(Ask(some, "table", tables, asks[0].with_))
@@ -231,14 +236,14 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
             if world.allowed(ask.clauses, "", set(), world.chain(numbering.refs[target]) | bound)
         }
         assert answers(prepared, world.closure().hats(subjects), number_) == expected
-    assert len(words) > 40 and len(bound) == 80
+    assert len(there) > 40 and len(bound) == 80
 
 
 def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intervals, "BITS", 28)
     world = World(1)
     with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 fit; ask for fewer names"):
-        Prepared(world.estate(), [Ask((((Atom(("EXISTS table",)),),),), "table", np.array([1]))])
+        Prepared(world.estate(), [Ask((((Atom((Fact(FactKind.EXISTS, "table"),)),),),), "table", np.array([1]))])
     monkeypatch.setattr(intervals, "BITS", 62)
     intervals.check_size(2**30, 500)
     with pytest.raises(InvalidInput, match=r"1,073,741,824 entities .* 5,000 different facts"):
