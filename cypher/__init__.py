@@ -41,6 +41,11 @@ class Query:
             raise TypeError(f"{self.name}.cypher: parameters missing or surplus: {differing}")
 
 
+def untorn(row: Mapping[str, object]) -> bool:
+    """Are the marks equal that a guarded query read before and after its facts, so that no commit was under way?"""
+    return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
+
+
 @cache
 def load(name: str) -> Query:
     """The query in `<name>.cypher` of any folder. Raises ValueError if header and text differ in parameters."""

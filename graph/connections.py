@@ -1,17 +1,109 @@
 """The connections of one store, by what they wait for; each process has its own, also behind a fork."""
 
 import os
+import socket
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from grantpath.graph.address import shown
 from grantpath.graph.connection import Connection
-from grantpath.graph.driver import Pool
+from grantpath.graph.driver import IDLE_SECONDS, is_of_driver, open_driver
 from grantpath.graph.errors import Unavailable
 from grantpath.graph.forks import remake_in_children
 
 if TYPE_CHECKING:
     import neo4j
+
+
+class Pool:
+    """The connections of one process to one server, opened when they are needed. May be shared by threads."""
+
+    def __init__(self, connection: Connection, timeout: float, silence: float | None) -> None:
+        """`timeout`: seconds to open a connection or to wait for a free one. `silence`: seconds that a connection
+        waits for the server's next word; None: as long as the server sends the signs of life that it promised.
+
+        Raises Unavailable for an address that is not one of a Neo4j server, InvalidInput.
+        """
+        self._database = connection.database
+        self._timeout = timeout
+        self._silence = silence
+        self._opened: WeakSet[Any] = WeakSet()
+        self._driver = open_driver(connection, timeout)
+        # The driver has no options for what `_prepare` does, so that it is done as the pool opens a connection.
+        pool = self._driver._pool
+        open_connection = pool.opener
+        pool.opener = lambda *given: self._prepare(open_connection(*given))
+
+    def session(self, fetch_size: int = 1_000) -> "neo4j.Session":
+        """A new session, for one thread; `fetch_size`: how many rows the server sends at a time."""
+        return self._driver.session(database=self._database, fetch_size=fetch_size)
+
+    def close(self) -> None:
+        """Closes every connection."""
+        self._driver.close()
+
+    def abandon(self) -> None:
+        """In a forked child: closes this process's copies of the sockets, so that nothing is sent or read over them.
+
+        The connections stay open, and they are the parent's. No lock of the driver is taken: a thread that the child
+        does not have may have held it at the fork.
+        """
+        for connection in list(self._opened):
+            with suppress(OSError):
+                _raw(connection).close()
+
+    def _prepare(self, connection: Any) -> Any:
+        """Limits the waits of a new connection, and closes it where an answer was not read to its end."""
+        self._opened.add(connection)
+        if self._silence is not None:
+            connection.socket.set_read_timeout(self._silence)
+        _probe(_raw(connection), self._timeout)
+        for name in ("fetch_message", "send_all"):
+            setattr(connection, name, _whole(connection, getattr(connection, name)))
+        return connection
+
+
+def _raw(connection: Any) -> socket.socket:
+    """The system's socket below a connection of the driver."""
+    raw: socket.socket = connection.socket._socket
+    return raw
+
+
+def _probe(raw: socket.socket, timeout: float) -> None:
+    """Has the system notice a peer that vanished: while a connection is idle, and while data are not acknowledged.
+
+    The probes also keep a firewall between from forgetting the connection. A hung server acknowledges data, so this
+    does not shorten its time to answer.
+    """
+    options = {
+        "TCP_KEEPIDLE": int(IDLE_SECONDS),
+        "TCP_KEEPINTVL": 5,
+        "TCP_KEEPCNT": 3,
+        "TCP_USER_TIMEOUT": max(1, int(timeout * 500)),  # milliseconds: half of the timeout
+    }
+    for name, value in options.items():
+        if hasattr(socket, name):  # not every system has each
+            raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _whole(connection: Any, step: Any) -> Any:
+    """The step of a connection that sends or reads a message; where it is cut short, the connection is closed.
+
+    An exception that is thrown into a thread (a soft time limit, a signal) may leave half a message in the connection,
+    and the next caller would read the rest of an old answer. The driver's own errors leave it in order.
+    """
+
+    def run() -> None:
+        try:
+            step()
+        except BaseException as error:
+            if not is_of_driver(error):
+                connection.kill()
+            raise
+
+    return run
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from grantpath.cypher import untorn
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import code_of, failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.heartbeat import LockWatch
 from grantpath.graph.load_recovery import Recovery
-from grantpath.graph.revision_marks import MarkBook, Marks, single, untorn
+from grantpath.graph.revision_marks import MarkBook, Marks, single
 from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held, WriterLock
 from grantpath.graph.writer_queue import Turns

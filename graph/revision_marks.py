@@ -8,7 +8,7 @@ created later.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from grantpath.graph.errors import Unknown
 from grantpath.graph.transaction import Row
@@ -80,17 +80,15 @@ class MarkBook:
 def single(result: "neo4j.Result", root: str) -> Row:
     """The one row of an answer. Raises Unknown where there is none: then the root does not exist."""
     record = result.single()
-    if record is None:
-        raise Unknown(
-            f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
-            code="root_unknown",
-        )
-    return dict(record)
+    return dict(record) if record is not None else root_unknown(root)
 
 
-def untorn(row: Row) -> bool:
-    """Are the four marks of an answer equal, so that no commit was under way?"""
-    return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
+def root_unknown(root: str) -> NoReturn:
+    """Raises Unknown for a root that does not exist."""
+    raise Unknown(
+        f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
+        code="root_unknown",
+    )
 
 
 _MARKS = """MATCH (mark:Revision {root: $root})

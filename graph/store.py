@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from grantpath.cypher import untorn
 from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
 from grantpath.graph.connections import Connections
@@ -12,7 +13,7 @@ from grantpath.graph.driver import failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.reference import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard
-from grantpath.graph.revision_marks import Marks, single, untorn
+from grantpath.graph.revision_marks import Marks, root_unknown
 from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held
 from grantpath.graph.writer_queue import Turns
@@ -109,7 +110,7 @@ class Store:
         """The answer, asked again where a writer disturbed it; None where that would go on."""
         root, deadline = parameters["root"], time.monotonic() + QUICK_SECONDS
         for attempt in range(QUICK_TRIES):
-            row = self._ask(text, parameters, lambda result: single(result, root))
+            row = self._ask_one(text, parameters)
             if untorn(row):
                 return row
             telemetry.count("reads.torn")
@@ -126,7 +127,11 @@ class Store:
         """The answer while no thread of this process writes; it can still be torn by another process."""
         root = parameters["root"]
         with self._turns.turn(root, "a question", self._timeout, shared=True):
-            return self._ask(text, parameters, lambda result: single(result, root))
+            return self._ask_one(text, parameters)
+
+    def _ask_one(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        record = self._ask(text, parameters, lambda result: result.single())
+        return dict(record) if record is not None else root_unknown(parameters["root"])
 
     def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[["neo4j.Result"], Result]) -> Result:
         """What `take` makes of the answer; asked once more where the connection or the login was lost, unless

@@ -16,7 +16,7 @@ from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyF
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
 from grantpath.graph.reference import Reference, parse, short
 
-MANY_CHAINS = 10_000  # references are looked at several times in a change, and again in the next one
+MANY_CHAINS = 10_000  # references are looked at several times in a question or change, and again in the next one
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,7 @@ class Policy:
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
+        self._references: dict[tuple[str, Reference], Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], Reference], tuple[tuple[str, Reference], ...]] = {}
 
     # ---- what it is ------------------------------------------------------------------------------------------
@@ -117,6 +118,16 @@ class Policy:
     # ---- references ------------------------------------------------------------------------------------------
     def reference(self, text: str, root: Reference) -> Reference:
         """The reference that `text` spells under `root`. Raises InvalidReference or Unknown."""
+        known = self._references.get((text, root)) if isinstance(text, str) else None
+        if known is not None:
+            return known
+        ref = self._reference(text, root)
+        if len(self._references) >= MANY_CHAINS:
+            self._references.clear()
+        self._references[text, root] = ref
+        return ref
+
+    def _reference(self, text: str, root: Reference) -> Reference:
         ref = parse(text, self.names.one_segment)
         self.names.check_type(ref.type)
         depth = max(1, len(self.names.chain(ref.type)) - 1)

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
-from grantpath.engine.tenants.registry import check_policy
+from grantpath.engine.tenants.registry import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.reference import Reference, need_number
@@ -104,5 +104,6 @@ class OpenTenant:
             need_number("at_least", at_least)
         read = partial(self.store.read_guarded, at_least=at_least)
         row = cypher.load(query).run(read, root=self.tenant, **parameters)
-        check_policy(row.get("policy", self.policy.digest), self.policy, self.tenant)
+        if row.get("policy", self.policy.digest) != self.policy.digest:
+            raise other_policy(self.tenant)
         return row

@@ -93,10 +93,15 @@ def named_like(known: Iterable[str], root: str) -> list[str]:
 def check_policy(digest: str, policy: Policy, tenant: str) -> None:
     """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
     if digest != policy.digest:
-        raise Inconsistent(
-            f"{tenant} was given another policy since it was opened: open it anew, or with follow_policy=True",
-            code="policy_changed",
-        )
+        raise other_policy(tenant)
+
+
+def other_policy(tenant: str) -> Inconsistent:
+    """The error for a root that was given another policy since it was opened."""
+    return Inconsistent(
+        f"{tenant} was given another policy since it was opened: open it anew, or with follow_policy=True",
+        code="policy_changed",
+    )
 
 
 class Reads(Protocol):

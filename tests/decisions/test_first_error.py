@@ -50,9 +50,8 @@ def auth(module_tenant: Tenants) -> Authorizer:
 
 @pytest.fixture(scope="module")
 def binder(auth: Authorizer) -> QuestionBinder:
-    entities = [
-        Entity(each["ref"], each["type"], each["exists"], each["builtin"]) for each in auth.ask("state")["entities"]
-    ]
+    found = auth.ask("tenant_state")["entities"]
+    entities = [Entity(each["ref"], each["type"], each["exists"], each["builtin"]) for each in found]
     return QuestionBinder(auth.policy, auth.root, number(auth.policy, auth.root.text, entities))
 
 

@@ -124,7 +124,7 @@ def test_operators_page_names_every_variable_logger_and_metric() -> None:
     code = "".join(
         path.read_text(encoding="utf-8")
         for package in ("graph", "engine", "spark_sync")
-        for path in sorted((house / package).glob("*.py"))
+        for path in sorted((house / package).rglob("*.py"))
     )
     variables = set(re.findall(r'"((?:GRANTPATH|NEO4J)_[A-Z0-9_]+)"', code))
     loggers = set(re.findall(r'getLogger\("(grantpath\.\w+)"\)', code))

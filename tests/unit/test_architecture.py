@@ -16,7 +16,7 @@ MAX_ARROWS, MAX_FLOORS, MAX_LINES = 55, 8, 300
 # A room is a package folder. Each may import those that are listed for it, and no other.
 MAY_IMPORT = {
     "cypher": set[str](),
-    "graph": set[str](),
+    "graph": {"cypher"},
     "graph.artifacts": {"graph"},
     "graph.embedded": {"graph", "graph.artifacts"},
     "engine.policy": {"graph"},
