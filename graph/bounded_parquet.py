@@ -15,7 +15,8 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import MAX_REFERENCE_BYTES, short
+from grantpath.graph.messages import short
+from grantpath.graph.reference import MAX_REFERENCE_BYTES
 
 Kind = Literal["text", "int", "bool"]
 FREE_BYTES = 256_000_000  # what any file may take in memory

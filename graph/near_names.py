@@ -1,9 +1,11 @@
 """Which of the names that there are may be meant by one that is not there; bounded, whatever the names are."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from heapq import nlargest
+
+from grantpath.graph.messages import did_you_mean
+from grantpath.graph.reference import loose_parts
 
 MAX_NAME = 100  # characters: what is longer is not a typing error, and slow to compare
 CANDIDATES = 50
@@ -11,7 +13,6 @@ COMPARED = 10  # of the candidates, letter by letter
 SHOWN = 3
 CLOSE = 0.6  # of each part of a name
 APART = 0.15  # what is so much less like it than the best is noise beside it
-_PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -31,15 +32,9 @@ def close(word: str, known: Iterable[str]) -> list[str]:
     return [one for ratio, one in nlargest(SHOWN, found) if ratio >= best - APART]
 
 
-def did_you_mean(names: Sequence[str]) -> str:
-    """` (did you mean X or Y?)`, or nothing."""
-    return f" (did you mean {' or '.join(names)}?)" if names else ""
-
-
 def _parts(name: str) -> list[str]:
     """Type and segments of a reference; of another word itself. Upper and lower case are the same."""
-    type_, colon, rest = name.casefold().partition(":")
-    return [type_, *_PARTS.findall(rest)] if colon else [type_]
+    return loose_parts(name.casefold())
 
 
 def _fitting(parts: list[str], name: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Names: parses and prints references such as table:hr.public.`a.b`; nothing else splits one.
+"""Names: parses and prints references such as table:hr.public.`a.b`; no other file takes one apart.
 
 The grammar is that of the scenario format: `type:segment.segment`, a segment bare or quoted with backticks (a
 backtick inside doubled). Subjects are one segment whatever it holds.
@@ -9,17 +9,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grantpath.graph.errors import InvalidInput, InvalidReference
+from grantpath.graph.errors import InvalidReference
+from grantpath.graph.messages import short
 
 MAX_SEGMENT_BYTES = 255
 MAX_REFERENCE_BYTES = 2000
-TOO_LARGE = 2**63  # for the database
-MAX_SECONDS = 24 * 60 * 60
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _SUBJECT_QUOTED = re.compile(r"[ ,`]")
 _QUOTED = re.compile(r"`((?:[^`]|``)*+)`")  # possessive: of two backticks, none closes
+_PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
         raise InvalidReference(
             f"{short(text)} is not a reference: write type:name, the type in lower_snake_case, as in table:a.b.c"
         )
-    if not _encodable(text):
+    if not encodable(text):
         raise InvalidReference(f"{short(text)} is not a reference: it holds what UTF-8 has no bytes for; take it out")
     if len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidReference(
@@ -141,32 +141,8 @@ def _check_segment(segment: str, text: str) -> None:
         )
 
 
-def need_text(what: str, text: str) -> None:
-    """Raises InvalidInput for what is no text of at most MAX_REFERENCE_BYTES that the database can take."""
-    if not isinstance(text, str) or not _encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
-        raise InvalidInput(
-            f"{what}={short(str(text))} is no text of at most {MAX_REFERENCE_BYTES} bytes of UTF-8; write another"
-        )
-
-
-def need_number(what: str, number: int) -> None:
-    """Raises InvalidInput for what is no whole number that the database can take."""
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidInput(f"{what}={short(repr(number))} is no whole number; write one, as 20")
-    if abs(number) >= TOO_LARGE:
-        raise InvalidInput(f"{what}={short(str(number))} is out of range; write less than 2^63")
-
-
-def need_seconds(what: str, seconds: float) -> None:
-    """Raises InvalidInput for what is no time to wait: a number above 0, at most a day."""
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 < seconds <= MAX_SECONDS:
-        raise InvalidInput(
-            f"{what}={short(repr(seconds))} is no time to wait; write seconds above 0 and up to {MAX_SECONDS}, as 10"
-        )
-
-
-def _encodable(text: str) -> bool:
+def encodable(text: str) -> bool:
+    """Can it be written as UTF-8? Half of a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -174,12 +150,17 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def short(text: str) -> str:
-    """A text for a message: a long one cut, with what cannot be printed escaped."""
-    cut = text if len(text) <= 80 else text[:77] + "..."
-    return cut if cut.isprintable() and _encodable(cut) else ascii(cut)[1:-1]
+def type_of(text: str) -> str:
+    """The type of a reference that is known to be well formed, without parsing the whole."""
+    return text.partition(":")[0]
 
 
-def indefinite(type_: str) -> str:
-    """A type with its article, for a message: `a table`, `an org`."""
-    return f"an {type_}" if type_.startswith(("a", "e", "i", "o")) else f"a {type_}"
+def name_of(text: str) -> str:
+    """What follows the type of a reference that is known to be well formed, as it is spelled."""
+    return text.partition(":")[2]
+
+
+def loose_parts(text: str) -> list[str]:
+    """Type and segments, quotes kept, of a text that may be a reference; of one without a type the text alone."""
+    type_, colon, name = text.partition(":")
+    return [type_, *_PARTS.findall(name)] if colon else [type_]

@@ -11,7 +11,7 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent
-from grantpath.graph.reference import need_seconds
+from grantpath.graph.inputs import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.revision_marks import Marks, root_unknown
 from grantpath.graph.transaction import Row, Writing

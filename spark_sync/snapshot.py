@@ -15,7 +15,8 @@ from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.graph.bounded_parquet import Kind, codes, read_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
-from grantpath.graph.reference import Reference, short
+from grantpath.graph.messages import short
+from grantpath.graph.reference import Reference
 from grantpath.spark_sync.fact_table import Estate
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles

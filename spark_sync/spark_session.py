@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from grantpath.graph.artifacts.java import java_for
 from grantpath.graph.errors import InvalidInput, ServerError
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 from grantpath.spark_sync.graphframes_jar import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"

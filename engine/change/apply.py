@@ -16,7 +16,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import Asks
 
 AT_ONCE = 500  # rows in one statement
@@ -194,7 +194,7 @@ class Making:
         gives, object_ = self._policy.file.creating, change.object
         creator = role or actor.ref.text
         if gives == "owner":
-            if creator.partition(":")[0] in self._policy.file.types[object_.type].owned_by:
+            if type_of(creator) in self._policy.file.types[object_.type].owned_by:
                 rows.rows["own"].append({"owner": creator, "object": object_.text})
         elif gives and object_.type in self._policy.names.privileges[gives].on:
             grant = {"effect": "ALLOW", "privilege": gives, "object": object_.text, "subject": actor.ref.text}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import need_number, need_text
+from grantpath.graph.inputs import need_number, need_text
 
 MOST = 10_000  # entries of one answer
 Ask = Callable[..., Mapping[str, Any]]

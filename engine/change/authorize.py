@@ -13,7 +13,8 @@ from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved
 from grantpath.graph.errors import Refused
-from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.graph.messages import indefinite, short
+from grantpath.graph.reference import Reference
 
 AT_ONCE = 500  # checks in one statement
 MANY = 10  # changes for which it pays to ask first what is above their objects,

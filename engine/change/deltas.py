@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import Row
 
 Ask = Callable[..., Sequence[Row]]
@@ -73,7 +73,7 @@ class Watch:
 
     def _rank(self, fact: Fact) -> tuple[int, int, bytes]:
         kind, _, _, object_ = fact
-        type_ = object_.partition(":")[0]
+        type_ = type_of(object_)
         depth = len(self._policy.names.chain(type_)) if kind == "ENTITY" and type_ in self._policy.file.types else 0
         return ORDER.index(kind), depth, statement(fact).encode()
 

@@ -10,7 +10,8 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.change.planned_change import Actor
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.reference import need_text, short
+from grantpath.graph.inputs import need_text
+from grantpath.graph.messages import short
 from grantpath.graph.transaction import Asks, Writing
 
 MAX_ID = 200

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 NOT_HASHED = ("hash", "root")
 FIRST = ""  # `previous` of the first entry of a chain

@@ -12,7 +12,7 @@ from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import need_number
+from grantpath.graph.inputs import need_number
 from grantpath.graph.transaction import Writing
 
 AT_ONCE = 5_000

@@ -9,7 +9,7 @@ from typing import Any
 from grantpath.engine.change.audit_log import in_utc
 from grantpath.engine.change.log_chain import Entry, Walk
 from grantpath.graph.errors import Inconsistent, InvalidInput
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 Ask = Callable[..., Mapping[str, Any]]
 Progress = Callable[[int], None]

@@ -18,7 +18,8 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved, Rules
 from grantpath.engine.tenants.registry import check_policy, suggesting
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable, Unknown
-from grantpath.graph.reference import Reference, short
+from grantpath.graph.messages import short
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Writing

@@ -10,6 +10,7 @@ from grantpath.engine.cli.context import As, Session, With, command, seconds
 from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing
+from grantpath.graph.reference import type_of
 
 PANEL = "Ask"
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="who, as user:bob")]
@@ -169,7 +170,7 @@ def params(
         if for_ is Query.who:
             authorizer.who(name, ref, with_=second)
         elif for_ is Query.which:
-            authorizer.which(ref.partition(":")[0], subject, name, as_role=as_, with_=second)
+            authorizer.which(type_of(ref), subject, name, as_role=as_, with_=second)
         else:
             authorizer.explain(subject, name, ref, as_role=as_, with_=second)
         queries = for_.value.split("-and-")

@@ -20,8 +20,9 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
+from grantpath.graph.inputs import need_seconds
 from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import Reference, need_seconds
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import parse_with
 from grantpath.graph.store import Store
 

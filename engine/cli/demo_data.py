@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypedDict
 
+from grantpath.graph.reference import parse, type_of
+
 POLICY = "gravitino"
 ROOT = "metalake:tpc"
 
@@ -226,10 +228,9 @@ def owners(chance: random.Random) -> Iterator[tuple[str, str]]:
     yield ROOT, "user:engineering-001"
     builders = {"retail": "sales", "wholesale": "procurement", "lab": "analytics"}
     for ref in objects():
-        type_, _, name = ref.partition(":")
-        catalog, *rest = name.split(".")
+        catalog, *rest = parse(ref).segments
         department = rest[0] if catalog == "lab" and rest else builders[catalog]
-        if type_ != "table" or chance.random() < 0.5:
+        if type_of(ref) != "table" or chance.random() < 0.5:
             yield ref, by_chance(chance, people(department), 1)[0]
     for role in chance.sample(sorted(ROLES), 5):
         yield f"role:{role}", by_chance(chance, people("engineering"), 1)[0]

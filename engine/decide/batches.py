@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TypeVar
 
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 MOST = 10_000  # things of one call: its parameters take memory of the server, and its time is that of all callers
 One = TypeVar("One")

@@ -8,7 +8,7 @@ from typing import Any
 from grantpath.engine.decide.evaluation import Case, Found, own_denial, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.graph.reference import indefinite, short
+from grantpath.graph.messages import indefinite, short
 from grantpath.graph.statement import Check
 
 

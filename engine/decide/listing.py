@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from grantpath.graph.errors import Inconsistent, InvalidInput
-from grantpath.graph.reference import need_number, need_text
+from grantpath.graph.inputs import need_number, need_text
 
 PAGE = 50_000
 Row = Mapping[str, Any]

@@ -13,6 +13,7 @@ from grantpath.engine.policy.clauses import Atom, Clause, Term
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.graph.errors import GrantpathError
+from grantpath.graph.reference import type_of
 from grantpath.graph.statement import parse_statement
 
 MAX_COMBINATIONS = 2_000
@@ -180,15 +181,13 @@ class _Planner:
         """Grants on what stands below a place: on the first that is there, or on all that lack it."""
         cost = remedy_cost.of_grant(self._case, fact.privileges[0], fact.place)
         if self._around is None:
-            return (
-                Step(fact, (), cost) if acting.grantee.partition(":")[0] in self._case.policy.file.grants.to else None
-            )
+            return Step(fact, (), cost) if type_of(acting.grantee) in self._case.policy.file.grants.to else None
         inside = self._around.inside.get(fact, ())
         if not inside:
             return None
         names, granted = self._case.policy.names, []
         for ref in inside if all_of_them else inside[:1]:
-            on = next((each for each in fact.privileges if ref.partition(":")[0] in names.privileges[each].on), None)
+            on = next((each for each in fact.privileges if type_of(ref) in names.privileges[each].on), None)
             if on is None:
                 return None
             granted.append(f"allow {on} on {ref} to {acting.grantee}")

@@ -9,7 +9,8 @@ from grantpath.engine.decide.evaluation import Case, Found, Surroundings
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.messages import indefinite
+from grantpath.graph.reference import Reference, type_of
 
 MAX_NAME = 200  # bytes: a new name is not to be refused for its length
 NAMES = 5
@@ -65,7 +66,7 @@ def later_roles(case: Case) -> list[str]:
     """The roles that the subject would act through besides what was found: the active one, or what a new one holds."""
     if case.as_role:
         return [case.as_role]
-    types = {case.subject.type, *(name.partition(":")[0] for name in new_names(case)[:1])}
+    types = {case.subject.type, *(type_of(name) for name in new_names(case)[:1])}
     return [ref for ref, entry in case.policy.builtins.items() if entry.held_by_every in types]
 
 
@@ -74,7 +75,7 @@ def _joins(policy: Policy, subject: Reference, container: str) -> bool:
 
 
 def _grantable(case: Case, ref: str) -> bool:
-    return ref.partition(":")[0] in case.policy.file.grants.to and ref not in case.policy.hidden
+    return type_of(ref) in case.policy.file.grants.to and ref not in case.policy.hidden
 
 
 def _as_found(case: Case, role: str | None, found: Found, around: Surroundings | None) -> Iterator[Acting]:
@@ -137,7 +138,7 @@ def _with_a_new_role(
     for hat in hats if not case.one_role else ():
         found.update(case.by_fact(hat["found"]))
     first = (f"add {name}", f"member {subject} of {name}")
-    kind = name.partition(":")[0]
+    kind = type_of(name)
     lacks = f"{subject} holds no {kind} of its own" if hats and around.held else f"{subject} holds no {kind}"
     yield Acting(
         name if case.one_role else None,

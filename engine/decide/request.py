@@ -12,7 +12,8 @@ from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.facts import Fact, second_object
 from grantpath.engine.policy.policy import Policy, Question
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
-from grantpath.graph.reference import Reference, indefinite, short
+from grantpath.graph.messages import indefinite, short
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who
 
 Places = Mapping[str, Reference]  # entities, each under the name that facts call it by

@@ -7,8 +7,8 @@ from itertools import pairwise
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.schema import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.messages import short
 from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import short
 
 Key = Sequence[str | int]
 ROLE = "Role"  # the label of whatever is of the kind role: by it a membership is HAS_ROLE

@@ -14,7 +14,8 @@ from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.index import ROLE, Names, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
-from grantpath.graph.reference import Reference, parse, short
+from grantpath.graph.messages import indefinite, short
+from grantpath.graph.reference import Reference, parse
 
 MANY_CHAINS = 10_000  # references are looked at several times in a question or change, and again in the next one
 
@@ -134,7 +135,7 @@ class Policy:
         if len(ref.segments) != depth:
             form = ".".join(f"<{type_}>" for type_ in reversed(self.names.chain(ref.type)[:depth]))
             raise InvalidReference(
-                f"{short(ref.text)}: {self._a(ref.type)} has {depth} segment{'s' * (depth > 1)}, "
+                f"{short(ref.text)}: {indefinite(ref.type)} has {depth} segment{'s' * (depth > 1)}, "
                 f"not {len(ref.segments)}: write {ref.type}:{form}"
             )
         if ref.type == root.type and ref != root:
@@ -149,7 +150,7 @@ class Policy:
         ref = parse(text if ":" in text else f"{self.root_type}:{text}", self.names.one_segment)
         if ref.type != self.root_type:
             raise InvalidReference(
-                f"{short(text)}: the root of the policy {self.name} is {self._a(self.root_type)}: "
+                f"{short(text)}: the root of the policy {self.name} is {indefinite(self.root_type)}: "
                 f"write {self.root_type}:NAME"
             )
         if len(ref.segments) != 1:
@@ -203,7 +204,7 @@ class Policy:
         places = set(entry.on) | set(entry.effective or [])
         if type_ not in places and self.file.ask.elsewhere == "error":
             raise Invalid(
-                f"{name} cannot be granted on {self._a(type_)}, only on {', '.join(sorted(places))}; ask there"
+                f"{name} cannot be granted on {indefinite(type_)}, only on {', '.join(sorted(places))}; ask there"
             )
         clauses = self._expander.privilege(name, type_)
         return Question(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)
@@ -214,7 +215,7 @@ class Policy:
         try:
             clauses = self._expander.operation(name, type_, with_)
         except TooManyClauses:  # `validate` tries the second objects that are needed, and all of them
-            asked = f"{name} on {self._a(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
+            asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
             raise Invalid(f"{asked}: the condition is too large when written out; simplify it in the policy") from None
         one_role = self.active_roles and not entry.all_roles
         return Question(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
@@ -256,9 +257,6 @@ class Policy:
         if key not in self._changes:
             self._changes[key] = self._expander.change(*key)
         return self._changes[key]
-
-    def _a(self, type_: str) -> str:
-        return f"{'an' if type_[0] in 'aeio' else 'a'} {type_}"
 
 
 def load(name: str, beside: Path | None = None) -> Policy:

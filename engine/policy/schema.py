@@ -15,7 +15,7 @@ from grantpath.engine.policy.extend import merge, split
 from grantpath.engine.policy.value_messages import explain
 from grantpath.engine.policy.yaml_reader import Document, read_documents
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 BUILT_IN = Path(__file__).parents[1] / "policies"
 MAX_NAME = 255  # a longer one is not compared with others

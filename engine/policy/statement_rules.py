@@ -5,7 +5,8 @@ from typing import Literal
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.messages import indefinite
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Statement
 
 Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]

@@ -10,8 +10,9 @@ from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
 from grantpath.graph.errors import InvalidReference
+from grantpath.graph.messages import indefinite
 from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import indefinite, parse
+from grantpath.graph.reference import parse
 
 if TYPE_CHECKING:
     from grantpath.engine.policy.compiler import Expander
@@ -80,10 +81,7 @@ def _check_members(names: Names) -> None:
             raise PolicyProblem(
                 ("members", container), f"{container!r} has no members; name a type whose kind is group or role"
             )
-    for section, key, types in (
-        ("grants", "to", names.file.grants.to),
-        ("ask", "subjects", names.file.ask.subjects),
-    ):
+    for section, key, types in (("grants", "to", names.file.grants.to), ("ask", "subjects", names.file.ask.subjects)):
         for type_ in types:
             _need_subject(names, type_, (section, key))
     if names.file.ask.one_role:

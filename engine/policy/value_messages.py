@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from grantpath.engine.policy.yaml_reader import Document
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 MANUAL = "see docs/writing-a-policy.md"
 _REMEDIES = {

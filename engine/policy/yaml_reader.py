@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 40

@@ -13,7 +13,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.scenarios.scenario_file import Line, Scenario
 from grantpath.graph.errors import Invalid
 from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Check, Which, parse_statement
 
 
@@ -44,7 +44,7 @@ def _of(scenario: Scenario, policy: Policy, root: Reference) -> Iterator[str]:
         if ref is None or ref in known or ref in meant or ref in told:
             continue
         told.add(ref)
-        near = nearest(ref, [each for each in known if each.partition(":")[0] == ref.partition(":")[0]])
+        near = nearest(ref, [each for each in known if type_of(each) == type_of(ref)])
         yield (
             f"{scenario.file}:{line.number}: no `given` or `do` line mentions {ref}{near}; add it there, or list it "
             "under `absent:` if it is meant not to exist"

@@ -10,7 +10,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, Unavailable
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, name_of, type_of
 from grantpath.graph.revision_marks import Marks
 from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
@@ -23,10 +23,10 @@ def builtins(policy: Policy) -> list[dict[str, Any]]:
     return [
         {
             "ref": ref,
-            "type": ref.partition(":")[0],
-            "name": ref.partition(":")[2],
-            "labels": policy.labels(ref.partition(":")[0]),
-            "securable": policy.is_securable(ref.partition(":")[0]),
+            "type": type_of(ref),
+            "name": name_of(ref),
+            "labels": policy.labels(type_of(ref)),
+            "securable": policy.is_securable(type_of(ref)),
             "allow": [policy.names.canonical(name) for name in entry.allow],
             "owns": bool(entry.owns),
             "holds": [
@@ -34,7 +34,7 @@ def builtins(policy: Policy) -> list[dict[str, Any]]:
                 *(
                     other
                     for other, each in policy.builtins.items()
-                    if each.held_by_every == ref.partition(":")[0] and other != ref
+                    if each.held_by_every == type_of(ref) and other != ref
                 ),
             ],
         }

@@ -12,7 +12,8 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.registry import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
-from grantpath.graph.reference import Reference, need_number
+from grantpath.graph.inputs import need_number
+from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
 UPGRADING = "policy upgrade"  # what an upgrade calls itself while it writes

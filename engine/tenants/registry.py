@@ -12,8 +12,10 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, sweep_root
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidReference, Unknown
+from grantpath.graph.inputs import need_text
+from grantpath.graph.messages import short
 from grantpath.graph.near_names import CANDIDATES, MAX_NAME, nearest
-from grantpath.graph.reference import Reference, need_text, parse, short
+from grantpath.graph.reference import Reference, name_of, parse, type_of
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
@@ -87,7 +89,7 @@ def missing(root: str, known: Mapping[str, bool]) -> Unknown:
 
 def named_like(known: Iterable[str], root: str) -> list[str]:
     """Those that `root` may mean: the key itself, or the name without its type."""
-    return [key for key in known if root in (key, key.partition(":")[2])]
+    return [key for key in known if root in (key, name_of(key))]
 
 
 def check_policy(digest: str, policy: Policy, tenant: str) -> None:
@@ -252,7 +254,7 @@ def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unk
 
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     """` (did you mean X?)` of existing names of its type, or nothing: where it exists, or that cannot be looked up."""
-    query, type_ = cypher.load("similar_names"), ref.partition(":")[0]
+    query, type_ = cypher.load("similar_names"), type_of(ref)
     if len(ref) > MAX_NAME:
         return ""
     try:

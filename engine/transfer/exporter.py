@@ -14,7 +14,7 @@ from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, KeptPol
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph import telemetry
 from grantpath.graph.errors import Inconsistent
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
@@ -140,7 +140,7 @@ def _edges(
 
 def _came_along(policy: Policy, member: str, of: str) -> bool:
     holder, held = policy.builtins.get(member), policy.builtins.get(of)
-    if held and held.held_by_every == member.partition(":")[0]:
+    if held and held.held_by_every == type_of(member):
         return True
     return holder is not None and of in holder.holds
 

@@ -28,7 +28,7 @@ from grantpath.engine.transfer.table_files import listed, read
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph import telemetry
 from grantpath.graph.bulk_write import Ask, Bulk, bulk_write
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 log = logging.getLogger("grantpath.change")
 BATCH = 10_000

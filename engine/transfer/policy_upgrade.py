@@ -19,7 +19,8 @@ from grantpath.engine.transfer.tables import SAY
 from grantpath.graph import telemetry
 from grantpath.graph.bulk_write import Ask, bulk_write
 from grantpath.graph.errors import GrantpathError, Invalid
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.messages import indefinite
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
@@ -212,7 +213,7 @@ class _Facts:
                 for ref in gone.intersection(row):
                     yield f"{SAY[name].format(*row)}: {self._new.name} has no {ref}; take this away first"
         for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
-            type_ = ref.partition(":")[0]
+            type_ = type_of(ref)
             if self._old.labels(type_) != self._new.labels(type_):
                 yield f"{ref}: {indefinite(type_)} is another kind of thing in {self._new.name}"
 
@@ -281,7 +282,7 @@ class _Facts:
         before, after = _held_by_every(self._old), _held_by_every(self._new)
         for verb, roles in (("leave", before - after), ("join", after - before)):
             for role, type_ in sorted(roles):
-                every = [ref for (ref,) in self._tables["subjects"] if ref.partition(":")[0] == type_]
+                every = [ref for (ref,) in self._tables["subjects"] if type_of(ref) == type_]
                 for at in range(0, len(every), AT_ONCE):
                     ask(verb, rows=[{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]])
 

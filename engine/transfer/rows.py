@@ -10,7 +10,8 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved, Rules
 from grantpath.engine.transfer.tables import Column, Ints, Problems, Table
 from grantpath.graph.errors import GrantpathError, Invalid
-from grantpath.graph.reference import Reference, indefinite
+from grantpath.graph.messages import indefinite
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Effect, Statement
 
 NOBODY = -1
@@ -59,7 +60,7 @@ class Names:
         if known == len(self.texts):
             self.texts.append(text)
             self.names.append("")
-            self.types.append(text.partition(":")[0])
+            self.types.append(type_of(text))
             self.parents.append(NOBODY)
         return known
 
@@ -201,7 +202,7 @@ class Rows:
         return Listed(table, rows[good >= 0], refs[good >= 0])
 
     def _list(self, table: str, text: str) -> None:
-        type_ = text.partition(":")[0]
+        type_ = type_of(text)
         right = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
         if text == self.names.texts[self.names.root]:
             raise Invalid(f"{text} is the root and is not listed; take the row out")

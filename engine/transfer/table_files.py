@@ -10,7 +10,7 @@ from grantpath.engine.transfer.parquet_tables import read_parquet
 from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Table
 from grantpath.engine.transfer.text_tables import read_csv, read_jsonl
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 FORMATS = ("parquet", "csv", "jsonl")
 # beside the tables while a dump writes them: a part of it reads like a smaller estate

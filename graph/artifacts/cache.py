@@ -14,7 +14,7 @@ from typing import TextIO
 import psutil
 
 from grantpath.graph.errors import ServerError
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 LOCK_SECONDS = 900.0  # longer than the first start of a server takes, its download included
 SUSPENDED_SECONDS = 5.0  # a holder that is suspended for so long is not waited for any longer

@@ -18,7 +18,7 @@ from grantpath.graph.connection import USER
 from grantpath.graph.embedded import process
 from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_home
 from grantpath.graph.errors import InvalidInput, ServerError
-from grantpath.graph.reference import short
+from grantpath.graph.messages import short
 
 # The driver logs what it raises too; without a handler Python prints that at the user.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())

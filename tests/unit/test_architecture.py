@@ -175,6 +175,28 @@ def test_a_file_says_what_it_is_for_and_is_not_long(path: Path) -> None:
     assert len(text.splitlines()) <= MAX_LINES
 
 
+REFERENCE_SPLIT = re.compile(r"""\.r?(partition|split)\(f?["']:["']""")
+NOT_REFERENCES = {
+    "graph/artifacts/jars.py": "the coordinate of a Maven artifact",
+    "engine/scenarios/runner.py": "the class of an error before its message",
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_only_one_file_takes_references_apart(path: Path) -> None:
+    splits = bool(REFERENCE_SPLIT.search(path.read_text()))
+    assert splits is (name_of(path) == "graph/reference.py" or name_of(path) in NOT_REFERENCES)
+
+
+FACT_SPLIT = re.compile(r"""(split|partition)\(["'] (below )?["']\)|startswith\(["'](ALLOW|DENY|OWNS|HOLDS|EVERY)""")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "facts" in path.read_text()], ids=name_of)
+def test_only_one_file_takes_facts_apart(path: Path) -> None:
+    names = {name for name in imports(ast.parse(path.read_text())) if name.startswith("engine.policy.facts.")}
+    assert not names or not FACT_SPLIT.search(path.read_text())
+
+
 def test_module_names_are_unique() -> None:
     names = [path.stem for path in FILES if path.stem not in ("__init__", "__main__")]
     assert sorted(names) == sorted(set(names))

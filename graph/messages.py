@@ -1,0 +1,21 @@
+"""Pieces of the text of messages."""
+
+from collections.abc import Sequence
+
+LONGEST = 80  # characters of a name or value in a message
+
+
+def short(text: str) -> str:
+    """A text for a message: a long one cut, with what cannot be printed escaped."""
+    cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    return cut if cut.isprintable() else ascii(cut)[1:-1]
+
+
+def indefinite(type_: str) -> str:
+    """A type with its article: `a table`, `an org`."""
+    return f"an {type_}" if type_.startswith(("a", "e", "i", "o")) else f"a {type_}"
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """` (did you mean X or Y?)`, or nothing."""
+    return f" (did you mean {' or '.join(names)}?)" if names else ""
