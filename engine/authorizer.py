@@ -1,7 +1,6 @@
 """The public verbs on one root: check, explain, who and which. Those that change it are in change_verbs.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from types import TracebackType
@@ -12,10 +11,11 @@ from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation
 from grantpath.engine.decide.evaluation import Case
-from grantpath.engine.decide.explanation import Moved, explained
+from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.listing import Listing, check_page
 from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
@@ -23,8 +23,6 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT, Store
-
-TRIES = 5
 
 
 class Authorizer(ChangeVerbs):
@@ -151,14 +149,15 @@ class Authorizer(ChangeVerbs):
         with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
-            for _ in range(TRIES):
-                [answer], row = self._ask_all([question], at_least)
+
+            def read(ask: GuardedAsk) -> Explanation:
+                [answer], row = self._ask_all([question], at_least, ask)
                 self._all_exist(question, answer["known"])
-                with suppress(Moved):
-                    found = explained(self.ask, self._case(question), answer["hats"], row)
-                    telemetry.decided(span, row["revision"], bool(found))
-                    return replace(found, decision=replace(found.decision, asked=words))
-            raise Inconsistent(f"{self.tenant} changes faster than it can be explained; ask again")
+                return explained(ask, self._case(question), answer["hats"], row)
+
+            found = self.at_one_revision(read)
+            telemetry.decided(span, found.decision.revision, bool(found))
+            return replace(found, decision=replace(found.decision, asked=words))
 
     # ---- lists -------------------------------------------------------------------------------------------------
     @following
@@ -212,10 +211,10 @@ class Authorizer(ChangeVerbs):
         return words, request.resolve(self.policy, self.root, words)
 
     def _ask_all(
-        self, questions: Sequence[ResolvedQuestion], at_least: int | None
+        self, questions: Sequence[ResolvedQuestion], at_least: int | None, ask: GuardedAsk | None = None
     ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers in the order of the questions, and the row that they came in."""
-        row = self.ask("check", at_least=at_least, **request.batch_parameters(questions))
+        row = (ask or self.ask)("check", at_least=at_least, **request.batch_parameters(questions))
         return request.in_order(row["answers"], len(questions)), row
 
     def _decision(

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from grantpath.cypher import load as load_query
 from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
@@ -36,7 +37,6 @@ from grantpath.spark_sync.tree_order import Entity, Numbering, number
 
 log = logging.getLogger("grantpath.spark")
 Say = Callable[[str], None]
-TRIES = 5
 FETCH = 20_000
 HEAD_START = 5.0  # seconds of reading: a graph that is read sooner is small, and needs no Spark
 CONNECT_SECONDS = 30.0
@@ -82,26 +82,27 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
 def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy, Graph]:
     """A revision, the policy and the graph at it: read again where a change came between."""
     store = Store(connection)
+
+    def ask(query: str, **parameters: Any) -> Mapping[str, Any]:
+        return load_query(query).run(store.read_guarded, root=root, **parameters)
+
+    def work(guarded: GuardedAsk) -> tuple[int, Policy, Graph]:
+        revision = int(guarded("revision")["revision"])
+        with _session(connection) as session:
+            policy, graph = _policy(session, root), _graph(session, root)
+        guarded("revision")
+        if not graph.entities:
+            raise dropped(root)
+        return revision, policy, graph
+
+    def again() -> None:
+        progress(f"{root} changed while it was read; reading it again")
+        time.sleep(1)
+
     try:
-        for _ in range(TRIES):
-            before = _state(store, root)
-            with _session(connection) as session:
-                policy, graph = _policy(session, root), _graph(session, root)
-            if _state(store, root) == before:
-                if not graph.entities:
-                    raise dropped(root)
-                return before[0], policy, graph
-            progress(f"{root} changed while it was read; reading it again")
-            time.sleep(1)
+        return at_one_revision(root, ask, work, again)
     finally:
         store.close()
-    raise Inconsistent(f"{root} changed each of the {TRIES} times it was read; mirror it when fewer changes come in")
-
-
-def _state(store: Store, root: str) -> tuple[int, str | None]:
-    """The revision, and which making of the root it is one of."""
-    row = load_query("revision").run(store.read_guarded, root=root)
-    return int(row["revision"]), row["made"]
 
 
 @contextmanager

@@ -20,21 +20,17 @@ class Ask(Protocol):
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
-class Moved(Exception):
-    """The root changed between two of the questions."""
-
-
 def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Explanation:
-    """The answer that a check spelled in `hats`, explained; `check` is the row that it came in. Raises Moved."""
+    """The answer that a check spelled in `hats`, explained; `check` is the row that it came in, and `ask` asks
+    at the same revision."""
     won = winner(hats)
-    remedy = None if won else _remedy(ask, case, hats, check)
+    remedy = None if won else _remedy(ask, case, hats)
     found = case.by_fact(won["found"]) if won else {}
     if won:
         facts, role = winning(case.clauses, found), won["role"] if case.one_role else None
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(case, facts, role))
-    _same(row, check)
     decision = Decision(bool(won), check["revision"], Evidence(case, hats, remedy))
     if remedy:
         return Explanation(decision, path_text.told(row["ways"]), [*remedy.statements])
@@ -43,16 +39,9 @@ def explained(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Ma
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
-def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Remedy:
+def _remedy(ask: Ask, case: Case, hats: Sequence[Mapping[str, Any]]) -> Remedy:
     row = ask("remedy", **remedy_parameters(case, hats))
-    _same(row, check)
     return nearest(case, hats, surroundings(case, row))
-
-
-def _same(row: Mapping[str, Any], check: Mapping[str, Any]) -> None:
-    """Is it of the same state of the same making of the root?"""
-    if (row["revision"], row["made"]) != (check["revision"], check["made"]):
-        raise Moved
 
 
 def path_parameters(case: Case, facts: Sequence[Fact], role: str | None) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import one_revision, registry
+from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.registry import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
@@ -54,7 +55,9 @@ class OpenTenant:
 
     def follow(self) -> None:
         """From now on a verb that meets another policy of the root goes on by that one."""
-        self._view = copy(self)
+        view = copy(self)
+        view._view = None  # the view itself keeps its policy
+        self._view = view
 
     def _use(self, policy: Policy) -> None:
         self.policy = policy
@@ -108,3 +111,11 @@ class OpenTenant:
         if row.get("policy", self.policy.digest) != self.policy.digest:
             raise other_policy(self.tenant)
         return row
+
+    @following
+    def at_one_revision(self, work: Callable[[GuardedAsk], Result]) -> Result:
+        """What `work` returns, with all that it asks by the function that it is given answered at one revision.
+
+        It begins anew where the root changed meanwhile. Raises Inconsistent where it changed each time, and as `ask`.
+        """
+        return one_revision.at_one_revision(self.tenant, self.ask, work)

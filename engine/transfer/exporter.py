@@ -8,19 +8,18 @@ from pathlib import Path
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_files import Format, Notes, Writer, filling, writers
 from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, KeptPolicy, write_meta
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph import telemetry
-from grantpath.graph.errors import Inconsistent
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
 Ask = Callable[[str], Iterable[Row]]
 Progress = Callable[[str, int, int], None]
-TRIES = 5
 STEP = 10_000  # rows between two words of progress
 
 
@@ -33,10 +32,6 @@ class Dumped:
     revision: int
 
 
-class _Moved(Exception):
-    """A change came between."""
-
-
 def dump(authorizer: OpenTenant, directory: Path, format_: Format = "csv", progress: Progress | None = None) -> Dumped:
     """Writes a root into a new or empty folder, all from one revision, or nothing.
 
@@ -44,20 +39,17 @@ def dump(authorizer: OpenTenant, directory: Path, format_: Format = "csv", progr
     given what is being read, how much of it is read, and of how much. Raises InvalidInput, Inconsistent, Unavailable.
     """
     with telemetry.span("dump", authorizer.tenant) as span:
-        for _ in range(TRIES):
-            try:
-                done = _dump(authorizer, directory, format_, progress or (lambda *_: None))
-            except _Moved:
-                continue
-            span.set(revision=done.revision)
-            return done
-    raise Inconsistent(f"{authorizer.tenant} changed each of the {TRIES} times it was read; ask again")
+        done = authorizer.at_one_revision(
+            lambda guarded: _dump(guarded, authorizer, directory, format_, progress or (lambda *_: None))
+        )
+        span.set(revision=done.revision)
+        return done
 
 
-def _dump(authorizer: OpenTenant, directory: Path, format_: Format, progress: Progress) -> Dumped:
+def _dump(guarded: GuardedAsk, authorizer: OpenTenant, directory: Path, format_: Format, progress: Progress) -> Dumped:
     ask = streaming(authorizer.store, authorizer.tenant)
     with filling(directory) as opened:
-        before = authorizer.state_now()
+        revision = int(guarded("revision")["revision"])
         tables = writers(directory, format_)
         notes = {name: Notes(directory / f"{name}.jsonl") for name in NOTES}
         every: list[Writer | Notes] = [*tables.values(), *notes.values()]
@@ -66,15 +58,14 @@ def _dump(authorizer: OpenTenant, directory: Path, format_: Format, progress: Pr
         _write(ask, authorizer, tables, notes, progress)
         head = next(iter(ask("dump_head")))
         files = {each.name: each.finish() for each in every}
-        if authorizer.state_now() != before:
-            raise _Moved
+        guarded("revision")
         rows = {name: each.rows for name, each in tables.items()}
         entries = {name: each.rows for name, each in notes.items()}
         meta = DumpMeta(
             format=FORMAT,
             root=authorizer.root.text,
             policy=KeptPolicy(name=head["policy"], digest=head["digest"], source=head["source"]),
-            revision=before[0],
+            revision=revision,
             made=head["made"],
             chain=head["chain"],
             time=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -82,7 +73,7 @@ def _dump(authorizer: OpenTenant, directory: Path, format_: Format, progress: Pr
             files=files,
         )
         write_meta(directory, meta)
-    return Dumped(rows, entries, before[0])
+    return Dumped(rows, entries, revision)
 
 
 def _write(
