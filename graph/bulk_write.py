@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from grantpath import cypher
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable
-from grantpath.graph.load_recovery import SETTLE, Progress, Recovery
+from grantpath.graph.load_recovery import Progress, Recovery
 from grantpath.graph.revision_marks import Marks
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
@@ -69,7 +70,8 @@ class Bulk:
         """
         self.began = True
         self._held.beat()  # so that the load is known to be alive even where it loses its lock at once
-        if not self._held.execute(_BEGIN, {**self._own, **self._base.key, "what": self._what}):
+        begun = {**self._base.key, **self._own, "what": self._what}
+        if not cypher.load("load_begin").run(self._held.execute, **begun):
             raise self.overtaken()
 
     def overtaken(self) -> Inconsistent:
@@ -97,7 +99,7 @@ class Bulk:
     def doom(self, edges: Sequence[int], nodes: Sequence[int], unmade: Sequence[int]) -> None:
         """Notes what goes when the load is finished, by ids in the database; `unmade` stay as names only."""
         doomed = {"edges": list(edges), "nodes": list(nodes), "unmade": list(unmade)}
-        if not self._held.execute(_DOOM, {**self._own, **doomed}):
+        if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **doomed):
             raise self._lost()
 
     def finish(self, last: Callable[[Ask, int], None], progress: Progress) -> int:
@@ -109,13 +111,13 @@ class Bulk:
         """
 
         def work(tx: "ManagedTransaction") -> tuple[int, int]:
-            row = tx.run(_DONE, self._own).single()
+            row = cypher.load("load_commit").run(tx.run, **self._own).single()
             if row is None:
                 raise self._lost()
             revision, doomed = int(row["revision"]), int(row["doomed"])
             last(lambda text, given: [dict(each) for each in tx.run(text, {**given, "root": self.root})], revision)
             if not doomed:
-                tx.run(SETTLE, self._own).consume()
+                cypher.load("load_settle").run(tx.run, **self._own).consume()
             return revision, doomed
 
         try:
@@ -134,7 +136,7 @@ class Bulk:
         for _ in range(TRIES):
             try:
                 self._recovery.run(self.id, progress)
-                logged = self._held.execute(_LOGGED, self._own)
+                logged = cypher.load("load_logged").run(self._held.execute, **self._own)
             except Unavailable:
                 continue
             if logged:
@@ -168,25 +170,3 @@ def bulk_write(store: Store, root: str, what: str, progress: Progress) -> Iterat
             with suppress(GrantpathError):  # a server that is gone: the next caller undoes this one
                 bulk.undo(bulk.id, progress)
             raise
-
-
-# Each locks the mark by `SET mark.locked` before it reads it: see graph/revision_marks.py.
-_BEGIN = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.revision = $revision AND mark.begun = $begun AND coalesce(mark.made, '') = $made
-  AND mark.loading IS NULL
-SET mark.begun = mark.revision + 1, mark.loading = $load, mark.loading_what = $what
-RETURN mark.begun AS begun"""
-_DOOM = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $load
-CREATE (doomed:DoomedBatch {root: $root, edges: $edges, nodes: $nodes, unmade: $unmade})
-RETURN true AS noted"""
-_DONE = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $load
-SET mark.batches = null, mark.loading_done = true
-WITH mark
-CALL () { MATCH (batch:LoadedBatch {root: $root}) DELETE batch }
-RETURN mark.begun AS revision, COUNT { (:DoomedBatch {root: $root}) } AS doomed"""
-_LOGGED = "MATCH (change:Change {root: $root, id: $load}) RETURN change.revision AS revision"

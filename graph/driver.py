@@ -1,7 +1,9 @@
 """Drivers of a Neo4j server, and its errors in words that name the remedy."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from grantpath import cypher
 from grantpath.graph import tls
 from grantpath.graph.address import need_address, not_an_address, shown
 from grantpath.graph.connection import Connection
@@ -39,6 +41,11 @@ def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":
     )
     login.renew_refused(driver, auth, timeout)
     return driver
+
+
+def ping(driver: "neo4j.Driver", database: str) -> None:
+    """Has the server answer a query. Raises the driver's errors."""
+    cypher.load("ping").run(partial(driver.execute_query, database_=database))
 
 
 def failures() -> tuple[type[Exception], ...]:

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from grantpath import cypher
 from grantpath.graph.driver import failures
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.forks import remake_in_children
@@ -131,14 +132,14 @@ class LockWatch:
 
     def end(self, holder: str) -> None:
         """Ends every transaction of a holder that died. Raises the driver's errors."""
-        self._run_one(_TERMINATE, holder=holder)
+        self._run_one("end_holder", holder=holder)
 
     def _leave(self, claim: Claim) -> None:
         with self._lock:
             self._claims.discard(claim)
         if claim.beaten:
             with self._beating, suppress(*failures(), GrantpathError):  # else it grows old
-                self._run_one(_STILL, root=claim.root, holder=claim.id)
+                self._run_one("heartbeat_remove", root=claim.root, holder=claim.id)
 
     # ---- the thread ----------------------------------------------------------------------------------------------
     def _run(self) -> None:
@@ -164,7 +165,7 @@ class LockWatch:
             for claim in claims:
                 claim.beaten = time.monotonic()
             if claims:
-                self._run_one(_BEATS, beats=[{"root": claim.root, "holder": claim.id} for claim in claims])
+                self._run_one("heartbeat_write", beats=[{"root": claim.root, "holder": claim.id} for claim in claims])
 
     def _tend(self, waiting: list[Claim]) -> None:
         """Ends what is dead and in the way of these claims, and those of them whose time is up."""
@@ -187,33 +188,14 @@ class LockWatch:
 
     def _look(self, roots: list[str]) -> tuple[list[_Holder], dict[str, float]]:
         """The transactions that hold or want the locks of these roots; the age of each heartbeat, in seconds."""
-        beats = {row["holder"]: float(row["age"]) for row in self._run_one(_AGES, roots=roots)}
+        beats = {row["holder"]: float(row["age"]) for row in self._run_one("heartbeat_ages", roots=roots)}
         holders = []
-        for row in self._run_one(_TRANSACTIONS, roots=roots):
+        for row in self._run_one("list_holders", roots=roots):
             about, age = row["about"], float(row["age"])
             blockers = frozenset(re.findall(r"[\w.-]+-transaction-\d+", row["status"]))
             holders.append(_Holder(row["id"], about, blockers, age, min(age, beats.get(about["holder"], age))))
         return holders, beats
 
-    def _run_one(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
+    def _run_one(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
         with self._quick() as session:
-            return session.run(text, parameters).data()
-
-
-_BEATS = """UNWIND $beats AS each
-MERGE (beat:Heartbeat {root: each.root, holder: each.holder})
-SET beat.at = datetime()
-WITH DISTINCT each.root AS root
-MATCH (old:Heartbeat {root: root}) WHERE old.at < datetime() - duration({hours: 1})
-DELETE old"""
-_STILL = "MATCH (beat:Heartbeat {root: $root, holder: $holder}) DELETE beat"
-_AGES = """MATCH (beat:Heartbeat) WHERE beat.root IN $roots
-RETURN beat.holder AS holder, (datetime().epochMillis - beat.at.epochMillis) / 1000.0 AS age"""
-_TRANSACTIONS = """SHOW TRANSACTIONS YIELD transactionId, metaData, status, elapsedTime
-WHERE metaData.grantpath.root IN $roots
-RETURN transactionId AS id, metaData.grantpath AS about, status,
-  elapsedTime.milliseconds / 1000.0 AS age"""
-_TERMINATE = """SHOW TRANSACTIONS YIELD transactionId AS id, metaData
-WHERE metaData.grantpath.holder = $holder
-TERMINATE TRANSACTIONS id YIELD message
-RETURN message"""
+            return cypher.load(query).run(session.run, **parameters).data()

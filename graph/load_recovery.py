@@ -7,6 +7,7 @@ still under way comes first, and later ones write nothing.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from grantpath import cypher
 from grantpath.graph.transaction import Row
 
 Progress = Callable[[int, int], None]
@@ -25,79 +26,22 @@ class Recovery:
 
         Does nothing where another caller has taken it over. `progress` may raise; the next caller goes on from there.
         """
-        for taken in self._execute(_TAKE_OVER, {**self._own, "from": load}):
+        for taken in self._run("load_take_over", dead=load):
             if taken["done"]:
                 self.complete(taken["doomed"], progress)
                 return True
             for done in range(taken["left"]):
-                self._execute(_UNDO, self._own)
+                self._run("load_undo")
                 progress(done + 1, taken["left"])
-            self._execute(_UNDONE, self._own)
+            self._run("load_undone")
         return False
 
     def complete(self, doomed: int, progress: Progress) -> None:
         """Removes so many batches of what a load dooms, and sets the marks even."""
         for done in range(doomed):
-            self._execute(_FELL, self._own)
+            self._run("load_remove")
             progress(done + 1, doomed)
-        self._execute(SETTLE, self._own)
+        self._run("load_settle")
 
-
-# Each statement locks the mark by `SET mark.locked` before it reads it: see graph/revision_marks.py.
-SETTLE = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $load
-SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null, mark.loading_done = null"""
-_FELL = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $load
-MATCH (batch:DoomedBatch {root: $root})
-WITH batch LIMIT 1
-CALL (batch) {
-  UNWIND batch.edges AS each
-  MATCH (:Entity {root: $root})-[edge]->() WHERE id(edge) = each
-  DELETE edge
-}
-CALL (batch) {
-  UNWIND batch.unmade AS each
-  MATCH (name:Entity {root: $root}) WHERE id(name) = each
-  SET name.exists = false
-}
-CALL (batch) {
-  UNWIND batch.nodes AS each
-  MATCH (entity:Entity {root: $root}) WHERE id(entity) = each
-  DETACH DELETE entity
-}
-DELETE batch"""
-_TAKE_OVER = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $from
-SET mark.loading = $load
-RETURN COUNT { (:LoadedBatch {root: $root}) } AS left, COUNT { (:DoomedBatch {root: $root}) } AS doomed,
-  coalesce(mark.loading_done, false) AS done"""
-_UNDO = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $load
-MATCH (batch:LoadedBatch {root: $root})
-WITH batch ORDER BY batch.number DESC LIMIT 1
-CALL (batch) {
-  UNWIND batch.edges AS each
-  MATCH (:Entity {root: $root})-[edge]->() WHERE id(edge) = each
-  DELETE edge
-}
-CALL (batch) {
-  UNWIND batch.names AS each
-  MATCH (name:Entity {root: $root}) WHERE id(name) = each
-  SET name.exists = false
-}
-CALL (batch) {
-  UNWIND batch.nodes AS each
-  MATCH (node {root: $root}) WHERE id(node) = each // entities, and entries of a restored history
-  DETACH DELETE node
-}
-DELETE batch"""
-_UNDONE = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.loading = $load
-CALL () { MATCH (doomed:DoomedBatch {root: $root}) DELETE doomed }
-SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null, mark.batches = null"""
+    def _run(self, query: str, **parameters: Any) -> list[Row]:
+        return cypher.load(query).run(self._execute, **self._own, **parameters)

@@ -8,8 +8,10 @@ created later.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from grantpath import cypher
 from grantpath.graph.errors import Unknown
 from grantpath.graph.transaction import Row
 
@@ -52,29 +54,34 @@ class MarkBook:
 
     def read(self, root: str) -> Marks:
         """The marks. Raises Unknown where the root does not exist."""
-        from neo4j import Query
-
         with self._quick() as session:
-            row = single(session.run(Query(_MARKS, timeout=self._timeout), root=root), root)
+            row = single(cypher.load("read_marks").run(partial(self._run, session), root=root), root)
         return Marks(
             root, int(row["revision"]), int(row["begun"]), row["made"], row["policy"], row["loading"], row["what"]
         )
 
     def begin(self, base: Marks, revision: int) -> bool:
         """Before a commit: keeps readers out until `end`. False where the marks are no longer `base`."""
-        return self._set(_BEGIN, base, to=revision)
+        return self._set("begin_mark", **base.key, to=revision)
 
     def end(self, base: Marks, revision: int) -> bool:
         """After the commit. False where another caller has repaired the marks since `begin`."""
-        return self._set(_END, base, to=revision)
+        return self._set("end_mark", root=base.root, revision=base.revision, made=base.made, to=revision)
 
     def repair(self, found: Marks) -> bool:
         """Sets both numbers to the greater one; only for the holder of the lock. False where they have changed."""
-        return self._set(_REPAIR, found, to=found.newest)
+        return self._set("repair_marks", **found.key, to=found.newest)
 
-    def _set(self, text: str, marks: Marks, to: int) -> bool:
+    def _set(self, query: str, **parameters: Any) -> bool:
+        # Each locks the mark by `SET mark.locked` before it reads it. `SET mark.begun = mark.begun` would read the old
+        # value before it waits for the lock, and write it back after.
         with self._quick() as session:
-            return session.run(text, **marks.key, to=to).single() is not None
+            return cypher.load(query).run(session.run, **parameters).single() is not None
+
+    def _run(self, session: "neo4j.Session", text: str, parameters: dict[str, Any]) -> "neo4j.Result":
+        from neo4j import Query
+
+        return session.run(Query(text, timeout=self._timeout), parameters)
 
 
 def single(result: "neo4j.Result", root: str) -> Row:
@@ -89,28 +96,3 @@ def root_unknown(root: str) -> NoReturn:
         f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
         code="root_unknown",
     )
-
-
-_MARKS = """MATCH (mark:Revision {root: $root})
-RETURN mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, mark.loading AS loading,
-  mark.loading_what AS what, mark.digest AS policy"""
-# `SET mark.locked = true` takes the node's lock even where nothing changes (`SET mark.begun = mark.begun` would read
-# the old value before it waits for the lock, and write it back after).
-_BEGIN = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.revision = $revision AND mark.begun = $revision AND $begun = $revision
-  AND coalesce(mark.made, '') = $made AND mark.loading IS NULL
-SET mark.begun = $to
-RETURN mark.begun AS begun"""
-_END = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.revision = $revision AND mark.begun = $to AND coalesce(mark.made, '') = $made
-  AND mark.loading IS NULL
-SET mark.revision = $to
-RETURN mark.revision AS revision"""
-_REPAIR = """MATCH (mark:Revision {root: $root})
-SET mark.locked = true
-WITH mark WHERE mark.revision = $revision AND mark.begun = $begun AND coalesce(mark.made, '') = $made
-  AND mark.loading IS NULL
-SET mark.revision = $to, mark.begun = $to
-RETURN mark.revision AS revision"""

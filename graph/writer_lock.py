@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from grantpath import cypher
 from grantpath.graph.connections import Connections
 from grantpath.graph.driver import failures, in_words
 from grantpath.graph.errors import GrantpathError, Unavailable
@@ -47,7 +48,7 @@ class Held:
 
     def need(self) -> None:
         """Raises the driver's error where the lock was lost: what was read since it was taken may be out of date."""
-        self.tx.run(_STILL_HELD).consume()
+        cypher.load("still_held").run(self.tx.run).consume()
 
     def beat(self) -> None:
         """Gives a sign of life now. Raises Unavailable."""
@@ -73,7 +74,7 @@ class Held:
     def forget(self) -> None:
         """Removes the node of the lock, and the claim on the name of a root that was removed."""
         with suppress(*failures()):  # where they stay they do no harm
-            self.tx.run(_UNLOCK, root=self.root, by=self.id).consume()
+            cypher.load("unlock").run(self.tx.run, root=self.root, by=self.id).consume()
             self.tx.commit()
 
 
@@ -102,7 +103,7 @@ class WriterLock:
             tx = session.begin_transaction(timeout=0, metadata=claim.metadata)
             try:
                 try:
-                    tx.run(_LOCK, root=root).consume()
+                    cypher.load("lock").run(tx.run, root=root).consume()
                 except ClientError as ended:
                     if not claim.given_up:
                         raise
@@ -120,10 +121,3 @@ def _kept(claim: Claim, began: float) -> str:
         f"{claim.root} was not free within {time.monotonic() - began:.0f} s for {claim.what}: {claim.in_the_way};"
         " try again"
     )
-
-
-_LOCK = "MERGE (writer:Writer {root: $root}) SET writer.turn = coalesce(writer.turn, 0) + 1"
-_STILL_HELD = "RETURN true"
-_UNLOCK = """CALL () { MATCH (writer:Writer {root: $root}) DELETE writer }
-MATCH (gate:Gate {root: $root}) WHERE gate.by = $by
-DELETE gate"""

@@ -15,6 +15,7 @@ from grantpath.graph.artifacts.cache import lock_folder
 from grantpath.graph.artifacts.jars import ensure_jars
 from grantpath.graph.artifacts.java import java_for
 from grantpath.graph.connection import USER
+from grantpath.graph.driver import ping
 from grantpath.graph.embedded import process
 from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_home
 from grantpath.graph.errors import InvalidInput, ServerError
@@ -174,7 +175,7 @@ def _answers(uri: str, where: ServerHome) -> bool:
             connection_acquisition_timeout=10.0,
             max_transaction_retry_time=0.0,
         ) as driver:
-            driver.execute_query("RETURN 1", database_="neo4j")
+            ping(driver, "neo4j")
             return True
     except AuthError as error:
         raise ServerError(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from grantpath import cypher
 from grantpath.engine import Authorizer, Unknown
-from grantpath.graph import revision_marks
 from grantpath.graph.statement import Check, Which, Who, parse_check
 
 from ..conftest import Tenants
@@ -215,11 +215,13 @@ def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
     root = graph.tenant
 
     def look() -> bool:
-        revision = graph.store.execute(revision_marks._MARKS, {"root": root})[0]["revision"]
+        revision = graph.store.execute(cypher.load("read_marks").text, {"root": root})[0]["revision"]
         graph.store.execute(BEGUN, {"root": root, "revision": revision + 1})
         try:
             ask()
-            return bool(graph.store.execute(revision_marks._MARKS, {"root": root})[0]["revision"] == revision + 1)
+            return bool(
+                graph.store.execute(cypher.load("read_marks").text, {"root": root})[0]["revision"] == revision + 1
+            )
         finally:
             graph.store.execute(SETTLED, {"root": root, "revision": revision + 1})
 

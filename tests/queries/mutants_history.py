@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from grantpath import cypher
 from grantpath.engine import Authorizer, Invalid, Refused
-from grantpath.graph import revision_marks
 
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
@@ -72,7 +72,7 @@ def _filters(graph: Authorizer, query: str) -> list[dict[str, Any]]:
 
 
 def marked(graph: Authorizer) -> int:
-    return int(graph.store.execute(revision_marks._MARKS, {"root": graph.tenant})[0]["revision"])
+    return int(graph.store.execute(cypher.load("read_marks").text, {"root": graph.tenant})[0]["revision"])
 
 
 SHOWN = ("revision", "id", "actor", "as_role", "statement", "object", "subject")

@@ -9,7 +9,6 @@ from grantpath import cypher
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
-from grantpath.graph import revision_marks as mark_book
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_reader import read
@@ -137,7 +136,7 @@ def _made(store: Store) -> bool:
     registry.create(store, tenant, model, model.root("made"))
     try:
         kept = registry.find(store, tenant)
-        marks = store.execute(mark_book._MARKS, {"root": tenant})[0]
+        marks = store.execute(cypher.load("read_marks").text, {"root": tenant})[0]
         wanted = {"policy": model.name, "digest": model.digest, "source": model.source, "writing": None}
         return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
     finally:

@@ -48,6 +48,8 @@ def example(name: str) -> str:
 
 def returned(name: str) -> list[str]:
     """The columns that the header promises, explanations in parentheses left out."""
+    if "\nReturns nothing\n" in f"{header(name)}\n":
+        return []
     promise = header(name).partition("\nReturns ")[2].partition("\nIn Neo4j Browser")[0].partition(":")[2]
     while (plain := re.sub(r"\([^()]*\)", "", promise)) != promise:
         promise = plain

@@ -10,7 +10,6 @@ import neo4j
 import pytest
 
 from grantpath import cypher
-from grantpath.graph import bulk_write, heartbeat, load_recovery, revision_guard, revision_marks, store, writer_lock
 
 from .random_names import ODD
 
@@ -119,15 +118,9 @@ class Words:
 
 
 def own_texts() -> set[str]:
-    """Every query text there is: the files of cypher/, the schema's statements, what the store has for itself."""
+    """Every query text there is: the files of cypher/, and the schema's statements."""
     files = {cypher.load(name).text for name in cypher.names() if name != "schema"}
-    kept = {
-        text
-        for module in (store, bulk_write, load_recovery, heartbeat, revision_marks, revision_guard, writer_lock)
-        for name, text in vars(module).items()
-        if name.isupper() and isinstance(text, str)
-    }
-    return files | kept | set(cypher.statements("schema"))
+    return files | set(cypher.statements("schema"))
 
 
 class Wire:

@@ -11,12 +11,12 @@ from threading import Barrier
 import pytest
 
 from grantpath.engine import Authorizer, Change, GrantpathError, Inconsistent, Invalid, Refused, Unknown
-from grantpath.graph import writer_lock
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.revision_marks import MarkBook
 from grantpath.graph.store import Store
 
 from ..conftest import Tenants
+from ..support.other_texts import other_texts
 from ..support.sizes import say, size
 
 pytestmark = pytest.mark.trust
@@ -198,7 +198,7 @@ def test_without_the_lock_circles_are_made(
     tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The control: the same tries with writers that take no turns. What the tests above look for is found there."""
-    monkeypatch.setattr(writer_lock, "_LOCK", "RETURN $root AS root")
+    other_texts(monkeypatch, {"lock": "RETURN $root AS root"})
     monkeypatch.setattr(MarkBook, "begin", lambda *_: True)  # nor compare what another one has changed meanwhile
     circles, tries, start = 0, 0, time.monotonic()
     while not circles and time.monotonic() - start < CONTROL_SECONDS:

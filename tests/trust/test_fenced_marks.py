@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
-from grantpath.graph import revision_marks
 from grantpath.graph.connection import Connection
 
 from ..conftest import Tenants
+from ..support.other_texts import other_texts
 from ..support.paused_writers import WAIT, Client, Stop, after, before
 from ..support.sizes import say, size
 
@@ -34,10 +34,11 @@ RETURN change.revision AS revision, change.id AS id, change.statement AS stateme
 Order = tuple[str, str, tuple[int, str]]
 # The statements of old: nothing is compared.
 UNGUARDED = {
-    "_BEGIN": "MATCH (mark:Revision {root: $root}) SET mark.begun = $to RETURN $to AS to",
-    "_END": "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $to SET mark.revision = $to RETURN $to AS to",
-    "_REPAIR": "MATCH (mark:Revision {root: $root}) WHERE mark.revision < mark.begun SET mark.revision = mark.begun"
+    "begin_mark": "MATCH (mark:Revision {root: $root}) SET mark.begun = $to RETURN $to AS to",
+    "end_mark": "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $to SET mark.revision = $to"
     " RETURN $to AS to",
+    "repair_marks": "MATCH (mark:Revision {root: $root}) WHERE mark.revision < mark.begun"
+    " SET mark.revision = mark.begun RETURN $to AS to",
 }
 
 
@@ -176,8 +177,7 @@ def test_paused_writer_changes_no_marks_but_its_own(
 def test_control_without_comparison_fails(
     server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, text in UNGUARDED.items():
-        monkeypatch.setattr(revision_marks, name, text)
+    other_texts(monkeypatch, UNGUARDED)
     found = []
     for others in [(2, ""), (1, "end")]:
         auth = tenant("gravitino", FACTS)

@@ -1,0 +1,14 @@
+// end_mark.cypher: after a commit: lets readers in, unless another caller has repaired the marks since begin_mark.
+// $root      STRING   'metalake:ml'
+// $revision  INTEGER  11, as it was read
+// $made      STRING   '5f0c', the tenant's creation id, as it was read
+// $to        INTEGER  12, the revision that was committed
+// Returns at most one row, none where the marks have changed: revision INTEGER
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', revision: 11, made: '5f0c', to: 12}
+MATCH (mark:Revision {root: $root})
+SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+WITH mark WHERE mark.revision = $revision AND mark.begun = $to AND coalesce(mark.made, '') = $made
+  AND mark.loading IS NULL
+SET mark.revision = $to
+RETURN mark.revision AS revision

@@ -1,0 +1,11 @@
+// list_holders.cypher: the transactions that hold or want the writer locks of these tenants. The status names those
+// that one waits for.
+// $roots  LIST OF STRING  ['metalake:ml']
+// Returns a row for each transaction: id STRING, about MAP (root, holder, what, host, pid), status STRING, age FLOAT
+// (in seconds)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {roots: ['metalake:ml']}
+SHOW TRANSACTIONS YIELD transactionId, metaData, status, elapsedTime
+WHERE metaData.grantpath.root IN $roots
+RETURN transactionId AS id, metaData.grantpath AS about, status,
+  elapsedTime.milliseconds / 1000.0 AS age
