@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed
 RUN := .venv/bin/python
-PACKAGES := -p grantpath.graph -p grantpath.cypher -p grantpath.engine -p grantpath.spark_sync
+PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
 .PHONY: help install demo quick test test-all trust bench lint clean
 
@@ -45,6 +45,7 @@ lint: $(INSTALLED)
 	@$(RUN) -m ruff format --check .
 	@mkdir -p build/types && ln -sfn ../.. build/types/grantpath
 	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
+	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py
 
 # Made again when what is to be installed changes; code is used where it stands.
 $(INSTALLED): pyproject.toml

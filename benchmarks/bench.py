@@ -9,7 +9,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +157,10 @@ def _checks(authorizer: Authorizer, questions: Sequence[Question], say: Callable
     turns = max(1, len(single) // len(batches))
     for at, question in enumerate(single):
         times["bare"].append(_seconds(bare))
-        times["check"].append(_seconds(lambda question=question: authorizer.check(*question)))
+        times["check"].append(_seconds(partial(authorizer.check, *question)))
         if at % turns == 0 and at // turns < len(batches):
             batch = batches[at // turns]
-            times["batch"].append(_seconds(lambda batch=batch: authorizer.check_many(batch)) / BATCH)
+            times["batch"].append(_seconds(partial(authorizer.check_many, batch)) / BATCH)
     figures: Figures = {
         f"{name}_{percent}_ms": _percentile(times[name], percent) * 1000 for name in times for percent in ("p50", "p95")
     }
@@ -173,7 +174,7 @@ def _lists(authorizer: Authorizer, questions: Sequence[Question], say: Callable[
     say("listing")
     asked = [each for each in questions if each[2].startswith("table:")][:LISTS]
     found: Figures = {}
-    ways: dict[str, Callable[[Question], Iterator[str]]] = {
+    ways: dict[str, Callable[[Question], Iterable[str]]] = {
         "who": lambda each: authorizer.who(each[1], each[2]),
         "which": lambda each: authorizer.which("table", each[0], each[1]),
     }

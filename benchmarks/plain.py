@@ -13,7 +13,8 @@ class PlainEstate:
         self._above: dict[str, list[str]] = defaultdict(list)
         for member, of in self._rows(directory, "members", "member", "of"):
             self._above[member].append(of)
-        self._owner = dict(self._rows(directory, "owners", "object", "owner"))
+        owned, owners = (column(directory, "owners", name).to_pylist() for name in ("object", "owner"))
+        self._owner = dict(zip(owned, owners, strict=True))
         self._grants: set[tuple[str, ...]] = set(
             self._rows(directory, "grants", "effect", "privilege", "object", "subject")
         )

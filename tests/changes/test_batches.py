@@ -88,7 +88,7 @@ def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy:
         for (by, as_role), statements in by_actor.items():
             while statements:
                 made: list[int | None] = []
-                error: Exception | None = None
+                error: Refused | Invalid | None = None
                 for statement in statements:
                     try:
                         made += one_by_one(alone, [statement], by, as_role)
@@ -235,12 +235,13 @@ def test_a_role_that_the_batch_drops_is_not_there_behind_it(tenant: Tenants) -> 
 def test_a_wrong_statement_leaves_nothing_behind(tenant: Tenants) -> None:
     auth = tenant(given=SMALL)
     before = state(auth), history(auth)
-    for wrong, kind in [
+    wrong_ones: list[tuple[str, type[Invalid]]] = [
         ("add table:hr.nowhere.t", Unknown),
         ("give user:bob all", Invalid),
         ("add user:ann", Invalid),
         ("owner group:x of catalog:hr", Invalid),
-    ]:
+    ]
+    for wrong, kind in wrong_ones:
         with pytest.raises(kind, match=r"^statement 2: ") as told:
             auth.change_all(["add user:cas", "add user:dan", wrong, "add user:eve"], by="user:ann")
         assert told.value.index == 2

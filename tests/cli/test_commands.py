@@ -285,7 +285,11 @@ def test_the_params_line_is_what_python_sends(run: Run, facts: str, store: Store
 
 
 def test_literals_are_read_back_by_the_database(store: Store) -> None:
-    value = {"text": "'\\\n\r\t\0\x7f\u2028😀`\"", "list": [1, -2, True, False, None, []], "odd `key`": {"a": {}}}
+    value: dict[str, Any] = {
+        "text": "'\\\n\r\t\0\x7f\u2028😀`\"",
+        "list": [1, -2, True, False, None, []],
+        "odd `key`": {"a": {}},
+    }
     assert store.read(f"RETURN {literal(value)} AS value", {})[0]["value"] == value
 
 
@@ -362,8 +366,8 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     unreadable = run("test", str(file))
     assert (unreadable.code, f"{file}:7: " in unreadable.err) == (2, True)
     file.write_text(SCENARIO + "  - {check: user:ann can load_table on catalog:hr, error: false}\n")
-    told = "then.2.error: it is true or not there; write true, or take the key away"
-    assert run("test", str(file)).err == f"error: {file}:8: {told}\n"
+    message = "then.2.error: it is true or not there; write true, or take the key away"
+    assert run("test", str(file)).err == f"error: {file}:8: {message}\n"
 
 
 # ---- what goes wrong ---------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from grantpath.engine.cli import change_commands
-from grantpath.engine.policy.yaml_reader import InvalidInput
 from grantpath.engine.scenarios import runner
 from grantpath.engine.scenarios.scenario_file import read_scenarios
 from grantpath.engine.tenants import registry
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.store import Store
 
 from .test_commands import Run, run

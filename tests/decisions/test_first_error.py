@@ -81,13 +81,13 @@ def asked(auth: Authorizer, binder: QuestionBinder, words: Words) -> Iterator[tu
 
 
 def test_explain_batches_and_spark_report_what_check_reports(auth: Authorizer, binder: QuestionBinder) -> None:
-    differing, errors = [], set()
+    differing, errors = list[tuple[object, ...]](), set[Error]()
     for words in EVERY:
         first = checked(auth, words)
         errors.add(first)
         differing += [(how, words, found, first) for how, found in asked(auth, binder, words) if found != first]
     assert not differing, differing[:3]
-    assert len(errors) == sum(map(len, (OBJECTS, SECONDS, NAMES, SUBJECTS, ROLES))) - 4, errors
+    assert len(errors) == sum(len(choices) for choices in (OBJECTS, SECONDS, NAMES, SUBJECTS, ROLES)) - 4, errors
 
 
 def test_who_reports_what_check_reports(auth: Authorizer, binder: QuestionBinder) -> None:

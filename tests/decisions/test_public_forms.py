@@ -145,7 +145,7 @@ def test_a_failure_of_the_server_has_a_code(server: Connection) -> None:
 # ---- codes -----------------------------------------------------------------------------------------------------------
 def codes_raised() -> set[str]:
     """Each code=... in the product's own text, and that of each class."""
-    found = set()
+    found = set[str]()
     for room in PRODUCT:
         for file in room.rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):

@@ -196,12 +196,13 @@ def _all_which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
 def _heeding(world: Twin, query: str) -> Probe:
     check = world.checks[0]
     graph, type_ = world.graph, check.object.partition(":")[0]
+    nothing_around: dict[str, Any] = {key: [] for key in AROUND}
     asks = {
         "check": lambda: graph.check_many([check]),
         "who": lambda: list(graph.who(check.name, check.object)),
         "which": lambda: list(graph.which(type_, check.subject, check.name)),
         "explain": lambda: graph.ask("explain", subject=check.subject, role=None, places=[], facts=[], below=[]),
-        "remedy": lambda: graph.ask("remedy", subject=check.subject, together=True, **{key: [] for key in AROUND}),
+        "remedy": lambda: graph.ask("remedy", subject=check.subject, together=True, **nothing_around),
     }
     return heeding(graph, query, asks[query])
 

@@ -28,7 +28,7 @@ def test_no_query_warns_on_a_fresh_database(tmp_path: Path, caplog: pytest.LogCa
             driver.session(database="neo4j") as session,
         ):
             for name in NAMES:
-                query = neo4j.Query("EXPLAIN " + cypher.load(name).text)  # type: ignore[arg-type]
+                query = neo4j.Query("EXPLAIN " + cypher.load(name).text)
                 told = session.run(query).consume().gql_status_objects
                 found = [each.status_description for each in told if each.raw_classification == "UNRECOGNIZED"]
                 if found:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def graph(module_tenant: Tenants) -> Authorizer:
 def parameters(driver: neo4j.Driver, graph: Authorizer, name: str) -> dict[str, Any]:
     """The example as the server reads it, about the test's own tenant."""
     with driver.session(database="neo4j") as session:
-        found = session.run(neo4j.Query("RETURN " + example(name) + " AS map")).single(strict=True)["map"]  # type: ignore[arg-type]
+        found = session.run(neo4j.Query("RETURN " + example(name) + " AS map")).single(strict=True)["map"]
     return {key: graph.tenant if key == "root" else value for key, value in found.items()}
 
 
@@ -105,7 +106,7 @@ def test_run_sends_the_text_with_the_parameters_of_the_header_and_nothing_else(n
 
 def test_a_header_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bad.cypher").write_text("// bad.cypher: nothing\n// $named  STRING  'a'\nRETURN $used AS used\n")
-    monkeypatch.setattr(cypher.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
     with pytest.raises(ValueError, match="named, used"):
         cypher.load("bad")
 
@@ -114,7 +115,7 @@ def test_a_base_name_that_two_folders_have_is_refused(tmp_path: Path, monkeypatc
     for folder in ("load", "mirror"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.cypher").write_text("// same.cypher: nothing\nRETURN 1 AS one\n")
-    monkeypatch.setattr(cypher.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
     with pytest.raises(ValueError, match=r"two files are called same\.cypher"):
         cypher.load("same")
 
@@ -129,7 +130,7 @@ def test_every_file_is_found_by_its_base_name_and_what_a_person_pastes_is_at_the
 def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
     with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
         given = parameters(driver, graph, name)
-        summary = tx.run("EXPLAIN " + cypher.load(name).text, given).consume()  # type: ignore[operator]
+        summary = tx.run("EXPLAIN " + cypher.load(name).text, given).consume()
         tx.rollback()
     assert "AllNodesScan" not in str(summary.plan)
     # Browser would show a warning beside the answer
@@ -165,7 +166,7 @@ def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> Non
     if name == "create_tenant":
         given["root"] += "-other"
     with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
-        result = tx.run(cypher.load(name).text, given)  # type: ignore[arg-type]
+        result = tx.run(cypher.load(name).text, given)
         columns, rows = list(result.keys()), [record.data() for record in result]
         tx.rollback()
     assert columns == returned(name)
@@ -213,4 +214,4 @@ def test_the_rule_is_the_same_wherever_it_stands() -> None:
 def test_schema_runs_as_often_as_you_like(driver: neo4j.Driver) -> None:
     with driver.session(database="neo4j") as session:
         for statement in [*cypher.statements("schema"), *cypher.statements("schema")]:
-            session.run(statement).consume()  # type: ignore[arg-type]
+            session.run(statement).consume()

@@ -56,7 +56,7 @@ def mirror(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mirror]:
     running = Mirror()
     monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("GRANTPATH_MAVEN", f"http://{running.place}")
-    monkeypatch.setattr(maven.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("grantpath.graph.artifacts.maven.time.sleep", lambda seconds: None)
     maven._opener.cache_clear()
     Thread(target=running.server.serve_forever, args=(0.01,), daemon=True).start()
     yield running
@@ -224,7 +224,7 @@ def test_a_cache_of_another_user_is_refused(mirror: Mirror, lock: Path, monkeypa
 
 
 def test_full_disk_is_seen_beforehand(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    monkeypatch.setattr("grantpath.graph.artifacts.jars.shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(ServerError, match=r"no space .*GRANTPATH_CACHE"):
         jars.ensure_jars(lock, lambda line: None)
     assert not mirror.asked

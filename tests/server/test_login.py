@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any
+from typing import Any, LiteralString
 
 import neo4j
 import pytest
@@ -43,7 +43,10 @@ class Vault:
 def vault(tls: TlsServer) -> Iterator[Vault]:
     """The login of a user made for the test, and known to the vault."""
     with tls.driver() as driver:
-        admin = lambda text, **given: driver.execute_query(text, given, database_="system")  # noqa: E731
+
+        def admin(text: LiteralString, **given: str) -> None:
+            driver.execute_query(text, given, database_="system")
+
         admin("CREATE USER service SET PASSWORD $password CHANGE NOT REQUIRED", password=SECRET)
         yield Vault("service", SECRET)
         admin("DROP USER service")
@@ -200,7 +203,7 @@ def test_user_locked_out_is_told_so(tls: TlsServer, vault: Vault) -> None:
             opened(tls, ("service", "wrong-password"))
         return str(caught.value)
 
-    texts, until = set(), time.monotonic() + 60
+    texts, until = set[str](), time.monotonic() + 60
     with ThreadPoolExecutor(8) as pool:
         while len(texts) < 2 and time.monotonic() < until:
             texts.update(pool.map(refused, range(8)))

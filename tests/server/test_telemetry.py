@@ -57,7 +57,10 @@ class Seen:
     def attributes(self) -> dict[str, Any]:
         """The attributes of that span, with its name."""
         span = self.span()
-        return {"span": span.name, **{key.removeprefix("grantpath."): each for key, each in span.attributes.items()}}
+        return {
+            "span": span.name,
+            **{key.removeprefix("grantpath."): each for key, each in (span.attributes or {}).items()},
+        }
 
     def metric(self, name: str) -> dict[tuple[tuple[str, Any], ...], Any]:
         """A metric's sums or counts, by attributes."""
@@ -68,7 +71,7 @@ class Seen:
                 for metric in scope.metrics:
                     if metric.name == f"grantpath.{name}":
                         for point in metric.data.data_points:
-                            key = tuple(sorted(point.attributes.items()))
+                            key = tuple(sorted((point.attributes or {}).items()))
                             found[key] = point.value if hasattr(point, "value") else point.count
         return found
 
@@ -216,7 +219,7 @@ def test_what_a_check_costs_more(
 ) -> None:
     """Checks with and without it by turns, since other work on the machine disturbs both alike."""
     auth = tenant("gravitino", FACTS)
-    quiet, loud = [], []
+    quiet, loud = list[float](), list[float]()
     listening: Callable[[], object] = telemetry._listening
     for _ in range(300):
         for times, listen in ((quiet, lambda: None), (loud, listening)):

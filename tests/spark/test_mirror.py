@@ -1,6 +1,7 @@
 """From a real graph to a snapshot: read at one revision, or not at all; Spark and Cypher agree on it."""
 
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_change_while_reading_is_noticed(
     server: Connection, store: Store, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
-    monkeypatch.setattr(mirroring.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     before, _, _ = read(server, auth.tenant, print)
     graph, turns = mirroring._graph, iter(range(3))
 

@@ -43,6 +43,8 @@ def test_a_process_without_the_secret_is_turned_away() -> None:
     spark = spark_session.engine(print).spark
     environment = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get()  # type: ignore[union-attr]
     blocks = environment.blockManager().blockTransferService().port()
-    for port in (int(spark.sparkContext.getConf().get("spark.driver.port")), blocks):
+    driver = spark.sparkContext.getConf().get("spark.driver.port")
+    assert driver is not None
+    for port in (int(driver), blocks):
         kind, text = reply(port, b"\0" * 40)
         assert kind == RPC_FAILURE and "network.crypto.AuthRpcHandler" in text, text

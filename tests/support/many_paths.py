@@ -1,7 +1,7 @@
 """Memberships with very many ways through them: ladders with 2^40 paths, a cycle, and wide fans."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise, product
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def fan(kind: str) -> list[str]:
     return [f"{kind}:fan-{number:05d}" for number in range(WIDE)]
 
 
-def tables() -> dict[str, list[tuple[str, ...]]]:
+def tables() -> dict[str, Sequence[tuple[str, ...]]]:
     """The tables of a bulk import.
 
     user:low stands at the foot of the ladders, beside all the others of a wide group; user:many is in as many groups
@@ -49,7 +49,7 @@ def tables() -> dict[str, list[tuple[str, ...]]]:
     return {"subjects": [(ref,) for ref in subjects], "members": members}
 
 
-def write(folder: Path, **found: list[tuple[str, ...]]) -> Path:
+def write(folder: Path, **found: Sequence[tuple[str, ...]]) -> Path:
     """The tables as files."""
     columns = {"subjects": "ref", "objects": "ref", "members": "member of", "owners": "object owner"}
     folder.mkdir(exist_ok=True)

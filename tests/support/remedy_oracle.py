@@ -17,7 +17,7 @@ from .random_world import Check
 
 # By policy, which privileges on which types hand out power: what a remedy should not give where plain grants would do.
 LAKE = ("lake", "database", "table")
-GRAVITINO = {"MANAGE_GRANTS": ("metalake",), "MANAGE_GROUPS": ("metalake",)}
+GRAVITINO: dict[str, tuple[str, ...]] = {"MANAGE_GRANTS": ("metalake",), "MANAGE_GROUPS": ("metalake",)}
 ADMINISTRATION: dict[str, dict[str, tuple[str, ...]]] = {
     "gravitino": GRAVITINO,
     "lakehouse": GRAVITINO,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, Unknown
-from grantpath.engine.change import service
+from grantpath.engine.change import audit_writer, service
 from grantpath.engine.decide import listing
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import exporter
@@ -80,7 +80,7 @@ def test_a_mirror_is_not_of_two_roots(server: Connection, tenant: Tenants, monke
         return found
 
     monkeypatch.setattr(mirroring, "_graph", between)
-    monkeypatch.setattr(mirroring.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     found = mirroring.read(server, auth.tenant, print)[2]
     assert sorted(found.member) == ["user:c", "user:d"]
 
@@ -92,7 +92,7 @@ def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: b
     auth = tenant("gravitino")
     locked = threading.Event()
 
-    record = service.record
+    record = audit_writer.record
 
     def waits(*words: Any) -> Any:
         locked.set()

@@ -5,6 +5,7 @@ import random
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,11 +140,14 @@ def test_what_reads_a_whole_root_has_no_limit_in_all(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A dump and the sizes of a root send only queries about its marks with the timeout."""
-    auth, limited = tenant(given=FACTS), []
+    auth, limited = tenant(given=FACTS), list[str]()
     ask_once = Store._ask_once
-    monkeypatch.setattr(
-        Store, "_ask_once", lambda store, text, *given: limited.append(text) or ask_once(store, text, *given)
-    )
+
+    def noted(store: Store, text: str, *given: Any) -> Any:
+        limited.append(text)
+        return ask_once(store, text, *given)
+
+    monkeypatch.setattr(Store, "_ask_once", noted)
     dump(auth, tmp_path / "kept")
     registry.sizes(auth.store, auth.tenant)
     assert limited and {text.split(":")[0] for text in limited} == {"// revision.cypher"}

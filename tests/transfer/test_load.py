@@ -521,19 +521,21 @@ def test_two_loads_take_turns_or_the_second_says_why_not(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from grantpath.engine import Authorizer, load, policy
-from grantpath.graph.embedded.server import connection
+from grantpath.engine import Authorizer
+from grantpath.engine.policy import policy
+from grantpath.engine.transfer import importer
+from grantpath.graph.embedded.connect import connection
 from grantpath.graph.store import Store
 
 tenant, folder, at = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-load.BATCH = 4
+importer.BATCH = 4
 model = policy.load("gravitino")
 
 def die(what, done, of):
     if what == sys.argv[4] and done >= at:
         os.kill(os.getpid(), signal.SIGKILL)
 
-load.load(Authorizer(Store(connection()), tenant, model, model.root("ml")), folder, die)
+importer.load(Authorizer(Store(connection()), tenant, model, model.root("ml")), folder, die)
 """
 
 

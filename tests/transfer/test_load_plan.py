@@ -88,8 +88,13 @@ def test_a_replacement_that_removes_more_than_a_tenth_needs_consent(tenant: Tena
         importer.load(auth, folder, replace=True)
     assert len(str(no.value).splitlines()) == 2
     seen: list[Plan] = []
+
+    def refuse(plan: Plan) -> bool:
+        seen.append(plan)
+        return False
+
     with pytest.raises(InvalidInput, match="nothing is changed"):
-        importer.load(auth, folder, replace=True, consent=lambda plan: seen.append(plan) is not None)
+        importer.load(auth, folder, replace=True, consent=refuse)
     assert (statements(auth), seen[0].needs_consent, seen[0].counts["subjects"]) == (before, True, 3)
     assert importer.load(auth, folder, replace=True, consent=True).removed == 3
 

@@ -109,7 +109,7 @@ def test_a_root_restored_under_another_name_decides_alike(tenant: Tenants, tmp_p
         world.given(fact)
     asked = 0
     for subject, name, on, with_, as_role in random_checks(world, rng, 80):
-        answers = []
+        answers: list[bool | type[Invalid]] = []
         for graph, root in ((auth, here), (other, there)):
             named = {key: root if ref == here else ref for key, ref in with_.items()}
             try:

@@ -246,8 +246,10 @@ CLIENT = """
 import os, signal, sys
 from itertools import count
 from pathlib import Path
-from grantpath.engine import Authorizer, load, policy
-from grantpath.graph.embedded.server import connection
+from grantpath.engine import Authorizer
+from grantpath.engine.policy import policy
+from grantpath.engine.transfer import importer
+from grantpath.graph.embedded.connect import connection
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.store import Store
 
@@ -266,7 +268,7 @@ if at in ("before the mark", "behind the mark", "behind the commit"):
         RevisionGuard._commit = die
     else:
         RevisionGuard._end = die
-load.BATCH = 50
+importer.BATCH = 50
 print("ready", flush=True)
 for number in count(first):
     if how == "change":
@@ -274,7 +276,7 @@ for number in count(first):
     elif how == "change_all":
         auth.change_all([f"add user:n{number}", f"add role:n{number}", f"member user:n{number} of role:n{number}"])
     else:
-        load.load(auth, Path(folder))
+        importer.load(auth, Path(folder))
 """
 MOMENTS = ["before the mark", "behind the mark", "behind the commit"]
 

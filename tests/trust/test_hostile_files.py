@@ -255,14 +255,14 @@ def test_odd_paths(tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
         (folder / "subjects.csv").write_text(f"ref\nuser:u{number}\n")
         report, error = tries(lambda: load(graph, folder))  # noqa: B023
         assert error is None and report.changed
-    for name, text in (
+    for file, text in (
         ("meta.json", b"\xff"),
         ("meta.json", b"{"),
         ("meta.json", b"[" * 100_000),
         ("policy.json", b"\xff"),
     ):
-        folder = tmp_path / f"snapshot{text[:1].hex()}{name}{len(text)}"
+        folder = tmp_path / f"snapshot{text[:1].hex()}{file}{len(text)}"
         folder.mkdir()
-        (folder / name).write_bytes(text)
+        (folder / file).write_bytes(text)
         assert tries(lambda: ask(folder, "who can x on y:z"))[1] is not None  # noqa: B023
     closing(tries.told(5, 60))

@@ -170,7 +170,7 @@ def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
     """Python does not hold a caller to the types; each of these is refused as ours, not as a TypeError."""
     auth: Any = tenant(given=FEW)
     on = ("USE_CATALOG", "catalog:c")
-    for work in (
+    works: tuple[Callable[[], object], ...] = (
         *(lambda wrong=wrong: auth.who(*on, limit=wrong) for wrong in ("a", 2.5, True, 2**63, -1)),
         *(lambda wrong=wrong: auth.who(*on, after=wrong) for wrong in (None, 5)),
         *(lambda wrong=wrong: auth.who(*on, with_=wrong) for wrong in ("x", 5, [1])),
@@ -182,10 +182,12 @@ def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
         *(lambda wrong=wrong: Authorizer.open(wrong, "gravitino") for wrong in (5, None)),
         *(lambda wrong=wrong: Authorizer.open("ml", wrong) for wrong in (5, b"gravitino")),
         lambda: Authorizer.open("ml", "gravitino", uri=5),  # type: ignore[arg-type]
-    ):
+    )
+    for work in works:
         with pytest.raises(Invalid, match=r"limit=|after=|with_=|is no check|not a list|root=|policy=|uri="):
             work()
-    for call in (auth.check_many, auth.change_all, auth.given):
+    calls: tuple[Callable[[Any], object], ...] = (auth.check_many, auth.change_all, auth.given)
+    for call in calls:
         with pytest.raises(InvalidInput, match=r"^'add user:x' is not a list of \w+; wrap a single one in a list$"):
             call("add user:x")
     said = auth.given([5, b"add user:x", None, "add user:x"])

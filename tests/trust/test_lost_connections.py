@@ -127,7 +127,7 @@ def test_system_probes_idle_connections(auth: Authorizer, monkeypatch: pytest.Mo
     """So a firewall does not forget them, and a peer that vanished is noticed."""
     seen: list[dict[str, int]] = []
     names = ("SO_KEEPALIVE", "TCP_KEEPIDLE", "TCP_USER_TIMEOUT")
-    send = BoltSocketBase.sendall
+    send: Callable[[BoltSocketBase, bytes], None] = BoltSocketBase.sendall
 
     def sendall(self: BoltSocketBase, data: bytes) -> None:
         levels = (socket.SOL_SOCKET, socket.IPPROTO_TCP, socket.IPPROTO_TCP)
@@ -153,10 +153,11 @@ class SoftTimeLimit(Exception):
 
 def raising(at: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
     """Raises once, behind the read of that number: what was read is lost. Returns whether it has raised."""
-    receive, reads = BoltSocketBase.recv_into, [0]
+    receive: Callable[[BoltSocketBase, memoryview, int], int] = BoltSocketBase.recv_into
+    reads = [0]
 
     def recv_into(self: BoltSocketBase, buffer: memoryview, nbytes: int) -> int:
-        got: int = receive(self, buffer, nbytes)
+        got = receive(self, buffer, nbytes)
         reads[0] += 1
         if reads[0] == at:
             raise error

@@ -29,11 +29,13 @@ MARGIN = size(full=3, short=15)  # seconds: in the short form other tests share 
 CLIENT = """
 import os, signal, sys
 from pathlib import Path
-from grantpath.engine import Authorizer, GrantpathError, load, policy
+from grantpath.engine import Authorizer, GrantpathError
+from grantpath.engine.policy import policy
+from grantpath.engine.transfer import importer
 from grantpath.graph.bulk_write import Bulk
 from grantpath.graph.revision_marks import MarkBook
 from grantpath.graph.revision_guard import RevisionGuard
-from grantpath.graph.embedded.server import connection
+from grantpath.graph.embedded.connect import connection
 from grantpath.graph.store import Store
 
 tenant, step, folder = sys.argv[1:]
@@ -49,7 +51,7 @@ def stopping(*words):
 
 setattr(of, step, stopping)
 try:
-    load.load(auth, Path(folder)) if of is Bulk else auth.change_all(["add user:bob", "add user:mine"], id="mine")
+    importer.load(auth, Path(folder)) if of is Bulk else auth.change_all(["add user:bob", "add user:mine"], id="mine")
     print("done")
 except GrantpathError as error:
     print("unknown" if getattr(error, "unknown", False) else "not done")

@@ -297,8 +297,8 @@ def suite(patch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
         kernel.test_merging_keeps_the_covered_positions,
         kernel.test_union_and_within,
         kernel.test_numbering_is_in_tree_order,
-        what_came_with_the_policy_is_marked,
-        every_reads_each_type_alone,
+        kernel.test_what_came_with_the_policy_is_marked,
+        kernel.test_every_reads_each_type_alone,
         *(one_role(seed) for seed in range(4)),
         *(kernel_of(seed) for seed in range(40)),
     ]
@@ -312,29 +312,6 @@ def noticed(tests: list[Callable[[], None]]) -> bool:
         except Exception:  # a mutant may break anything
             return True
     return False
-
-
-def every_reads_each_type_alone() -> None:
-    """A grant on all schemas is none on the tables in them."""
-    for seed in range(6):
-        world = kernel.World(seed)
-        schemas = [ref for ref in world.at if world.type[ref] == "schema"]
-        tables = [ref for ref in world.at if world.type[ref] == "table"]
-        for granted in (schemas, [*schemas, *tables]):
-            world.grants = {("user:user0", "ALLOW A", ref) for ref in granted}
-            clauses = (((kernel.Atom((kernel.Fact.parse("EVERY A schema,table below metalake"),)),),),)
-            ask = kernel.Ask(clauses, "metalake", kernel.np.array([0]), {})
-            subjects = kernel.np.array([world.at["user:user0"]])
-            got = kernel.answers(kernel.Prepared(world.estate(), [ask]), world.closure().hats(subjects))
-            wanted = world.allowed(clauses, "user:user0", set(world.reach("user:user0")), world.chain("metalake:m"))
-            assert bool(got) == wanted
-
-
-def what_came_with_the_policy_is_marked() -> None:
-    entities = [kernel.Entity("role:a", "role", builtin=True), kernel.Entity("role:b", "role")]
-    numbering = kernel.number(kernel.POLICY, "metalake:m", entities)
-    assert dict(zip(numbering.refs, numbering.builtin.tolist(), strict=True))["role:a"]
-    assert numbering.builtin.sum() == 1
 
 
 @pytest.mark.parametrize("module", MODULES)

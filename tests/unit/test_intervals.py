@@ -69,8 +69,10 @@ class World:
     def estate(self) -> Estate:
         rows = sorted((self.at[who], f"{what} {self.type[ref]}", self.at[ref]) for who, what, ref in self.grants)
         keys = sorted({key for _, key, _ in rows})
-        columns = [[who for who, _, _ in rows], [keys.index(key) for _, key, _ in rows], [at for _, _, at in rows]]
-        return Estate(self.numbering, *(np.array(each, np.int64) for each in columns), tuple(map(Fact.parse, keys)))
+        holders = np.array([who for who, _, _ in rows], np.int64)
+        numbers = np.array([keys.index(key) for _, key, _ in rows], np.int64)
+        places = np.array([at for _, _, at in rows], np.int64)
+        return Estate(self.numbering, holders, numbers, places, tuple(map(Fact.parse, keys)))
 
     def closure(self) -> Closure:
         pairs = sorted((self.at[who], self.at[holder]) for who in self.subjects for holder in self.reach(who))
@@ -303,3 +305,26 @@ def test_union_and_within() -> None:
     assert [each.tolist() for each in joined] == [[0, 0, 1], [0, 4, 2], [3, 7, 9]]
     runs = runs_of(np.array([1, 1, 0, 0, 0, 1, 0, 0, 1], np.bool_))
     assert [each.tolist() for each in within(*joined, runs)] == [[0, 0, 1, 1], [0, 5, 5, 8], [2, 6, 6, 9]]
+
+
+def test_every_reads_each_type_alone() -> None:
+    """A grant on all schemas does not cover the tables in them."""
+    for seed in range(6):
+        world = World(seed)
+        schemas = [ref for ref in world.at if world.type[ref] == "schema"]
+        tables = [ref for ref in world.at if world.type[ref] == "table"]
+        for granted in (schemas, [*schemas, *tables]):
+            world.grants = {("user:user0", "ALLOW A", ref) for ref in granted}
+            clauses = (((Atom((Fact.parse("EVERY A schema,table below metalake"),)),),),)
+            ask = Ask(clauses, "metalake", np.array([0]), {})
+            subjects = np.array([world.at["user:user0"]])
+            got = answers(Prepared(world.estate(), [ask]), world.closure().hats(subjects))
+            wanted = world.allowed(clauses, "user:user0", set(world.reach("user:user0")), world.chain("metalake:m"))
+            assert bool(got) == wanted
+
+
+def test_what_came_with_the_policy_is_marked() -> None:
+    entities = [Entity("role:a", "role", builtin=True), Entity("role:b", "role")]
+    numbering = number(POLICY, "metalake:m", entities)
+    assert dict(zip(numbering.refs, numbering.builtin.tolist(), strict=True))["role:a"]
+    assert numbering.builtin.sum() == 1

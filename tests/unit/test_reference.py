@@ -1,6 +1,7 @@
 """Names: what is a reference and what is not, and that printing and parsing undo each other."""
 
 import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,6 +15,7 @@ from ..support.random_names import COMPOSED, DECOMPOSED, ODD
 
 SUBJECTS = ("user", "group", "role")
 HUGE = "x" * 10_000_000
+FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
 # written, its segments, and how it is printed
 OBJECTS = [
@@ -175,8 +177,8 @@ def test_near_names_are_different_names(one: str, other: str) -> None:
 
 
 def test_a_name_keeps_its_unicode_form() -> None:
-    for form in ("NFC", "NFD", "NFKC", "NFKD"):
-        name = unicodedata.normalize(form, "e\u0301 \ufb01 \uff21")  # type: ignore[arg-type]
+    for form in FORMS:
+        name = unicodedata.normalize(form, "e\u0301 \ufb01 \uff21")
         assert parse(f"user:`{name}`", SUBJECTS).name == name
 
 
