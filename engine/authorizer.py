@@ -14,7 +14,7 @@ from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.listing import Listing, check_page
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
@@ -64,10 +64,10 @@ class Authorizer(ChangeVerbs):
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
-        registry.check_opening(root, policy, uri)
+        opening.check_opening(root, policy, uri)
         store = Store(connection(uri, auth, ca), timeout, stall_limit)
         try:
-            tenant, model, reference = registry.open_root(store, root, policy, may_create=create)
+            tenant, model, reference = opening.open_root(store, root, policy, may_create=create)
         except BaseException:
             store.close()
             raise

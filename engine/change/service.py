@@ -16,7 +16,8 @@ from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved, Rules
-from grantpath.engine.tenants.registry import check_policy, suggesting
+from grantpath.engine.tenants.opening import check_policy
+from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference

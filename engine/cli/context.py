@@ -17,7 +17,7 @@ from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.output import WIDE, err, styled
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
 from grantpath.graph.inputs import need_seconds
@@ -148,7 +148,7 @@ class Session:
             wanted, exists = self._find(known, create)
             if known.get(wanted) and not history:
                 raise registry.dropped(wanted)
-            tenant, model, reference = registry.open_root(store, wanted, self.policy, may_create=create, default=policy)
+            tenant, model, reference = opening.open_root(store, wanted, self.policy, may_create=create, default=policy)
         except BaseException:
             store.close()
             raise

@@ -18,7 +18,7 @@ from grantpath.engine.cli.context import Session, Watched, command
 from grantpath.engine.cli.output import counting, emit, page, styled
 from grantpath.engine.cli.server_commands import browser_login
 from grantpath.engine.cli.spark_commands import check_in_batches, expect_small_jobs, table, working
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded import server
 from grantpath.graph.embedded.connect import connection
@@ -107,14 +107,14 @@ def _fresh_roots(session: Session) -> None:
     try:
         there = registry.names(store)
         for root in (parts.ROOT, demo_data.ROOT):
-            if root in there and not parts.made_here(Authorizer(store, *registry.open_root(store, root, None))):
+            if root in there and not parts.made_here(Authorizer(store, *opening.open_root(store, root, None))):
                 raise InvalidInput(
                     f"{root} exists, and no demo made it; dump it and drop it (`grantpath roots drop {root}`), or name "
                     "another server with --uri"
                 )
         for root in (parts.ROOT, demo_data.ROOT):
             registry.remove(store, root)
-            registry.open_root(store, root, demo_data.POLICY, may_create=True)
+            opening.open_root(store, root, demo_data.POLICY, may_create=True)
     finally:
         store.close()
 

@@ -10,7 +10,7 @@ from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import one_revision, registry
 from grantpath.engine.tenants.one_revision import GuardedAsk
-from grantpath.engine.tenants.registry import other_policy
+from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.inputs import need_number

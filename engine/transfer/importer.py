@@ -16,7 +16,7 @@ import numpy as np
 
 from grantpath import cypher
 from grantpath.engine.change.audit_writer import append, asking, whole
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
 from grantpath.engine.transfer.import_delta import Standing
@@ -28,9 +28,11 @@ from grantpath.engine.transfer.table_files import listed, read
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph import telemetry
 from grantpath.graph.bulk_write import Ask, Bulk, bulk_write
+from grantpath.graph.errors import Inconsistent
 from grantpath.graph.messages import short
 
 log = logging.getLogger("grantpath.change")
+RESTORE_TRIES = 3  # of a dump into an unused root that counted further, and that others write to
 BATCH = 10_000
 FEW = 2_000  # entities that go with all their edges in one transaction
 Progress = Callable[[str, int, int], None]
@@ -95,12 +97,12 @@ def load(
 
 
 def _load(work: "_Load", dry_run: bool, consent: Consent) -> LoadReport:
-    try:
-        return work.run(dry_run, consent)
-    except Anew:
-        assert work.restore is not None
-        work.restore.create_anew()
-    return work.run(dry_run, consent)
+    for _ in range(RESTORE_TRIES):
+        try:
+            return work.run(dry_run, consent)
+        except Anew as unused:
+            unused.restore.create_anew()
+    raise Inconsistent("another caller loads the same root again and again; load it again later")
 
 
 class _Load:
@@ -129,7 +131,7 @@ class _Load:
             standing = self._standing(rows, problems)
             news = standing.news()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
-            note = self.restore.why_not() if self.restore else None
+            note = self.restore.why_not(dry_run) if self.restore else None
             restores = self.restore is not None and note is None
             told: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             if dry_run:
@@ -154,7 +156,7 @@ class _Load:
     def _standing(self, rows: Rows, problems: Problems) -> Standing:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = registry.find(self._store, self._tenant)
-        registry.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
+        opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
         if not registry.exists(self._store, self._tenant, self._root.text):
             raise registry.dropped(self._tenant)
         standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)

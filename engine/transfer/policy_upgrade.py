@@ -88,7 +88,8 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
     what = f"{UPGRADING} {new.name}"
     with bulk_write(store, tenant, what, lambda *_: None) as bulk:
         kept = registry.find(store, tenant)
-        assert kept is not None, "its lock is held"
+        if kept is None:
+            raise registry.missing(tenant, {})
         if not registry.exists(store, tenant, root.text):
             raise registry.dropped(tenant)
         progress("reading facts", 0, 1)

@@ -20,7 +20,11 @@ BATCH = 5_000
 
 
 class Anew(Exception):
-    """The root is unused, but it counted further than the dump; it must be created again first."""
+    """The root is unused, but it counted further than the dump; it must be created again first, by `restore`."""
+
+    def __init__(self, restore: "Restore") -> None:
+        super().__init__()
+        self.restore = restore
 
 
 class Restore:
@@ -37,10 +41,10 @@ class Restore:
         """That of the dump."""
         return self._meta.revision
 
-    def why_not(self) -> str | None:
+    def why_not(self, dry_run: bool) -> str | None:
         """Why the root cannot continue the history of the dump; None if it can. The root's lock must be held.
 
-        Raises Anew.
+        Raises Anew, unless it is a dry run.
         """
         tenant, policy = self._target.tenant, self._meta.policy
         if policy.digest != self._target.policy.digest:
@@ -49,16 +53,18 @@ class Restore:
         row = self._read("restore_unused", top=self._target.root.text)
         if not row["unused"]:
             return f"{tenant} has facts or a history of its own"
-        if row["revision"] >= self.revision > 0:
-            raise Anew
+        if row["revision"] >= self.revision > 0 and not dry_run:
+            raise Anew(self)
         return None
 
     def create_anew(self) -> None:
-        """Creates the unused root again: a reader must not meet one revision with two contents. Raises Inconsistent,
-        Unavailable."""
-        store, tenant = self._target.store, self._target.tenant
-        registry.remove(store, tenant)
-        registry.create(store, tenant, self._target.policy, self._target.root)
+        """Creates the root again, if it is still unused: a reader must not meet one revision with two contents. Raises
+        Inconsistent, Unavailable."""
+        target = self._target
+        registry.remove_unused(
+            target.store, target.tenant, lambda: bool(self._read("restore_unused", top=target.root.text)["unused"])
+        )
+        registry.create(target.store, target.tenant, target.policy, target.root)
 
     def write(self, bulk: Bulk) -> Iterator[tuple[int, int]]:
         """Writes the entries batch by batch, not visible yet; yields how many of how many are written. Raises

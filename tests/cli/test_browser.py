@@ -19,7 +19,7 @@ from grantpath.engine import Authorizer
 from grantpath.engine.cli import main
 from grantpath.engine.cli.change_commands import read_statements
 from grantpath.engine.policy import policy
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
@@ -214,7 +214,7 @@ def test_lists_say_what_python_says(desk: Desk, graph: Authorizer, query: str) -
 def company(store: Store) -> Iterator[Authorizer]:
     """The company that the README asks about."""
     registry.remove(store, "metalake:ml")
-    made = Authorizer(store, *registry.open_root(store, "metalake:ml", "gravitino", may_create=True))
+    made = Authorizer(store, *opening.open_root(store, "metalake:ml", "gravitino", may_create=True))
     made.change_all([text for _, text in read_statements(str(COMPANY))])
     yield made
     registry.remove(store, made.tenant)

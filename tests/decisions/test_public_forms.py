@@ -21,7 +21,7 @@ from grantpath.engine import (
 )
 from grantpath.engine import __file__ as engine
 from grantpath.engine.policy import policy
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening
 from grantpath.engine.transfer import importer
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import PUBLIC
@@ -89,7 +89,7 @@ def calls(auth: Authorizer, tmp_path: Path) -> list[Callable[[], object]]:
         lambda: auth.log(limit=-1),
         lambda: auth.verify_log("x"),
         lambda: importer.load(auth, tmp_path),
-        lambda: registry.open_root(auth.store, "metalake:secre", None),
+        lambda: opening.open_root(auth.store, "metalake:secre", None),
         lambda: policy.load("lakehose"),
         lambda: parse_statement("`" + long),
         lambda: parse_check(long),

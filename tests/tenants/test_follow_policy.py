@@ -10,7 +10,7 @@ import pytest
 from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidPolicy, Unknown
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
@@ -51,7 +51,7 @@ def opened(tmp_path: Path) -> Policy:
 
 
 def put(store: Store, root: str, new: Policy) -> None:
-    key, old, reference = registry.open_root(store, root, None)
+    key, old, reference = opening.open_root(store, root, None)
     upgrade(Authorizer(store, key, old, reference), new)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Invalid, InvalidInput, InvalidReference, Unavailable, Unknown
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_reader import read
@@ -86,11 +86,11 @@ def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server:
 
 def test_a_root_keeps_its_policy(store: Store) -> None:
     name = f"metalake:kept-{uuid.uuid4().hex}"
-    registry.open_root(store, name, "gravitino", may_create=True)
+    opening.open_root(store, name, "gravitino", may_create=True)
     try:
         with pytest.raises(Invalid, match=r"uses the policy gravitino, not lakehouse"):
-            registry.open_root(store, name, "lakehouse")
-        assert registry.open_root(store, name, None)[1].name == "gravitino"
+            opening.open_root(store, name, "lakehouse")
+        assert opening.open_root(store, name, None)[1].name == "gravitino"
     finally:
         registry.remove(store, name)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError, InvalidInput, ServerError, Unknown
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded import server as servers
 from grantpath.graph.embedded.connect import connection
@@ -39,7 +39,7 @@ def test_open_creates_a_root_only_on_request(server: Connection, store: Store, n
         Authorizer.open(name, policy, server.uri)
     assert not exists(store, name)
     with Authorizer.open(name, policy, server.uri, create=True) as auth:
-        assert auth.policy.name == policy or registry.DEFAULT_POLICY
+        assert auth.policy.name == policy or opening.DEFAULT_POLICY
     Authorizer.open(name, uri=server.uri).close()
     registry.remove(store, name)
     with pytest.raises(Unknown):  # a service that opens a dropped root again does not bring it back empty

@@ -238,26 +238,6 @@ def test_a_killed_restore_is_undone_by_another_load(lived: Authorizer, tenant: T
     assert not auth.change(BATCH[0], id="first batch").already
 
 
-def test_a_short_history_is_restored_after_a_failed_try(tenant: Tenants, tmp_path: Path) -> None:
-    """The undone try has counted the revision up; no reader meets one revision with two contents."""
-    one = tenant()
-    one.change("add user:ann", id="one")
-    dump(one, tmp_path / "kept")
-    auth = tenant()
-
-    def stop(what: str, done: int, of: int) -> None:
-        if what == "writing":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        importer.load(auth, tmp_path / "kept", stop)
-    made = auth.state_now()
-    assert made[0] == 1
-    assert importer.load(auth, tmp_path / "kept").restored
-    assert auth.state_now()[0] == 1 and auth.state_now() != made
-    assert auth.log() == one.log()
-
-
 # ---- the command line ------------------------------------------------------------------------------------------------
 @pytest.fixture
 def names(store: Store, tmp_path: Path) -> Iterator[list[str]]:

@@ -1,0 +1,83 @@
+"""Opening a root: which one is meant, with which policy, and whether it is created."""
+
+import logging
+
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.stored_policy import is_same, kept_policy
+from grantpath.graph.errors import Inconsistent, Invalid, Unknown
+from grantpath.graph.inputs import need_text
+from grantpath.graph.messages import short
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
+
+log = logging.getLogger("grantpath.change")
+DEFAULT_POLICY = "lakehouse"
+
+
+def check_opening(root: str, policy: str | None, uri: str | None) -> None:
+    """Raises InvalidInput for what is no text."""
+    need_text("root", root)
+    for what, text in (("policy", policy), ("uri", uri)):
+        if text is not None:
+            need_text(what, text)
+
+
+def open_root(
+    store: Store, root: str, policy: str | None, *, may_create: bool = False, default: Policy | None = None
+) -> tuple[str, Policy, Reference]:
+    """The tenant's key, policy and root reference; a root that does not exist is created only if `may_create`, with
+    the policy `default` where none is named.
+
+    Raises Unknown with near names and the remedy where it does not exist, Invalid, InvalidPolicy.
+    """
+    named = policies.load(policy) if policy else None
+    key = named.root(root).text if named else _meant(store, root)
+    kept = registry.find(store, key)
+    if kept is None:
+        if not may_create:
+            raise registry.missing(key, registry.names(store))
+        named = named or default or policies.load(DEFAULT_POLICY)
+        reference = named.root(key)
+        registry.create(store, reference.text, named, reference)
+        kept = registry.find(store, reference.text)  # a concurrent caller may have created it, with another policy
+        if kept is None:
+            raise Inconsistent(f"{reference} was dropped while it was opened; open it again", code="root_unknown")
+        key = reference.text
+    if named is None or named.digest != kept["digest"]:
+        own = kept_policy(store, key, kept)
+        if named is not None and not is_same(named, own):
+            version = " in another version" if named.name == own.name else ""
+            raise Invalid(
+                f"{key} uses the policy {own.name}{version}, not {named.name} as it is now: open it without a policy, "
+                "give it this one by `grantpath policy upgrade`, or use another root",
+                code="policy_differs",
+            )
+        named = own
+    log.info("opened %s with the policy %s at %s", key, named.name, store.uri)
+    return key, named, named.root(key)
+
+
+def _meant(store: Store, root: str) -> str:
+    """The key of the one root of this name, where no type is said; a root that is not there keeps its name."""
+    if ":" in root:
+        return root
+    fitting = registry.named_like(registry.names(store), root)
+    if len(fitting) > 1:
+        raise Unknown(f"{short(root)} may be {' or '.join(fitting)}; write the type too", code="root_unknown")
+    return fitting[0] if fitting else root
+
+
+def check_policy(digest: str, policy: Policy, tenant: str) -> None:
+    """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
+    if digest != policy.digest:
+        raise other_policy(tenant)
+
+
+def other_policy(tenant: str) -> Inconsistent:
+    """The error for a root that was given another policy since it was opened."""
+    return Inconsistent(
+        f"{tenant} was given another policy since it was opened: open it anew, or with follow_policy=True",
+        code="policy_changed",
+    )
