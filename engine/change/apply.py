@@ -10,7 +10,7 @@ from grantpath import cypher
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.deltas import Watch, scope_of
 from grantpath.engine.change.planned_change import Actor, Step
-from grantpath.engine.change.preconditions import Standing
+from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import Footprint, Footprints, levels
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Resolved
@@ -112,11 +112,11 @@ class Making:
         for step, delta in zip(made, watch.deltas(), strict=True):
             step.delta = delta
 
-    def _judge(self, steps: list[Step]) -> tuple[list[Step], Standing, dict[Step, str | None]]:
+    def _judge(self, steps: list[Step]) -> tuple[list[Step], Preconditions, dict[Step, str | None]]:
         """Which are valid and due, what stands before them, and by step the role that its actor acts with; those that
         are wrong have their error."""
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
-        standing = Standing.read(self._writing, self._policy, self._root, changes, as_role)
+        standing = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
         valid = [step for step in steps if self._is_due(step, standing)]
         if as_role and (as_role not in standing.there or as_role in self._policy.hidden):
             error = self._absent(as_role)
@@ -125,7 +125,7 @@ class Making:
             return [], standing, {}
         return valid, standing, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
-    def _is_due(self, step: Step, standing: Standing) -> bool:
+    def _is_due(self, step: Step, standing: Preconditions) -> bool:
         """Is it valid, and left to be done?"""
         ref = step.change.object.text
         if step.mentioned and ref in standing.there:
@@ -149,7 +149,7 @@ class Making:
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, change: Resolved, standing: Standing, rows: _Rows) -> None:
+    def _write(self, change: Resolved, standing: Preconditions, rows: _Rows) -> None:
         object_, subject = change.object.text, change.subject.text if change.subject else ""
         match change.kind:
             case "add":

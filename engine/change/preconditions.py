@@ -15,7 +15,7 @@ from grantpath.graph.transaction import Asks
 
 
 @dataclass
-class Standing:
+class Preconditions:
     """What stands before some changes that are made together, and the joinings among them so far."""
 
     policy: Policy
@@ -27,7 +27,7 @@ class Standing:
     @classmethod
     def read(
         cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
-    ) -> "Standing":
+    ) -> "Preconditions":
         """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
         row = cypher.load("preconditions").run(

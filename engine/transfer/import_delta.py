@@ -23,7 +23,7 @@ BATCH = 20_000
 Marks = npt.NDArray[np.bool_]
 
 
-class Standing:
+class DeltaBuilder:
     """The graph as the import finds it. The root's writer lock must be held."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, rows: Rows) -> None:

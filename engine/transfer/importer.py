@@ -19,7 +19,7 @@ from grantpath.engine.change.audit_writer import append, asking, whole
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
-from grantpath.engine.transfer.import_delta import Standing
+from grantpath.engine.transfer.import_delta import DeltaBuilder
 from grantpath.engine.transfer.import_plan import Consent, Doomed, News, Plan, need_consent
 from grantpath.engine.transfer.replacing_delta import Replaced
 from grantpath.engine.transfer.restore import Anew, Restore, renamed
@@ -153,19 +153,19 @@ class _Load:
     def _undoing(self, done: int, of: int) -> None:
         self._progress("undoing", done, of)
 
-    def _standing(self, rows: Rows, problems: Problems) -> Standing:
+    def _standing(self, rows: Rows, problems: Problems) -> DeltaBuilder:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = registry.find(self._store, self._tenant)
         opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
         if not registry.exists(self._store, self._tenant, self._root.text):
             raise registry.dropped(self._tenant)
-        standing = (Replaced if self._replace else Standing)(self._store, self._tenant, self._policy, rows)
+        standing = (Replaced if self._replace else DeltaBuilder)(self._store, self._tenant, self._policy, rows)
         standing.check(problems)
         problems.raise_any()
         return standing
 
     def _put_all(
-        self, bulk: Bulk, news: News, standing: Standing, rows: Rows, of: int, restores: bool
+        self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: Rows, of: int, restores: bool
     ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision, and the hash of its entry in the log."""
         bulk.begin()
@@ -197,7 +197,7 @@ class _Load:
         return Rows(self._policy, self._root, tables, problems, step)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, bulk: Bulk, news: News, standing: Standing, rows: Rows) -> None:
+    def _write(self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: Rows) -> None:
         self._progress("writing", 0, news.added)
         self._write_entities(bulk, news, standing, news.entities, None)
         self._write_entities(bulk, news, standing, news.names, False)
@@ -206,7 +206,9 @@ class _Load:
         for part in _parts(np.arange(len(news.edges.start), dtype=np.int64)):
             self._write_edges(bulk, news, part, standing, rows)
 
-    def _write_entities(self, bulk: Bulk, news: News, standing: Standing, numbers: Ints, exists: bool | None) -> None:
+    def _write_entities(
+        self, bulk: Bulk, news: News, standing: DeltaBuilder, numbers: Ints, exists: bool | None
+    ) -> None:
         names = standing.names
         types = np.array([names.types[number] for number in numbers.tolist()], dtype=np.str_)
         for type_ in dict.fromkeys(types.tolist()):
@@ -224,12 +226,12 @@ class _Load:
                 for ref, node in zip(row["refs"], row["nodes"], strict=True):
                     standing.node[names.known(ref)] = node
 
-    def _entity(self, standing: Standing, number: int) -> list[Any]:
+    def _entity(self, standing: DeltaBuilder, number: int) -> list[Any]:
         names = standing.names
         parent = names.parents[number]
         return [int(standing.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
 
-    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: Standing, rows: Rows) -> None:
+    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: DeltaBuilder, rows: Rows) -> None:
         lists: dict[str, list[list[Any]]] = {name: [] for name in ("groups", "roles", "allow", "deny", "owns")}
         edges = news.edges
         starts, ends = standing.node[edges.start[part]].tolist(), standing.node[edges.end[part]].tolist()

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from grantpath.engine.transfer.import_delta import Marks, Standing
+from grantpath.engine.transfer.import_delta import DeltaBuilder, Marks
 from grantpath.engine.transfer.import_plan import Doomed, News, Plan
 from grantpath.engine.transfer.rows import NOBODY, Edges, Links
 from grantpath.engine.transfer.tables import Ints
 
 
-class Replaced(Standing):
+class Replaced(DeltaBuilder):
     """The graph as such an import finds it: nothing counts but the root, what came with the policy, and the tables."""
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
