@@ -9,7 +9,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.deltas import Watch, scope_of
-from grantpath.engine.change.planned_change import Actor, Step
+from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import Footprint, Footprints, levels
 from grantpath.engine.policy.policy import Policy
@@ -47,7 +47,7 @@ class Making:
         self._mentioned: set[str] = set()
         self._authorizing = Authorizing(policy, root, self._ask)
 
-    def make(self, steps: Sequence[Step], all_or_nothing: bool) -> None:
+    def make(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
         """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
 
         `all_or_nothing`: what follows a wrong one may be left undone.
@@ -64,7 +64,7 @@ class Making:
             if all_or_nothing and any(step.error for step in steps[:done]):
                 return
 
-    def judge(self, steps: Sequence[Step]) -> int | None:
+    def judge(self, steps: Sequence[PlannedChange]) -> int | None:
         """The index of the first one that is wrong, with its error, if that is known before anything is written."""
         part, prints = self._next_part(steps)
         first = next(iter(levels(prints)), [])
@@ -76,7 +76,7 @@ class Making:
                 return index
         return None
 
-    def _next_part(self, steps: Sequence[Step]) -> tuple[list[Step], list[Footprint]]:
+    def _next_part(self, steps: Sequence[PlannedChange]) -> tuple[list[PlannedChange], list[Footprint]]:
         """The next ones, as far as the actor holds what he holds now."""
         ref = self._actor.ref.text if self._actor else None
         held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
@@ -95,7 +95,7 @@ class Making:
         return {at: ref for at, ref in self._authorizing.where(change).items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------
-    def _make_level(self, steps: list[Step]) -> None:
+    def _make_level(self, steps: list[PlannedChange]) -> None:
         """Steps of which none sees what another one writes."""
         valid, standing, roles = self._judge(steps)
         rows = _Rows()
@@ -112,7 +112,9 @@ class Making:
         for step, delta in zip(made, watch.deltas(), strict=True):
             step.delta = delta
 
-    def _judge(self, steps: list[Step]) -> tuple[list[Step], Preconditions, dict[Step, str | None]]:
+    def _judge(
+        self, steps: list[PlannedChange]
+    ) -> tuple[list[PlannedChange], Preconditions, dict[PlannedChange, str | None]]:
         """Which are valid and due, what stands before them, and by step the role that its actor acts with; those that
         are wrong have their error."""
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
@@ -125,7 +127,7 @@ class Making:
             return [], standing, {}
         return valid, standing, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
-    def _is_due(self, step: Step, standing: Preconditions) -> bool:
+    def _is_due(self, step: PlannedChange, standing: Preconditions) -> bool:
         """Is it valid, and left to be done?"""
         ref = step.change.object.text
         if step.mentioned and ref in standing.there:

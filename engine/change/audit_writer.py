@@ -9,7 +9,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.change.idempotency import Change, ask
 from grantpath.engine.change.log_chain import Tail
-from grantpath.engine.change.planned_change import Actor, Step
+from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
@@ -52,7 +52,7 @@ def whole(revision: int, id_: str, statement: str, by: str | None) -> dict[str, 
 
 
 def record(
-    writing: Writing, steps: Sequence[Step], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
+    writing: Writing, steps: Sequence[PlannedChange], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
 ) -> list[Change]:
     """Appends the steps that changed anything to the log, in order. Returns a Change for each step."""
     changes: list[Change] = []
@@ -68,7 +68,7 @@ def record(
 
 
 def refuse(
-    store: Store, root: str, step: Step, actor: Actor, error: Refused, revision: int, request: str | None
+    store: Store, root: str, step: PlannedChange, actor: Actor, error: Refused, revision: int, request: str | None
 ) -> None:
     """Notes a refused attempt, made under the id `request`; where that fails it is refused all the same."""
     with suppress(Unavailable):
@@ -84,7 +84,7 @@ def refuse(
         )
 
 
-def _said(step: Step, actor: Actor | None) -> dict[str, str | None]:
+def _said(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:
     """Who asks for what."""
     change = step.change
     return {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from grantpath.engine.change.planned_change import Actor, Step
+from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.decide import request
 from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.remedy import nearest
@@ -77,9 +77,9 @@ class Authorizing:
         seconds = {**change.seconds, **({"grantee": change.subject} if change.subject else {})}
         return request.places(self._policy, self._root, change.object, seconds)
 
-    def authorize(self, steps: Iterable[Step], actor: Actor) -> dict[Step, str | None]:
+    def authorize(self, steps: Iterable[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
         """By step the role that the actor acts with, if the policy has active roles; who is refused gets the error."""
-        roles: dict[Step, str | None] = {}
+        roles: dict[PlannedChange, str | None] = {}
         waiting = iter(steps)
         while some := list(islice(waiting, AT_ONCE)):
             if actor.ref.type not in self._policy.user_types:
@@ -96,7 +96,7 @@ class Authorizing:
             roles.update(self._each([step for step in some if step not in by_above], actor))
         return roles
 
-    def _allowed_by_above(self, steps: Sequence[Step], actor: Actor) -> set[Step]:
+    def _allowed_by_above(self, steps: Sequence[PlannedChange], actor: Actor) -> set[PlannedChange]:
         """Those that what is above their objects allows alone: many objects are in few places.
 
         Where roles act one at a time each of them counts, so that all places must be looked at.
@@ -122,7 +122,7 @@ class Authorizing:
             self._above[id(right)] = right.without({*own, *(at for at in where if "." in at)})
         return self._above[id(right)]
 
-    def _each(self, steps: Sequence[Step], actor: Actor) -> dict[Step, str | None]:
+    def _each(self, steps: Sequence[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
         one_role = self._policy.active_roles
         checks, asked = _Checks(actor, one_role), []
         for step in steps:

@@ -17,7 +17,7 @@ class Actor:
 
 
 @dataclass(eq=False)
-class Step:
+class PlannedChange:
     """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there; `delta`:
     what it adds and removes, where that is watched."""
 

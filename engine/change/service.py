@@ -10,7 +10,7 @@ from grantpath.engine.change.apply import Making
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Change, Request, first_id, is_made
-from grantpath.engine.change.planned_change import Actor, Step
+from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.precheck import Glance, Informed, look
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
@@ -57,7 +57,7 @@ class Changer:
         """Makes all changes or none. Raises as `change`, naming the statement by its index."""
         texts = need_list("statements", statements)
         actor = self._actor(by, as_role)
-        steps: list[Step] = []
+        steps: list[PlannedChange] = []
         for index, statement in enumerate(texts):
             try:
                 steps.append(self._step(statement, actor))
@@ -81,18 +81,18 @@ class Changer:
         except Invalid:  # it belongs to something else
             return None
 
-    def _step(self, statement: str, actor: Actor | None) -> Step:
+    def _step(self, statement: str, actor: Actor | None) -> PlannedChange:
         parsed = _parsed(statement)
         if actor:
-            return Step(self._rules.resolve_guarded(parsed), statement)
-        return Step(self._rules.resolve(parsed, loading=False), statement)
+            return PlannedChange(self._rules.resolve_guarded(parsed), statement)
+        return PlannedChange(self._rules.resolve(parsed, loading=False), statement)
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, nobody asked, users and groups added by their mention: by statement, what is wrong
         with it, or None. What is wrong is left out, the others are written."""
         texts = need_list("statements", statements)
         problems: list[str | None] = []
-        steps: list[tuple[int, Step]] = []  # each with the index of its statement
+        steps: list[tuple[int, PlannedChange]] = []  # each with the index of its statement
         sure: set[str] = set()  # named before, so there
         for index, line in enumerate(texts):
             problems.append(None)
@@ -118,7 +118,7 @@ class Changer:
             problems[index] = problems[index] or (str(step.error) if step.error else None)
         return problems
 
-    def _mentions(self, change: Resolved, sure: set[str]) -> Iterable[Step]:
+    def _mentions(self, change: Resolved, sure: set[str]) -> Iterable[PlannedChange]:
         """The users and groups that a fact names and that may have to be added first."""
         if change.kind == "drop":
             sure.discard(change.object.text)
@@ -128,7 +128,7 @@ class Changer:
                     sure.add(ref.text)
                     yield self._fact(f"add {ref}", mentioned=True)
 
-    def _unmention(self, steps: Sequence[tuple[int, Step]], writing: Writing) -> None:
+    def _unmention(self, steps: Sequence[tuple[int, PlannedChange]], writing: Writing) -> None:
         """Takes away whom only wrong statements mention: what is wrong leaves nothing behind."""
         wrong = {index for index, step in steps if step.error}
         right = [step.change for index, step in steps if index not in wrong]
@@ -143,9 +143,9 @@ class Changer:
         for step in mistaken:
             step.changed = False
 
-    def _fact(self, text: str, mentioned: bool = False) -> Step:
+    def _fact(self, text: str, mentioned: bool = False) -> PlannedChange:
         """A statement that nobody is asked about."""
-        return Step(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
+        return PlannedChange(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
@@ -158,7 +158,7 @@ class Changer:
     # ---- all or nothing ------------------------------------------------------------------------------------------
     def _all(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[PlannedChange],
         actor: Actor | None,
         id_: str | None,
         dry_run: bool,
@@ -214,7 +214,7 @@ class Changer:
                 raise
             return self._read_back(tries[-1], request, named)
 
-    def _judged(self, steps: Sequence[Step], actor: Actor, request: Request | None) -> Glance | None:
+    def _judged(self, steps: Sequence[PlannedChange], actor: Actor, request: Request | None) -> Glance | None:
         """What was read before the lock is taken. Raises _Stopped where a step is wrong: that needs no lock.
 
         What was done already under the id of `request` is not judged again.
@@ -260,7 +260,7 @@ class Changer:
 class _Stopped(Exception):
     """A statement is wrong, so nothing is written."""
 
-    def __init__(self, index: int, step: Step, revision: int) -> None:
+    def __init__(self, index: int, step: PlannedChange, revision: int) -> None:
         super().__init__()
         self.index = index
         self.step = step

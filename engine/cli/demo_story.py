@@ -32,7 +32,7 @@ class Deed:
 
 
 @dataclass(frozen=True)
-class Step:
+class StoryStep:
     """A step of the document's example."""
 
     says: str
@@ -45,20 +45,20 @@ def _adds(by: str, operation: str, parent: str, ref: str, allowed: bool = True) 
 
 ADMIN, MANAGER, STAFF = "user:admin", "user:Manager", "user:Staff"
 STEPS = (
-    Step(
+    StoryStep(
         "The service admin makes the metalake.",
         (Deed(ADMIN, "create_metalake", ROOT),),
     ),
-    Step("The user Manager joins,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
-    Step(
+    StoryStep("The user Manager joins,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
+    StoryStep(
         "and hands the metalake over: its owner is Manager now.",
         (
             _adds(MANAGER, "add_user", ROOT, STAFF, allowed=False),
             Deed(ADMIN, "set_owner", ROOT, f"owner {MANAGER} of {ROOT}"),
         ),
     ),
-    Step("Manager adds the user Staff,", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
-    Step(
+    StoryStep("Manager adds the user Staff,", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
+    StoryStep(
         "and a role that may create catalogs.",
         (
             _adds(MANAGER, "create_role", ROOT, "role:catalog_manager"),
@@ -66,29 +66,31 @@ STEPS = (
             _adds(STAFF, "create_catalog", ROOT, "catalog:hive", allowed=False),
         ),
     ),
-    Step(
+    StoryStep(
         "Staff gets the role.",
         (Deed(MANAGER, "grant_role", ROOT, f"member {STAFF} of role:catalog_manager"),),
     ),
-    Step("Staff creates a catalog for Hive, and owns it,", (_adds(STAFF, "create_catalog", ROOT, "catalog:hive"),)),
-    Step(
+    StoryStep(
+        "Staff creates a catalog for Hive, and owns it,", (_adds(STAFF, "create_catalog", ROOT, "catalog:hive"),)
+    ),
+    StoryStep(
         "a schema in it,",
         (_adds(STAFF, "create_schema", "catalog:hive", "schema:hive.hive_db"),),
     ),
-    Step(
+    StoryStep(
         "and a table in the schema.",
         (_adds(STAFF, "create_table", "schema:hive.hive_db", "table:hive.hive_db.hive_table"),),
     ),
-    Step("The same for MySQL: a catalog,", (_adds(STAFF, "create_catalog", ROOT, "catalog:mysql"),)),
-    Step(
+    StoryStep("The same for MySQL: a catalog,", (_adds(STAFF, "create_catalog", ROOT, "catalog:mysql"),)),
+    StoryStep(
         "a schema,",
         (_adds(STAFF, "create_schema", "catalog:mysql", "schema:mysql.mysql_db"),),
     ),
-    Step(
+    StoryStep(
         "a table.",
         (_adds(STAFF, "create_table", "schema:mysql.mysql_db", "table:mysql.mysql_db.mysql_table"),),
     ),
-    Step(
+    StoryStep(
         "Staff reads the tables of both.",
         (
             Deed(STAFF, "load_table", "table:hive.hive_db.hive_table"),

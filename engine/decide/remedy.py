@@ -8,7 +8,7 @@ from typing import Any
 from grantpath.engine.decide import remedy_cost
 from grantpath.engine.decide.evaluation import Case, Surroundings
 from grantpath.engine.decide.remedy_candidates import Acting, actings
-from grantpath.engine.decide.remedy_text import Step, impossible, lack
+from grantpath.engine.decide.remedy_text import RemedyStep, impossible, lack
 from grantpath.engine.policy.clauses import Atom, Clause, Term
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.statement_rules import Rules
@@ -84,7 +84,7 @@ class _Planner:
             if steps is not None:
                 yield self._remedy(acting, *steps)
 
-    def _remedy(self, acting: Acting, cost: int, steps: list[Step]) -> Remedy:
+    def _remedy(self, acting: Acting, cost: int, steps: list[RemedyStep]) -> Remedy:
         statements = dict.fromkeys([*acting.first, *(each for step in steps for each in step.statements)])
         texts = [*acting.why, *(lack(self._case, acting, step) for step in steps)]
         texts += by_operator(self._case, list(statements))
@@ -93,7 +93,7 @@ class _Planner:
         return Remedy(tuple(statements), texts, denials, role, acting.power + cost)
 
     # ---- clauses, terms, atoms -------------------------------------------------------------------------------
-    def _clause(self, clause: Clause, acting: Acting) -> tuple[int, list[Step]] | None:
+    def _clause(self, clause: Clause, acting: Acting) -> tuple[int, list[RemedyStep]] | None:
         lacking = [term for term in clause if not any(one.holds(acting.found) for one in term)]
         ways = [sorted(self._term(term, acting), key=lambda way: way[0]) for term in lacking]
         if not all(ways):
@@ -101,7 +101,7 @@ class _Planner:
         each = max(1, int(MAX_COMBINATIONS ** (1 / max(1, len(ways)))))
         return min(map(_together, product(*(way[:each] for way in ways))), key=lambda way: way[0])
 
-    def _term(self, term: Term, acting: Acting) -> list[tuple[int, tuple[Step, ...]]]:
+    def _term(self, term: Term, acting: Acting) -> list[tuple[int, tuple[RemedyStep, ...]]]:
         found = []
         for at, one in enumerate(term):
             for penalty, steps in self._atom(one, acting):
@@ -113,7 +113,7 @@ class _Planner:
     def _hopeless_of(self, atom: Atom, acting: Acting) -> Iterator[Fact]:
         yield next((fact for fact in atom.none if fact in acting.found), atom.any[0])
 
-    def _atom(self, atom: Atom, acting: Acting) -> Iterator[tuple[int, tuple[Step, ...]]]:
+    def _atom(self, atom: Atom, acting: Acting) -> Iterator[tuple[int, tuple[RemedyStep, ...]]]:
         revoked = [self._step(fact, acting) for fact in atom.none if fact in acting.found]
         if not all(revoked):
             return
@@ -132,7 +132,7 @@ class _Planner:
                 yield remedy_cost.FURTHER * further, (*first, replace(step, inherited=inherited and not further))
 
     # ---- facts -----------------------------------------------------------------------------------------------
-    def _step(self, fact: Fact, acting: Acting) -> Step | None:
+    def _step(self, fact: Fact, acting: Acting) -> RemedyStep | None:
         """How to make one fact true, or to take a DENY away; None where the policy accepts no such change."""
         entity, at = self._case.entity(fact), fact.place
         match fact.kind:
@@ -161,10 +161,10 @@ class _Planner:
                 return self._below(fact, acting, all_of_them=True)
         return None
 
-    def _plan(self, fact: Fact, statements: Sequence[str], cost: int) -> Step | None:
-        return Step(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
+    def _plan(self, fact: Fact, statements: Sequence[str], cost: int) -> RemedyStep | None:
+        return RemedyStep(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
 
-    def _membership(self, fact: Fact, container: str, acting: Acting) -> Step | None:
+    def _membership(self, fact: Fact, container: str, acting: Acting) -> RemedyStep | None:
         if self._around and (acting.joiner, container) in self._around.circles:
             return None
         cost = remedy_cost.of_membership(self._case, container)
@@ -177,11 +177,11 @@ class _Planner:
         missing = [ref for ref in chain[1:] if self._around and ref.text not in self._around.there]
         return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
 
-    def _below(self, fact: Fact, acting: Acting, all_of_them: bool) -> Step | None:
+    def _below(self, fact: Fact, acting: Acting, all_of_them: bool) -> RemedyStep | None:
         """Grants on what stands below a place: on the first that is there, or on all that lack it."""
         cost = remedy_cost.of_grant(self._case, fact.privileges[0], fact.place)
         if self._around is None:
-            return Step(fact, (), cost) if type_of(acting.grantee) in self._case.policy.file.grants.to else None
+            return RemedyStep(fact, (), cost) if type_of(acting.grantee) in self._case.policy.file.grants.to else None
         inside = self._around.inside.get(fact, ())
         if not inside:
             return None
@@ -205,14 +205,14 @@ class _Planner:
         return self._valid[statement]
 
 
-def _together(ways: Sequence[tuple[int, tuple[Step, ...]]]) -> tuple[int, list[Step]]:
+def _together(ways: Sequence[tuple[int, tuple[RemedyStep, ...]]]) -> tuple[int, list[RemedyStep]]:
     """Steps that several terms ask for are made once; what is not there is added before anything else."""
     penalties = sum(cost - sum(step.power for step in steps) for cost, steps in ways)
     steps = {step.fact: step for _, each in ways for step in each}
     return penalties + sum(step.power for step in steps.values()), sorted(steps.values(), key=_is_late)
 
 
-def _is_late(step: Step) -> bool:
+def _is_late(step: RemedyStep) -> bool:
     return step.fact.kind is not FactKind.EXISTS
 
 

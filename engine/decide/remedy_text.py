@@ -12,7 +12,7 @@ REASONS = 3
 
 
 @dataclass(frozen=True)
-class Step:
+class RemedyStep:
     """One fact to be made true (a DENY: to be taken away), and the statements that do it.
 
     Where nobody has looked around, what stands below or above a place is not known: then it has no statements.
@@ -25,7 +25,7 @@ class Step:
     lacking: tuple[str, ...] = ()  # what stands below and has to get it
 
 
-def lack(case: Case, acting: Acting, step: Step) -> str:
+def lack(case: Case, acting: Acting, step: RemedyStep) -> str:
     """What is missing, and what to do."""
     fact, entity, todo = step.fact, case.entity(step.fact), "; ".join(step.statements)
     match fact.kind:

@@ -10,7 +10,7 @@ import pytest
 from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refused, Unknown
 from grantpath.engine.change import authorize
 from grantpath.engine.change.authorize import Authorizing
-from grantpath.engine.change.planned_change import Step
+from grantpath.engine.change.planned_change import PlannedChange
 from grantpath.engine.change.schedule import Footprint, levels
 
 from ..conftest import Tenants
@@ -57,7 +57,7 @@ def asking_above(found: list[int]) -> Iterator[None]:
     """What is above the objects is asked first, as for large batches; `found`: how many changes it allowed."""
     allowed_by_above = Authorizing._allowed_by_above
 
-    def counted(*asked: Any) -> set[Step]:
+    def counted(*asked: Any) -> set[PlannedChange]:
         allowed = allowed_by_above(*asked)
         found.append(len(allowed))
         return allowed
