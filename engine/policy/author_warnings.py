@@ -5,7 +5,7 @@ from itertools import product
 
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.index import Key, Names
+from grantpath.engine.policy.index import Key, PolicyIndex
 
 
 def warnings(expander: Expander) -> Iterator[tuple[Key, str]]:
@@ -15,7 +15,7 @@ def warnings(expander: Expander) -> Iterator[tuple[Key, str]]:
     yield from _unowned(expander)
 
 
-def _denied_rungs(names: Names) -> Iterator[tuple[Key, str]]:
+def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[Key, str]]:
     """Privileges that imply others, where a DENY of one leaves those that imply it."""
     remedy = "to deny those, too, write `deny: cascades` under `grants`"
     for at, ladder in enumerate(names.file.ladders):

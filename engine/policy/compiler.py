@@ -18,7 +18,7 @@ from grantpath.engine.policy.expression import (
 )
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.engine.policy.index import Key, Names, PolicyProblem
+from grantpath.engine.policy.index import Key, PolicyIndex, PolicyProblem
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, Spot, find_place
 from grantpath.engine.policy.validate import check_conditions, check_names
@@ -30,7 +30,7 @@ MAX_STEPS = 20_000  # words of a condition with all that it names: those that na
 class Expander:
     """Turns names and changes of one policy into clauses."""
 
-    def __init__(self, file: PolicyFile, names: Names) -> None:
+    def __init__(self, file: PolicyFile, names: PolicyIndex) -> None:
         self.file = file
         self.names = names
         self.unowned: list[tuple[Key, str]] = []  # where a condition asks for the owner of a type that has none

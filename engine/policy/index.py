@@ -29,7 +29,7 @@ def label_of(type_: str) -> str:
     return "".join(part.capitalize() for part in type_.split("_"))
 
 
-class Names:
+class PolicyIndex:
     """What a policy file's names mean. Raises PolicyProblem if the types are no tree, or an operation stands twice."""
 
     def __init__(self, file: PolicyFile) -> None:

@@ -11,7 +11,7 @@ from grantpath.engine.policy import author_warnings
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.fact_plan import Sight
-from grantpath.engine.policy.index import ROLE, Names, PolicyProblem, label_of
+from grantpath.engine.policy.index import ROLE, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
 from grantpath.graph.messages import indefinite, short
@@ -44,7 +44,7 @@ class Policy:
         """`source`: the text by which a root remembers it; else that of `canonical`."""
         self.file = file
         self._source = source
-        self.names = Names(file)
+        self.names = PolicyIndex(file)
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
@@ -276,7 +276,7 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
     """What a policy that can be used says and its author may not mean, with file, line and key. Raises as `load`."""
     path = find(name, beside)
     file, document = read(path)
-    found = author_warnings.warnings(Expander(file, Names(file)))
+    found = author_warnings.warnings(Expander(file, PolicyIndex(file)))
     return [f"{path}:{document.line(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
 
 

@@ -28,7 +28,7 @@ def _names(value: Any) -> Any:
     return value
 
 
-Names = Annotated[
+NameList = Annotated[
     list[Annotated[str, Field(min_length=1)]], BeforeValidator(_names, json_schema_input_type=str | list[str])
 ]
 
@@ -44,7 +44,7 @@ class TypeEntry(_Entry):
     kind: Literal["object", "user", "service_principal", "group", "role"] = Field(
         default="object", description="what it is as a subject; users and service principals ask"
     )
-    owned_by: Names = Field(default=[], description="the types that may own it")
+    owned_by: NameList = Field(default=[], description="the types that may own it")
     keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns something")
     protected: bool | None = Field(
         default=None, description="nobody may add or drop it; if it is not said, that holds for the root alone"
@@ -59,7 +59,7 @@ def _not_a_number(value: Any) -> Any:
 class GrantRules(_Entry):
     """Who is granted privileges, and how far a grant goes."""
 
-    to: Names = Field(description="the types that hold grants")
+    to: NameList = Field(description="the types that hold grants")
     deny: Annotated[Literal[True, False, "cascades"], BeforeValidator(_not_a_number)] = Field(
         default=False,
         description="there is DENY, and it beats every ALLOW of its privilege; `cascades`: and of those that imply it",
@@ -71,7 +71,7 @@ class GrantRules(_Entry):
 class AskRules(_Entry):
     """Who is asked about, and what is answered for a privilege on a type that it is never in effect on."""
 
-    subjects: Names = Field(default=["user"], description="the types that a check may be about")
+    subjects: NameList = Field(default=["user"], description="the types that a check may be about")
     elsewhere: Literal["error", "no"] = "error"
     one_role: bool = Field(default=False, description="one held role must do alone; `as role:X` names it")
 
@@ -79,9 +79,9 @@ class AskRules(_Entry):
 class PrivilegeEntry(_Entry):
     """A privilege (or a resource role): UPPER_CASE."""
 
-    on: Names = Field(default=[], description="the types it can be granted on")
-    effective: Names | None = Field(default=None, description="the types it is in effect on; default: `on`")
-    implies: Names = Field(default=[], description="privileges that come with it")
+    on: NameList = Field(default=[], description="the types it can be granted on")
+    effective: NameList | None = Field(default=None, description="the types it is in effect on; default: `on`")
+    implies: NameList = Field(default=[], description="privileges that come with it")
     alias_of: str | None = Field(default=None, description="it is another name of that privilege")
     inherit: bool | None = Field(default=None, description="as in `grants`, for this privilege")
     in_effect: str | None = Field(default=None, description="when it is in effect; default: the policy's")
@@ -124,12 +124,12 @@ Condition = Annotated[ConditionEntry, BeforeValidator(_condition, json_schema_in
 class BuiltinEntry(_Entry):
     """A subject that comes with every root of the policy, and is protected."""
 
-    holds: Names = Field(default=[], description="the roles it holds")
-    owns: Names = Field(default=[], description="the types of root it owns")
-    allow: Names = Field(default=[], description="what it is granted on the root")
+    holds: NameList = Field(default=[], description="the roles it holds")
+    owns: NameList = Field(default=[], description="the types of root it owns")
+    allow: NameList = Field(default=[], description="what it is granted on the root")
     hidden: bool = Field(default=False, description="it stands in no answer and no change; load sets its members")
     held_by_every: str | None = Field(default=None, description="every entity of that type holds it from its creation")
-    members: Names = Field(default=[], description="the types that may hold it; default: as for its type")
+    members: NameList = Field(default=[], description="the types that may hold it; default: as for its type")
 
 
 class Changes(_Entry):
@@ -152,13 +152,13 @@ class PolicyFile(_Entry):
     source: str = ""
     extends: str | None = Field(default=None, description="a built-in policy, or a path; its entries are the start")
     types: dict[str, TypeEntry]
-    members: dict[str, Names] = Field(default={}, description="container type: the types that may be in it")
+    members: dict[str, NameList] = Field(default={}, description="container type: the types that may be in it")
     grants: GrantRules
     ask: AskRules = AskRules()
     creating: str | None = Field(default=None, description="what the creator gets: `owner`, or a privilege")
     builtin: dict[str, BuiltinEntry] = {}
     privileges: dict[str, PrivilegeEntry]
-    ladders: list[Names] = Field(default=[], description="privileges from low to high; each implies those before")
+    ladders: list[NameList] = Field(default=[], description="privileges from low to high; each implies those before")
     in_effect: dict[str, str] = Field(default={}, description="by type: when a granted privilege is in effect")
     define: dict[str, str | dict[str, str]] = Field(default={}, description="named conditions, also by type")
     operations: dict[str, dict[str, Condition]] = Field(description="type or types: operation: condition")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from grantpath.engine.policy.index import Key, Names, PolicyProblem
+from grantpath.engine.policy.index import Key, PolicyIndex, PolicyProblem
 from grantpath.graph.near_names import nearest
 
 MAX_NESTED = 60
@@ -44,7 +44,7 @@ class Scope:
         return replace(self, **changes, path=(*self.path, what))
 
 
-def find_place(place: str, scope: Scope, names: Names) -> Spot:
+def find_place(place: str, scope: Scope, names: PolicyIndex) -> Spot:
     """The spot that a place's name means in a scope. Raises PolicyProblem."""
     here = scope.object
     chain = names.chain(here.type)

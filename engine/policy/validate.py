@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.index import OWN_LABELS, ROLE, Key, Names, PolicyProblem, label_of
+from grantpath.engine.policy.index import OWN_LABELS, ROLE, Key, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.messages import indefinite
@@ -21,7 +21,7 @@ _LOWER = re.compile(r"[a-z][a-z0-9_]*\Z")
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 
 
-def check_names(names: Names) -> None:
+def check_names(names: PolicyIndex) -> None:
     """Raises PolicyProblem for the first thing that is unknown, stands twice, or cannot be."""
     _check_types(names)
     _check_members(names)
@@ -39,7 +39,7 @@ def _lower(name: str, key: Key) -> None:
         raise PolicyProblem(key, f"{name!r} is not in lower_snake_case; write it so")
 
 
-def _check_types(names: Names) -> None:
+def _check_types(names: PolicyIndex) -> None:
     for type_, entry in names.types.items():
         _lower(type_, ("types", type_))
         label = label_of(type_)
@@ -56,7 +56,7 @@ def _check_types(names: Names) -> None:
             _each_type_once(names, ("define", name), definition)
 
 
-def _each_type_once(names: Names, key: Key, entries: Iterable[str]) -> None:
+def _each_type_once(names: PolicyIndex, key: Key, entries: Iterable[str]) -> None:
     """Keys such as `table, topic` name types there are, and none of them twice."""
     seen: set[str] = set()
     for types in entries:
@@ -67,13 +67,13 @@ def _each_type_once(names: Names, key: Key, entries: Iterable[str]) -> None:
             seen.add(type_)
 
 
-def _need_subject(names: Names, type_: str, key: Key) -> None:
+def _need_subject(names: PolicyIndex, type_: str, key: Key) -> None:
     names.need_type(type_, key)
     if names.types[type_].kind == "object":
         raise PolicyProblem(key, f"{type_!r} is no subject; give it a `kind`, or name a user, group or role type")
 
 
-def _check_members(names: Names) -> None:
+def _check_members(names: PolicyIndex) -> None:
     for container, members in names.file.members.items():
         for type_ in (container, *members):
             _need_subject(names, type_, ("members", container))
@@ -88,7 +88,7 @@ def _check_members(names: Names) -> None:
         _check_one_role(names)
 
 
-def _check_one_role(names: Names) -> None:
+def _check_one_role(names: PolicyIndex) -> None:
     """Where one role must do alone, roles have everything, and nothing stands between a user and a role."""
     roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
     if not roles:
@@ -112,7 +112,7 @@ def _check_one_role(names: Names) -> None:
                 )
 
 
-def _check_privileges(names: Names) -> None:
+def _check_privileges(names: PolicyIndex) -> None:
     for name, entry in names.privileges.items():
         key = ("privileges", name)
         if "," in name:
@@ -135,13 +135,13 @@ def _check_privileges(names: Names) -> None:
                 )
 
 
-def _check_alias(names: Names, other: str, key: Key) -> None:
+def _check_alias(names: PolicyIndex, other: str, key: Key) -> None:
     names.need_privilege(other, key)
     if names.privileges[other].alias_of:
         raise PolicyProblem(key, f"{other} is an alias itself; name the privilege it stands for")
 
 
-def _check_ladders(names: Names) -> None:
+def _check_ladders(names: PolicyIndex) -> None:
     for at, ladder in enumerate(names.file.ladders):
         for name in ladder:
             names.need_own_name(name, ("ladders", at))
@@ -151,7 +151,7 @@ def _check_ladders(names: Names) -> None:
     names.check_implications()
 
 
-def _check_rungs(names: Names, at: int, ladder: list[str]) -> None:
+def _check_rungs(names: PolicyIndex, at: int, ladder: list[str]) -> None:
     """A rung that leaves out a type that rungs above and below it have is a gap."""
     for rung, name in enumerate(ladder):
         low = {type_ for other in ladder[:rung] for type_ in names.privileges[other].on}
@@ -164,7 +164,7 @@ def _check_rungs(names: Names, at: int, ladder: list[str]) -> None:
             )
 
 
-def _check_operations(names: Names) -> None:
+def _check_operations(names: PolicyIndex) -> None:
     for types, entries in names.file.operations.items():
         for written, entry in entries.items():
             key = ("operations", types, written)
@@ -183,7 +183,7 @@ def _check_operations(names: Names) -> None:
             raise PolicyProblem(("aliases", alias), f"{alias} is an operation itself; keep one of the two")
 
 
-def _check_changes(names: Names) -> None:
+def _check_changes(names: PolicyIndex) -> None:
     for kind in names.change_kinds:
         _each_type_once(names, ("changes", kind), names.rules(kind))
         for types, entry in names.rules(kind).items():
@@ -198,7 +198,7 @@ def _check_changes(names: Names) -> None:
                         )
 
 
-def _check_change(names: Names, kind: str, type_: str, key: Key) -> None:
+def _check_change(names: PolicyIndex, kind: str, type_: str, key: Key) -> None:
     if kind in ("member", "remove") and type_ not in names.file.members:
         raise PolicyProblem(key, f"{type_} has no members; add it to `members`, or leave the rule out")
     if kind == "owner" and not names.types[type_].owned_by:
@@ -207,7 +207,7 @@ def _check_change(names: Names, kind: str, type_: str, key: Key) -> None:
         raise PolicyProblem(key, f"nothing is granted on {type_}; add it to a privilege's `on`, or leave the rule out")
 
 
-def _check_creating(names: Names) -> None:
+def _check_creating(names: PolicyIndex) -> None:
     creating = names.file.creating
     if creating is not None and creating != "owner" and creating not in names.privileges:
         raise PolicyProblem(
@@ -218,7 +218,7 @@ def _check_creating(names: Names) -> None:
         names.need_own_name(creating, ("creating",))
 
 
-def _check_builtin(names: Names, reference: str, entry: BuiltinEntry) -> None:
+def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> None:
     key = ("builtin", reference)
     try:
         type_ = parse(reference, names.one_segment).type

@@ -17,7 +17,7 @@ from grantpath.graph.statement import Effect, Statement
 NOBODY = -1
 
 
-class Names:
+class ReferenceNumbers:
     """References, each with a number: its canonical text, its type, its parent's number."""
 
     def __init__(self, policy: Policy, root: Reference) -> None:
@@ -131,7 +131,7 @@ class Rows:
     def __init__(
         self, policy: Policy, root: Reference, tables: dict[str, Table], problems: Problems, done: Callable[[str], None]
     ) -> None:
-        self.names = Names(policy, root)
+        self.names = ReferenceNumbers(policy, root)
         self._policy = policy
         self._rules = Rules(policy, root)
         self._problems = problems
