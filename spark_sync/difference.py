@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from grantpath.engine.policy.facts import FactKind
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.bulk_access import conditions, prepare, users
-from grantpath.spark_sync.intervals import Condition, Events, Ints, Rows, runs_of, within
+from grantpath.spark_sync.intervals import Condition, Events, IntervalRows, Ints, runs_of, within
 from grantpath.spark_sync.snapshot import Snapshot, ints
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 from grantpath.spark_sync.verification import intervals_of
@@ -104,7 +104,7 @@ class _Side:
         self.users = np.flatnonzero(users(source))
         self.user_numbers = self._common[self.users]
 
-    def intervals(self, name: str, type_: str, targets: Ints, chunk: tuple[int, int]) -> Rows:
+    def intervals(self, name: str, type_: str, targets: Ints, chunk: tuple[int, int]) -> IntervalRows:
         """What the users in the chunk may, in the numbers of the common targets."""
         listed, questions = conditions(self.source.policy, [name])
         question = next(questions[each.condition] for each in listed if each.type == type_)
@@ -116,8 +116,8 @@ class _Side:
         parts = []
         for who, low, high in intervals_of(self.source, prepared, question, here, self.closure):
             row, low, high = within(self._common[who] - chunk[0], place[low], place[high - 1] + 1, runs_of(present))
-            parts.append(Rows(row, np.zeros(len(row), np.int64), low, high - 1))
-        return Rows.concat(parts)
+            parts.append(IntervalRows(row, np.zeros(len(row), np.int64), low, high - 1))
+        return IntervalRows.concat(parts)
 
 
 def _access(old: Snapshot, new: Snapshot, names: list[str]) -> Iterator[AccessChange]:
@@ -146,13 +146,13 @@ def _typed(source: Snapshot) -> Iterator[tuple[str, str]]:
         yield ref, types[code]
 
 
-def _count(change: Condition, before: Rows, after: Rows, size: int) -> Iterator[tuple[int, int]]:
+def _count(change: Condition, before: IntervalRows, after: IntervalRows, size: int) -> Iterator[tuple[int, int]]:
     """By user how many targets are in the one and not in the other."""
     parts = [
-        Rows(rows.owner, np.full(len(rows.owner), side), rows.start, rows.last)
+        IntervalRows(rows.owner, np.full(len(rows.owner), side), rows.start, rows.last)
         for side, rows in ((BEFORE, before), (AFTER, after))
     ]
-    found = change.solve(Events(Rows.concat(parts), size, 2))
+    found = change.solve(Events(IntervalRows.concat(parts), size, 2))
     many = np.bincount(found.row, weights=found.last - found.start + 1).astype(np.int64)
     for user in np.flatnonzero(many).tolist():
         yield user, int(many[user])

@@ -14,8 +14,8 @@ from grantpath.spark_sync.intervals import (
     Events,
     Hats,
     HolderFacts,
+    IntervalRows,
     Ints,
-    Rows,
     check_size,
     ranges,
     runs_of,
@@ -97,7 +97,7 @@ class Prepared:
         self._self = [self._prepare_self(fact) for fact in facts if fact.kind is FactKind.IS]
         rows = [self._rows(fact) for fact in facts if fact.kind in OF_HOLDERS]
         rows += [self._point_rows(key, code) for key, code in self._points.items()]
-        self.facts = HolderFacts(Rows.concat(rows).merged(), len(self._numbering))
+        self.facts = HolderFacts(IntervalRows.concat(rows).merged(), len(self._numbering))
         self._counted: dict[int, Ints] = {}
         self.asked = [self._prepare(ask) for ask in asks]
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
@@ -106,7 +106,9 @@ class Prepared:
     def answers(self, hats: Hats) -> Iterator[Answer]:
         """For each question in order where each hat gets a yes. The hats must fit in one sweep (`Hats.pieces`)."""
         found = hats.gather(self.facts)
-        rows = Rows.concat([found, *self._own(hats), *(self._complete(each, found, hats) for each in self._every)])
+        rows = IntervalRows.concat(
+            [found, *self._own(hats), *(self._complete(each, found, hats) for each in self._every)]
+        )
         events = Events(rows, len(self.root), self._size)
         for asked in self.asked:
             yield self._answer(asked, events)
@@ -131,7 +133,7 @@ class Prepared:
             return type_, None
         return type_, int(self._numbering.above(np.array([self._with[key]]), type_)[0])
 
-    def _rows(self, fact: Fact) -> Rows:
+    def _rows(self, fact: Fact) -> IntervalRows:
         type_, fixed = self._place(fact)
         holder, start = self._held(fact, type_) if fact.kind is FactKind.HOLDS else self._granted(fact, type_)
         holder, start = holder[start >= 0], start[start >= 0]
@@ -140,12 +142,12 @@ class Prepared:
             here = (start <= fixed) & (fixed <= last)
             holder, start = holder[here], self.root[start[here]]
             last = self._numbering.last[start]
-        return Rows(holder, np.full(len(holder), self.codes[fact]), start, last)
+        return IntervalRows(holder, np.full(len(holder), self.codes[fact]), start, last)
 
-    def _point_rows(self, key: Fact, code: int) -> Rows:
+    def _point_rows(self, key: Fact, code: int) -> IntervalRows:
         """The grants on their places alone, for EVERY."""
         holder, place = self._base(key)
-        return Rows(holder, np.full(len(holder), code), place, place)
+        return IntervalRows(holder, np.full(len(holder), code), place, place)
 
     def _granted(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
         if fact.kind is not FactKind.ALLOW_BELOW:
@@ -174,7 +176,7 @@ class Prepared:
             chosen = np.arange(len(chosen)) == fixed
         return self.codes[fact], chosen, fixed is not None
 
-    def _own(self, hats: Hats) -> Iterator[Rows]:
+    def _own(self, hats: Hats) -> Iterator[IntervalRows]:
         everything = self.root[hats.subject]
         if self._everywhere:
             yield self._hat_rows(np.arange(len(hats.subject)), 0, everything)
@@ -182,8 +184,8 @@ class Prepared:
             row = np.flatnonzero(chosen[hats.subject])
             yield self._hat_rows(row, code, (everything if whole else hats.subject)[row])
 
-    def _hat_rows(self, row: Ints, code: int, start: Ints) -> Rows:
-        return Rows(row, np.full(len(row), code), start, self.last[start])
+    def _hat_rows(self, row: Ints, code: int, start: Ints) -> IntervalRows:
+        return IntervalRows(row, np.full(len(row), code), start, self.last[start])
 
     def _prepare_every(self, fact: Fact) -> Every:
         type_, fixed = self._place(fact)
@@ -194,7 +196,7 @@ class Prepared:
         points = np.array([self._points[key] for key in _every_keys(fact)])
         return Every(self.codes[fact], points, member, place, need, fixed)
 
-    def _complete(self, every: Every, found: Rows, hats: Hats) -> Rows:
+    def _complete(self, every: Every, found: IntervalRows, hats: Hats) -> IntervalRows:
         """The places below which a hat has the grant on every entity there is."""
         size = len(self.root)
         granted = np.flatnonzero(np.isin(found.key, every.points))

@@ -39,7 +39,7 @@ def offsets(sorted_rows: AnyInts, size: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Rows:
+class IntervalRows:
     """Facts as rows: `owner` (a holder, or a hat) has the fact `key` on the positions start..last."""
 
     owner: AnyInts
@@ -48,17 +48,17 @@ class Rows:
     last: AnyInts
 
     @staticmethod
-    def concat(parts: "list[Rows]") -> "Rows":
+    def concat(parts: "list[IntervalRows]") -> "IntervalRows":
         columns = [[getattr(part, name) for part in parts] for name in ("owner", "key", "start", "last")]
-        return Rows(*(np.concatenate([*each, np.empty(0, np.int64)]).astype(np.int64) for each in columns))
+        return IntervalRows(*(np.concatenate([*each, np.empty(0, np.int64)]).astype(np.int64) for each in columns))
 
-    def merged(self) -> "Rows":
+    def merged(self) -> "IntervalRows":
         """The same facts, with intervals that touch or overlap made one, sorted by owner and key."""
         order = np.lexsort((self.start, self.key, self.owner))
         owner, key = self.owner[order], self.key[order]
         start, last = self.start[order].astype(np.int64), self.last[order].astype(np.int64)
         if not len(order):
-            return Rows(owner, key, start, last)
+            return IntervalRows(owner, key, start, last)
         same = np.zeros(len(order), np.bool_)
         same[1:] = (owner[1:] == owner[:-1]) & (key[1:] == key[:-1])
         group = np.cumsum(~same) - 1
@@ -68,13 +68,13 @@ class Rows:
         fresh[1:] |= start[1:] > furthest[:-1] + 1
         first = np.flatnonzero(fresh)
         ends = np.append(first[1:], len(order)) - 1
-        return Rows(owner[first], key[first], start[first], furthest[ends])
+        return IntervalRows(owner[first], key[first], start[first], furthest[ends])
 
 
 class HolderFacts:
     """The rows of facts by holder: who holds them looks them up by the holder's position."""
 
-    def __init__(self, rows: Rows, size: int) -> None:
+    def __init__(self, rows: IntervalRows, size: int) -> None:
         order = np.argsort(rows.owner, kind="stable")
         self.key, self.start, self.last = rows.key[order], rows.start[order], rows.last[order]
         self.offset = offsets(rows.owner[order], size)
@@ -104,12 +104,12 @@ class Hats:
             yield Hats(self.subject[begin:end], self.offset[begin : end + 1] - low, self.holder[low:high])
             begin = end
 
-    def gather(self, facts: HolderFacts) -> Rows:
+    def gather(self, facts: HolderFacts) -> IntervalRows:
         """The facts of every hat: those of its holders."""
         row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
         count = facts.offset[self.holder + 1] - facts.offset[self.holder]
         at = ranges(facts.offset[self.holder], count)
-        return Rows(np.repeat(row, count), facts.key[at], facts.start[at], facts.last[at])
+        return IntervalRows(np.repeat(row, count), facts.key[at], facts.start[at], facts.last[at])
 
 
 def check_size(entities: int, keys: int, hats: int = PAIRS) -> None:
@@ -125,7 +125,7 @@ def check_size(entities: int, keys: int, hats: int = PAIRS) -> None:
 class Events:
     """The facts of a batch of hats as +1 and -1, sorted by (hat, position)."""
 
-    def __init__(self, rows: Rows, size: int, keys: int) -> None:
+    def __init__(self, rows: IntervalRows, size: int, keys: int) -> None:
         check_size(size, keys, int(rows.owner.max(initial=0)))
         low = (2 * keys).bit_length()
         middle = (size + 1).bit_length()
@@ -231,7 +231,7 @@ class Condition:
 
 def union(row: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
     """Half-open intervals [low, high) by row, with those that touch or overlap made one."""
-    rows = Rows(row, np.zeros(len(row), np.int64), low, high - 1).merged()
+    rows = IntervalRows(row, np.zeros(len(row), np.int64), low, high - 1).merged()
     return rows.owner.astype(np.int64), rows.start.astype(np.int64), rows.last.astype(np.int64) + 1
 
 

@@ -13,7 +13,7 @@ from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import Footprint, Footprints, levels
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference, type_of
@@ -88,7 +88,7 @@ class Making:
                 break
         return list(steps[: len(prints)]), prints
 
-    def _looks_below(self, change: Resolved) -> Mapping[str, Reference]:
+    def _looks_below(self, change: ResolvedStatement) -> Mapping[str, Reference]:
         if not self._actor:
             return {}
         below = self._authorizing.right(change).below
@@ -151,7 +151,7 @@ class Making:
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, change: Resolved, standing: Preconditions, rows: _Rows) -> None:
+    def _write(self, change: ResolvedStatement, standing: Preconditions, rows: _Rows) -> None:
         object_, subject = change.object.text, change.subject.text if change.subject else ""
         match change.kind:
             case "add":
@@ -191,7 +191,7 @@ class Making:
             ],
         }
 
-    def _reward(self, change: Resolved, actor: Actor, role: str | None, rows: _Rows) -> None:
+    def _reward(self, change: ResolvedStatement, actor: Actor, role: str | None, rows: _Rows) -> None:
         """What the creator gets: ownership (his, or his active role's), or a privilege."""
         gives, object_ = self._policy.file.creating, change.object
         creator = role or actor.ref.text

@@ -11,7 +11,7 @@ from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import Refused
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
@@ -64,7 +64,7 @@ class Authorizing:
         self._rights: dict[tuple[str, str, str | None, frozenset[str]], Sight] = {}
         self._above: dict[int, Sight] = {}
 
-    def right(self, change: Resolved) -> Sight:
+    def right(self, change: ResolvedStatement) -> Sight:
         """What must be true of who makes it."""
         key = (change.kind, change.object.type, change.subject.type if change.subject else None)
         seconds = frozenset(change.seconds)
@@ -72,7 +72,7 @@ class Authorizing:
             self._rights[*key, seconds] = Sight(self._policy.change(*key, seconds))
         return self._rights[*key, seconds]
 
-    def where(self, change: Resolved) -> request.Places:
+    def where(self, change: ResolvedStatement) -> request.Places:
         """The places that this is about."""
         seconds = {**change.seconds, **({"grantee": change.subject} if change.subject else {})}
         return request.places(self._policy, self._root, change.object, seconds)
@@ -114,7 +114,7 @@ class Authorizing:
         hats = checks.hats(self._ask)
         return {step for step, at in asked if any(hat["allowed"] for hat in hats[at])}
 
-    def _above_of(self, change: Resolved, where: request.Places) -> Sight:
+    def _above_of(self, change: ResolvedStatement, where: request.Places) -> Sight:
         """Its right, as far as the places above its object answer it."""
         right = self.right(change)
         if id(right) not in self._above:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import Row
 
@@ -91,7 +91,7 @@ def statement(fact: Fact) -> str:
     return f"{kind.lower()} {privilege} on {object_} to {subject}"
 
 
-def scope_of(at: int, change: Resolved, root: Reference) -> Scope:
+def scope_of(at: int, change: ResolvedStatement, root: Reference) -> Scope:
     """What of the graph a change can touch; `at` is its number."""
     match change.kind:
         case "add":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from grantpath.engine.change.deltas import Delta
-from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference
 
@@ -21,7 +21,7 @@ class PlannedChange:
     """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there; `delta`:
     what it adds and removes, where that is watched."""
 
-    change: Resolved
+    change: ResolvedStatement
     text: str
     mentioned: bool = False
     changed: bool = False

@@ -7,7 +7,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.decide.request import in_order, numbered
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import Reference
@@ -26,7 +26,7 @@ class Preconditions:
 
     @classmethod
     def read(
-        cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[Resolved], as_role: str | None
+        cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[ResolvedStatement], as_role: str | None
     ) -> "Preconditions":
         """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
@@ -51,7 +51,7 @@ class Preconditions:
         }
         return cls(policy, root, set(row["there"]), about)
 
-    def check(self, change: Resolved) -> None:
+    def check(self, change: ResolvedStatement) -> None:
         """Raises Invalid where the graph is not as the change needs it. To be asked in the order of the changes."""
         for ref in [*change.seconds.values(), *([change.subject] if change.subject else [])]:
             self._there(ref)
@@ -76,7 +76,7 @@ class Preconditions:
         if ref.text not in self.there:
             raise Unknown(f"{ref} is not there", "; add it first, or check the name", absent=ref.text)
 
-    def _circle(self, subject: str, change: Resolved) -> bool:
+    def _circle(self, subject: str, change: ResolvedStatement) -> bool:
         """Is the container in the subject already, by the graph or by what joined before in the same batch?"""
         seen: set[str] = set()
         waiting = set(self.about[id(change)]["above"])
@@ -85,7 +85,7 @@ class Preconditions:
             waiting = {each for joined, above in self._joined if joined in waiting for each in above} - seen
         return subject in seen
 
-    def changes_nothing(self, change: Resolved) -> bool:
+    def changes_nothing(self, change: ResolvedStatement) -> bool:
         """Is it so already?"""
         standing = self.about[id(change)]
         match change.kind:
@@ -98,7 +98,7 @@ class Preconditions:
         return False
 
 
-def _named(policy: Policy, root: Reference, change: Resolved) -> Iterator[str]:
+def _named(policy: Policy, root: Reference, change: ResolvedStatement) -> Iterator[str]:
     """Every entity that must be there, or must not."""
     yield change.object.text
     yield from (ref.text for ref in change.seconds.values())

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved
+from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.reference import Reference
 
 Key = str
@@ -73,7 +73,7 @@ class Footprints:
         self._held = held | {actor} if actor else set()
         self._chains: dict[Reference, _Chain] = {}
 
-    def of(self, change: Resolved, below: Mapping[str, Reference]) -> Footprint:
+    def of(self, change: ResolvedStatement, below: Mapping[str, Reference]) -> Footprint:
         """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
         chain = self._chain(change.object)
         reads, writes = set(chain.at), set(chain.below)
@@ -88,7 +88,7 @@ class Footprints:
         self._by_kind(change, reads, writes)
         return Footprint(reads, writes, change.joining is not None)
 
-    def _by_kind(self, change: Resolved, reads: set[Key], writes: set[Key]) -> None:
+    def _by_kind(self, change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
         at = f"at {change.object}"
         match change.kind:
             case "add":
@@ -109,7 +109,7 @@ class Footprints:
                 if change.subject and change.subject.text in self._held:
                     writes.add(at)
 
-    def _membership(self, change: Resolved, reads: set[Key], writes: set[Key]) -> None:
+    def _membership(self, change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
         self._edge(change, reads, writes)
         if change.joining:
             reads.add(LEAVING)
@@ -119,13 +119,13 @@ class Footprints:
             writes.add(ACTOR)
 
     @staticmethod
-    def _edge(change: Resolved, reads: set[Key], writes: set[Key]) -> None:
+    def _edge(change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
         edge = f"edge {change.edge if change.effect is None else change.effect} {change.privilege} "
         edge += f"{change.subject} {change.object}"
         reads.add(edge)
         writes.add(edge)
 
-    def _taken_along(self, change: Resolved) -> Iterator[Key]:
+    def _taken_along(self, change: ResolvedStatement) -> Iterator[Key]:
         """Where subjects go, memberships go."""
         types = [change.object.type, *self._policy.names.below(change.object.type)]
         groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]

@@ -15,7 +15,7 @@ from grantpath.engine.change.precheck import Glance, Informed, look
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved, Rules
+from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable, Unknown
@@ -118,7 +118,7 @@ class Changer:
             problems[index] = problems[index] or (str(step.error) if step.error else None)
         return problems
 
-    def _mentions(self, change: Resolved, sure: set[str]) -> Iterable[PlannedChange]:
+    def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[PlannedChange]:
         """The users and groups that a fact names and that may have to be added first."""
         if change.kind == "drop":
             sure.discard(change.object.text)

@@ -13,7 +13,7 @@ Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedStatement:
     """A statement with its names resolved, and the edge it is about."""
 
     kind: str
@@ -47,7 +47,7 @@ class Rules:
         self.root = root
         self._types = policy.file.types
 
-    def resolve_guarded(self, statement: Statement) -> Resolved:
+    def resolve_guarded(self, statement: Statement) -> ResolvedStatement:
         """The same for a statement that somebody is asked to be allowed: second objects must be named then."""
         change = self.resolve(statement, loading=False)
         entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
@@ -58,7 +58,7 @@ class Rules:
                 )
         return change
 
-    def resolve(self, statement: Statement, loading: bool) -> Resolved:
+    def resolve(self, statement: Statement, loading: bool) -> ResolvedStatement:
         """The statement with its names resolved. Raises Invalid (Unknown, InvalidReference). `loading`: `given` and
         bulk import may set the members of hidden subjects."""
         object_ = self.policy.reference(statement.object, self.root)
@@ -72,11 +72,11 @@ class Rules:
         contains = subject is not None and (
             subject.type in self.policy.file.members or subject.text in self.policy.builtins
         )
-        resolved = Resolved(kind, object_, subject, effect, privilege, seconds, statement.text, contains)
+        resolved = ResolvedStatement(kind, object_, subject, effect, privilege, seconds, statement.text, contains)
         self._check(resolved, loading)
         return resolved
 
-    def _check(self, change: Resolved, loading: bool) -> None:
+    def _check(self, change: ResolvedStatement, loading: bool) -> None:
         self._hidden(change, loading)
         if change.kind != "add" and change.seconds:
             raise Invalid(f"{change.text!r}: only `add` takes second objects; leave `with` away")
@@ -92,13 +92,13 @@ class Rules:
             case _:
                 self._grant(change)
 
-    def _hidden(self, change: Resolved, loading: bool) -> None:
+    def _hidden(self, change: ResolvedStatement, loading: bool) -> None:
         named = {change.object.text, *([change.subject.text] if change.subject else [])}
         for ref in sorted(named & set(self.policy.hidden)):
             if not (loading and change.edge == "MEMBER" and change.object.text == ref):
                 raise Invalid(f"{ref} is set by whoever runs the system, when facts are loaded; no change may touch it")
 
-    def _add(self, change: Resolved) -> None:
+    def _add(self, change: ResolvedStatement) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):
             raise Invalid(
                 f"{change.object}: {indefinite(change.object.type)} is a tenant of its own and is not added inside one"
@@ -126,14 +126,14 @@ class Rules:
             type_
         )
 
-    def _drop(self, change: Resolved) -> None:
+    def _drop(self, change: ResolvedStatement) -> None:
         if self.policy.names.is_protected(change.object.type):
             raise Invalid(
                 f"{change.object}: {indefinite(change.object.type)} is protected in {self.policy.name}; nobody drops it"
             )
         self._not_builtin(change.object, "dropped")
 
-    def _membership(self, change: Resolved) -> None:
+    def _membership(self, change: ResolvedStatement) -> None:
         container, subject = change.object, change.subject
         assert subject is not None
         builtin = self.policy.builtins.get(container.text)
@@ -151,7 +151,7 @@ class Rules:
         held = self.policy.builtins.get(container.text)
         return bool(holder and container.text in holder.holds) or bool(held and held.held_by_every == subject.type)
 
-    def _owner(self, change: Resolved) -> None:
+    def _owner(self, change: ResolvedStatement) -> None:
         assert change.subject is not None
         allowed = self._types[change.object.type].owned_by
         if change.subject.type not in allowed:
@@ -161,7 +161,7 @@ class Rules:
         if change.object == self.root and any(self.root.type in entry.owns for entry in self.policy.builtins.values()):
             raise Invalid(f"{self.root} has its owner by the policy {self.policy.name}; it cannot be handed on")
 
-    def _grant(self, change: Resolved) -> None:
+    def _grant(self, change: ResolvedStatement) -> None:
         assert change.subject is not None and change.privilege is not None
         rules = self.policy.file.grants
         if change.effect == "DENY" and not rules.deny:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.import_plan import Doomed, Listing, News, Plan
-from grantpath.engine.transfer.rows import NOBODY, Edges, Links, Listed, Rows
+from grantpath.engine.transfer.rows import NOBODY, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.near_names import CANDIDATES, nearest
 from grantpath.graph.store import Store
@@ -26,7 +26,7 @@ Marks = npt.NDArray[np.bool_]
 class DeltaBuilder:
     """The graph as the import finds it. The root's writer lock must be held."""
 
-    def __init__(self, store: Store, tenant: str, policy: Policy, rows: Rows) -> None:
+    def __init__(self, store: Store, tenant: str, policy: Policy, rows: ResolvedRows) -> None:
         self._store = store
         self._tenant = tenant
         self._policy = policy

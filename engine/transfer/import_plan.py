@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.transfer.rows import Edges, Rows
+from grantpath.engine.transfer.rows import Edges, ResolvedRows
 from grantpath.engine.transfer.tables import SAY, TABLES, Ints
 from grantpath.graph.errors import InvalidInput
 
@@ -52,7 +52,7 @@ class News:
 class Listing:
     """Facts by table. They are kept as numbers; texts are made for those that are shown."""
 
-    def __init__(self, rows: Rows, policy: Policy, entities: Ints, edges: Edges) -> None:
+    def __init__(self, rows: ResolvedRows, policy: Policy, entities: Ints, edges: Edges) -> None:
         self._names = rows.names
         self._labels = rows.labels
         order = np.lexsort((edges.label, edges.end, edges.start))

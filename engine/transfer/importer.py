@@ -23,7 +23,7 @@ from grantpath.engine.transfer.import_delta import DeltaBuilder
 from grantpath.engine.transfer.import_plan import Consent, Doomed, News, Plan, need_consent
 from grantpath.engine.transfer.replacing_delta import Replaced
 from grantpath.engine.transfer.restore import Anew, Restore, renamed
-from grantpath.engine.transfer.rows import NOBODY, Rows
+from grantpath.engine.transfer.rows import NOBODY, ResolvedRows
 from grantpath.engine.transfer.table_files import listed, read
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph import telemetry
@@ -153,7 +153,7 @@ class _Load:
     def _undoing(self, done: int, of: int) -> None:
         self._progress("undoing", done, of)
 
-    def _standing(self, rows: Rows, problems: Problems) -> DeltaBuilder:
+    def _standing(self, rows: ResolvedRows, problems: Problems) -> DeltaBuilder:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = registry.find(self._store, self._tenant)
         opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
@@ -165,7 +165,7 @@ class _Load:
         return standing
 
     def _put_all(
-        self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: Rows, of: int, restores: bool
+        self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: ResolvedRows, of: int, restores: bool
     ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision, and the hash of its entry in the log."""
         bulk.begin()
@@ -187,17 +187,17 @@ class _Load:
     def _changed(self, news: News) -> str:
         return f"{news.added:,} added" + (f", {news.removed:,} removed" if self._replace else "")
 
-    def _resolve(self, tables: dict[str, Table], problems: Problems) -> Rows:
+    def _resolve(self, tables: dict[str, Table], problems: Problems) -> ResolvedRows:
         done: list[str] = []
 
         def step(table: str) -> None:
             done.append(table)
             self._progress("checking", len(done), len(tables) + 1)
 
-        return Rows(self._policy, self._root, tables, problems, step)
+        return ResolvedRows(self._policy, self._root, tables, problems, step)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: Rows) -> None:
+    def _write(self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: ResolvedRows) -> None:
         self._progress("writing", 0, news.added)
         self._write_entities(bulk, news, standing, news.entities, None)
         self._write_entities(bulk, news, standing, news.names, False)
@@ -231,7 +231,7 @@ class _Load:
         parent = names.parents[number]
         return [int(standing.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
 
-    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: DeltaBuilder, rows: Rows) -> None:
+    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: DeltaBuilder, rows: ResolvedRows) -> None:
         lists: dict[str, list[list[Any]]] = {name: [] for name in ("groups", "roles", "allow", "deny", "owns")}
         edges = news.edges
         starts, ends = standing.node[edges.start[part]].tolist(), standing.node[edges.end[part]].tolist()

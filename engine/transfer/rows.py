@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import Resolved, Rules
+from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.engine.transfer.tables import Column, Ints, Problems, Table
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.messages import indefinite
@@ -125,7 +125,7 @@ class Listed:
     refs: Ints
 
 
-class Rows:
+class ResolvedRows:
     """All tables, resolved and held to the policy's own rules; what breaks one is in `problems` and left out."""
 
     def __init__(
@@ -246,7 +246,7 @@ class Rows:
         rows, (starts, ends) = self._good(name, [start, end])
         columns = [self._numbers[name, start], self._numbers[name, end]]
 
-        def resolve(row: int) -> Resolved:
+        def resolve(row: int) -> ResolvedStatement:
             subject, object_ = (self.names.texts[int(column[row])] for column in columns)
             return self._rules.resolve(say(subject, object_, row), loading=True)
 
@@ -256,7 +256,7 @@ class Rows:
         return Links(table, rows[good], starts[good], ends[good], labels[good])
 
     def _verdicts(
-        self, table: Table, rows: Ints, keys: Sequence[Ints], resolve: Callable[[int], Resolved | None]
+        self, table: Table, rows: Ints, keys: Sequence[Ints], resolve: Callable[[int], ResolvedStatement | None]
     ) -> Ints:
         """For every row the number of its label, NOBODY where a rule is broken."""
         key = np.zeros(len(rows), dtype=np.int64)
@@ -273,7 +273,7 @@ class Rows:
         self._problems.rows(table, rows[found == NOBODY], lambda row: self._error(lambda: resolve(row)))
         return found
 
-    def _label(self, resolved: Resolved | None) -> int:
+    def _label(self, resolved: ResolvedStatement | None) -> int:
         words = [resolved.edge, *([resolved.privilege] if resolved.privilege else [])] if resolved else ["LISTED"]
         return self.label(" ".join(words))
 

@@ -14,7 +14,7 @@ from grantpath.engine.policy.policy import load
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
 from grantpath.spark_sync.fact_table import Ask, Estate, Prepared
-from grantpath.spark_sync.intervals import Hats, Rows, runs_of, union, within
+from grantpath.spark_sync.intervals import Hats, IntervalRows, runs_of, union, within
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 
@@ -286,9 +286,9 @@ def test_numbering_is_in_tree_order() -> None:
 def test_merging_keeps_the_covered_positions() -> None:
     rng = np.random.default_rng(3)
     start = rng.integers(0, 50, 400)
-    rows = Rows(rng.integers(0, 4, 400), rng.integers(0, 3, 400), start, start + rng.integers(0, 3, 400))
+    rows = IntervalRows(rng.integers(0, 4, 400), rng.integers(0, 3, 400), start, start + rng.integers(0, 3, 400))
 
-    def covered(rows: Rows) -> set[tuple[int, ...]]:
+    def covered(rows: IntervalRows) -> set[tuple[int, ...]]:
         columns = (rows.owner, rows.key, rows.start, rows.last)
         return {
             (o, k, at) for o, k, a, b in zip(*map(np.ndarray.tolist, columns), strict=True) for at in range(a, b + 1)
