@@ -19,7 +19,7 @@ from grantpath.spark_sync.graph_reader import Graph, Positions, interval_columns
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
 from grantpath.spark_sync.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
-from grantpath.spark_sync.spark_session import Engine, engine, read_parquet
+from grantpath.spark_sync.spark_session import SparkEngine, engine, read_parquet
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 
 
@@ -59,7 +59,7 @@ def answer_many(
     states: Iterable[State],
     questions: Sequence[BulkQuestion],
     progress: Callable[[str], None],
-    spark: Engine | None = None,
+    spark: SparkEngine | None = None,
 ) -> list[BulkAnswer]:
     """The answers in order: a check's truth, a question's references in byte order.
 
@@ -143,7 +143,7 @@ class _World:
         )
 
 
-def _close_all(spark: Engine, worlds: list[_World]) -> None:
+def _close_all(spark: SparkEngine, worlds: list[_World]) -> None:
     """One closure over the memberships of all worlds: their positions behind one another."""
     begins = np.cumsum([0, *(len(world.numbering) for world in worlds)])
     with tempfile.TemporaryDirectory(prefix="grantpath-") as scratch:

@@ -10,7 +10,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from grantpath.spark_sync.spark_session import Engine
+from grantpath.spark_sync.spark_session import SparkEngine
 
 MAX_ROUNDS = 64  # paths of 2^64 memberships: never reached, only a bound
 
@@ -55,7 +55,7 @@ class Messages:
         return told.select(F.col("id").alias("source"), F.explode("reached").alias("target"))
 
 
-def composition(engine: Engine) -> Composition:
+def composition(engine: SparkEngine) -> Composition:
     """GraphFrames where the session has it."""
     return Messages() if engine.graphframes else Joins()
 

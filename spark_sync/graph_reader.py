@@ -32,7 +32,7 @@ from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.small_closure import close_small
 from grantpath.spark_sync.snapshot import SnapshotMeta, write_policy, write_table
 from grantpath.spark_sync.snapshot_folders import building
-from grantpath.spark_sync.spark_session import Engine, engine, place, read_parquet, wanted_closure
+from grantpath.spark_sync.spark_session import SparkEngine, engine, place, read_parquet, wanted_closure
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 
 log = logging.getLogger("grantpath.spark")
@@ -150,7 +150,7 @@ def write(
     policy: Policy,
     revision: int,
     graph: Graph,
-    spark: Callable[[], Engine],
+    spark: Callable[[], SparkEngine],
     progress: Say,
 ) -> SnapshotMeta:
     """Writes a snapshot's tables into an existing folder; Spark is started only where the closure needs it."""
@@ -230,7 +230,7 @@ def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> di
     }
 
 
-def _write_closure(folder: Path, members: tuple[Ints, Ints, Ints], spark: Callable[[], Engine]) -> tuple[str, int]:
+def _write_closure(folder: Path, members: tuple[Ints, Ints, Ints], spark: Callable[[], SparkEngine]) -> tuple[str, int]:
     """The closure, sorted by subject over all its files: what computed it, and how many pairs it has."""
     small = None if wanted_closure() else close_small(*members)
     if small is not None:

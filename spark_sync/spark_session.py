@@ -35,14 +35,14 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Engine:
+class SparkEngine:
     """A Spark session, and whether GraphFrames works in it."""
 
     spark: SparkSession
     graphframes: bool
 
 
-def engine(say: Say, graphframes_jar: str | None = None) -> Engine:
+def engine(say: Say, graphframes_jar: str | None = None) -> SparkEngine:
     """The running session, the one that spark-submit gives, or a new local one.
 
     GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else the build
@@ -67,7 +67,7 @@ def wanted_closure() -> str:
     return wanted
 
 
-def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> Engine:
+def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> SparkEngine:
     usable = wanted != "joins" and _has_graphframes(spark)
     if wanted == "graphframes" and not usable:
         raise ServerError(
@@ -76,7 +76,7 @@ def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> Engine:
         )
     found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
     say(f"Spark {spark.version}; memberships are closed over by {found}")
-    return Engine(spark, usable)
+    return SparkEngine(spark, usable)
 
 
 def place(path: Path) -> str:

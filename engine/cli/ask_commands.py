@@ -27,7 +27,7 @@ At = Annotated[
 ]
 
 
-class Query(StrEnum):
+class ParamsTarget(StrEnum):
     """The queries that `params` can print for."""
 
     check_and_explain = "check-and-explain"
@@ -156,8 +156,8 @@ def params(
     ref: Ref,
     with_: With = [],  # noqa: B006
     as_: As = None,
-    for_: Annotated[Query, typer.Option("--for", help="the query of cypher/ that you want to paste")] = (
-        Query.check_and_explain
+    for_: Annotated[ParamsTarget, typer.Option("--for", help="the query of cypher/ that you want to paste")] = (
+        ParamsTarget.check_and_explain
     ),
 ) -> None:
     """Print the :params line for Neo4j Browser, to run before a query of cypher/ is pasted.
@@ -167,9 +167,9 @@ def params(
     """
     second = seconds(with_)
     with session.open() as authorizer:
-        if for_ is Query.who:
+        if for_ is ParamsTarget.who:
             authorizer.who(name, ref, with_=second)
-        elif for_ is Query.which:
+        elif for_ is ParamsTarget.which:
             authorizer.which(type_of(ref), subject, name, as_role=as_, with_=second)
         else:
             authorizer.explain(subject, name, ref, as_role=as_, with_=second)

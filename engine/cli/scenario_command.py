@@ -19,7 +19,7 @@ from grantpath.graph.errors import InvalidInput
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="scenario files, or folders of them")]
 
 
-class Engine(StrEnum):
+class AnsweringEngine(StrEnum):
     """Who answers."""
 
     cypher = "cypher"
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def test(
     session: Session,
     files: Files,
-    engine: Annotated[Engine, typer.Option(help="who answers")] = Engine.cypher,
+    engine: Annotated[AnsweringEngine, typer.Option(help="who answers")] = AnsweringEngine.cypher,
     strict: Annotated[bool, typer.Option("--strict", help="a warning is an error")] = False,
 ) -> int:
     """Run scenario files: does the authorizer answer as they say?

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.transfer.import_plan import Doomed, Listing, News, Plan
+from grantpath.engine.transfer.import_plan import Doomed, News, Plan, PlanListing
 from grantpath.engine.transfer.rows import NOBODY, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.near_names import CANDIDATES, nearest
@@ -190,8 +190,8 @@ class DeltaBuilder:
         nothing = np.empty(0, dtype=np.int64)
         return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
 
-    def _listing(self, entities: Ints, edges: Edges) -> Listing:
-        return Listing(self._rows, self._policy, entities, edges.only(~self._came_along(edges)))
+    def _listing(self, entities: Ints, edges: Edges) -> PlanListing:
+        return PlanListing(self._rows, self._policy, entities, edges.only(~self._came_along(edges)))
 
     def _came_along(self, edges: Edges) -> Marks:
         """Does the policy bring it?"""

@@ -49,7 +49,7 @@ class News:
         return self.added + self.removed
 
 
-class Listing:
+class PlanListing:
     """Facts by table. They are kept as numbers; texts are made for those that are shown."""
 
     def __init__(self, rows: ResolvedRows, policy: Policy, entities: Ints, edges: Edges) -> None:
@@ -111,8 +111,8 @@ class Plan:
     """What an import adds and removes, without what comes with the policy; `held` is how many rows of each table the
     root has before, `missing` the tables without a file. Of an import that only adds, `held` is empty."""
 
-    added: Listing
-    removed: Listing
+    added: PlanListing
+    removed: PlanListing
     held: Mapping[str, int]
     missing: Sequence[str]
 

@@ -272,7 +272,7 @@ def test_the_log_tells_when_who_and_what(run: Run, store: Store) -> None:
 
 
 # ---- Browser -----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("query", [query.value for query in ask_commands.Query])
+@pytest.mark.parametrize("query", [query.value for query in ask_commands.ParamsTarget])
 def test_the_params_line_is_what_python_sends(run: Run, facts: str, store: Store, query: str) -> None:
     words = ["params", ODD, "load_table", STAFF, "--for", query, "--root", facts]
     line = run(*words).out

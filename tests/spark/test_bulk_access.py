@@ -22,7 +22,7 @@ from grantpath.spark_sync.job import main
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.snapshot_questions import ask
-from grantpath.spark_sync.spark_session import Engine
+from grantpath.spark_sync.spark_session import SparkEngine
 from grantpath.spark_sync.tree_order import Entity
 from grantpath.spark_sync.verification import exposed, verify, widest
 
@@ -34,7 +34,7 @@ SEED = 77
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
+def engine() -> SparkEngine:
     return spark_session.engine(print)
 
 
@@ -46,7 +46,7 @@ def world(policy: str) -> Oracle:
     return made
 
 
-def snapshot(made: Oracle, out: Path, engine: Engine, revision: int = 5) -> Path:
+def snapshot(made: Oracle, out: Path, engine: SparkEngine, revision: int = 5) -> Path:
     fresh = oracle(made.policy, ROOT_NAME).existing
     listed = {member for member, those in made.containers.items() if those}
     refs = made.existing | listed | {on for _, _, on, _ in made.grants}
@@ -68,7 +68,7 @@ def snapshot(made: Oracle, out: Path, engine: Engine, revision: int = 5) -> Path
 
 
 @pytest.fixture(scope="module")
-def gravitino(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def gravitino(engine: SparkEngine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return snapshot(world("gravitino"), tmp_path_factory.mktemp("spark") / "gravitino", engine)
 
 
@@ -79,7 +79,7 @@ def rows(folder: Path, *columns: str) -> Iterator[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("policy", ["gravitino", "deltastream", "onehouse", "cdap", "lakehouse"])
 def test_bulk_answers_are_the_oracles(
-    policy: str, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    policy: str, engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world(policy)
     out = snapshot(made, tmp_path / "snapshot", engine)
@@ -188,7 +188,7 @@ def test_verify_compares_and_finds_a_difference(gravitino: Path) -> None:
         verify(gravitino, lambda triples: [Decision(True, 6) for _ in triples], 20, seed=3)
 
 
-def test_diff_says_who_gained_and_lost(gravitino: Path, engine: Engine, tmp_path: Path) -> None:
+def test_diff_says_who_gained_and_lost(gravitino: Path, engine: SparkEngine, tmp_path: Path) -> None:
     before, after = world("gravitino"), world("gravitino").clone()
     tables = after.objects("table")
     said = [f"drop {tables[0]}", "add catalog:`new one`", "add user:newcomer", "owner user:newcomer of metalake:main"]

@@ -13,7 +13,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import small_closure, spark_session
 from grantpath.spark_sync.closure import Composition, Joins, Messages, close
 from grantpath.spark_sync.small_closure import close_small
-from grantpath.spark_sync.spark_session import Engine
+from grantpath.spark_sync.spark_session import SparkEngine
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +21,7 @@ Pairs = set[tuple[int, int]]
 
 
 @pytest.fixture(scope="module")
-def spark_engine() -> Engine:
+def spark_engine() -> SparkEngine:
     return spark_session.engine(print)
 
 
@@ -46,17 +46,17 @@ def graphs() -> dict[str, tuple[int, Pairs]]:
     }
 
 
-def compositions(engine: Engine) -> list[Composition]:
+def compositions(engine: SparkEngine) -> list[Composition]:
     return [Joins(), Messages()] if engine.graphframes else [Joins()]
 
 
-def test_the_default_stack_has_graphframes(spark_engine: Engine) -> None:
+def test_the_default_stack_has_graphframes(spark_engine: SparkEngine) -> None:
     if spark_engine.spark.version.startswith("3."):
         assert spark_engine.graphframes
 
 
 @pytest.mark.parametrize("name", graphs())
-def test_closures_agree(name: str, spark_engine: Engine, tmp_path: Path) -> None:
+def test_closures_agree(name: str, spark_engine: SparkEngine, tmp_path: Path) -> None:
     size, edges = graphs()[name]
     pq.write_table(pa.table({"id": pa.array(range(size), pa.int64())}), tmp_path / "subjects.parquet")
     columns = {
@@ -96,7 +96,7 @@ def test_many_pairs_of_few_memberships_are_left_to_spark() -> None:
     assert time.monotonic() - began < 20
 
 
-def test_the_choice_is_said_and_obeyed(spark_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_choice_is_said_and_obeyed(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     monkeypatch.setenv("GRANTPATH_CLOSURE", "joins")
     assert not spark_session.engine(lines.append).graphframes
