@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 from grantpath.engine.policy.facts import FactKind
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.bulk_access import conditions, prepare, users
-from grantpath.spark_sync.intervals import Condition, Events, IntervalRows, Ints, runs_of, within
+from grantpath.spark_sync.intervals import CompiledCondition, Events, IntervalRows, Ints, runs_of, within
 from grantpath.spark_sync.snapshot import Snapshot, ints
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 from grantpath.spark_sync.verification import intervals_of
 
 USERS = 5_000  # compared at a time
 BEFORE, AFTER = 0, 1
-GAINED = Condition([[[((AFTER,), (BEFORE,))]]], 2)
-LOST = Condition([[[((BEFORE,), (AFTER,))]]], 2)
+GAINED = CompiledCondition([[[((AFTER,), (BEFORE,))]]], 2)
+LOST = CompiledCondition([[[((BEFORE,), (AFTER,))]]], 2)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,9 @@ def _typed(source: Snapshot) -> Iterator[tuple[str, str]]:
         yield ref, types[code]
 
 
-def _count(change: Condition, before: IntervalRows, after: IntervalRows, size: int) -> Iterator[tuple[int, int]]:
+def _count(
+    change: CompiledCondition, before: IntervalRows, after: IntervalRows, size: int
+) -> Iterator[tuple[int, int]]:
     """By user how many targets are in the one and not in the other."""
     parts = [
         IntervalRows(rows.owner, np.full(len(rows.owner), side), rows.start, rows.last)

@@ -10,7 +10,7 @@ from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, secon
 from grantpath.spark_sync.folding import TRUE, fold
 from grantpath.spark_sync.intervals import (
     Bools,
-    Condition,
+    CompiledCondition,
     Events,
     Hats,
     HolderFacts,
@@ -70,7 +70,7 @@ class Asked:
 
     targets: Ints
     before: Ints  # by position: how many targets stand before it
-    parts: list[tuple[Condition, tuple[Ints, Ints] | None]]
+    parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]]
     always: bool
 
 
@@ -221,7 +221,7 @@ class Prepared:
         for truth in static.values():
             # numbered anew for each fact: as bits of one number, no more than 63 facts would be told apart
             kinds = np.unique(kinds * 2 + truth, return_inverse=True)[1]
-        parts: list[tuple[Condition, tuple[Ints, Ints] | None]] = []
+        parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]] = []
         always = True
         found, first = np.unique(kinds, return_index=True)
         for kind, at in zip(found, first, strict=True):
@@ -229,10 +229,13 @@ class Prepared:
             clauses = fold(ask.clauses, known)
             always &= TRUE in clauses
             parts.append(
-                (Condition.of(clauses, self.codes, self._size), runs_of(kinds == kind) if len(found) > 1 else None)
+                (
+                    CompiledCondition.of(clauses, self.codes, self._size),
+                    runs_of(kinds == kind) if len(found) > 1 else None,
+                )
             )
         if not parts:
-            parts.append((Condition((), self._size), None))
+            parts.append((CompiledCondition((), self._size), None))
         return Asked(ask.targets, self._before(ask.targets), parts, always)
 
     def _before(self, targets: Ints) -> Ints:

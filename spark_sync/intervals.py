@@ -155,7 +155,7 @@ Counter = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Found:
+class Coverage:
     """Where a condition holds: for `row` (a hat), on the positions start..last."""
 
     row: Ints
@@ -163,7 +163,7 @@ class Found:
     last: Ints
 
 
-class Condition:
+class CompiledCondition:
     """Clauses made ready for the sweep: an OR of ANDs of ORs of (any of these keys, none of those)."""
 
     def __init__(self, clauses: Sequence[Sequence[Sequence[Counter]]], size: int) -> None:
@@ -177,9 +177,11 @@ class Condition:
             self.used[2 * key : 2 * key + 2] = True
 
     @staticmethod
-    def of(clauses: Clauses, codes: Mapping[Fact, int], size: int) -> "Condition":
+    def of(clauses: Clauses, codes: Mapping[Fact, int], size: int) -> "CompiledCondition":
         """The clauses, each fact by its key."""
-        return Condition([[Condition._term(term, codes) for term in clause] for clause in clauses], size)
+        return CompiledCondition(
+            [[CompiledCondition._term(term, codes) for term in clause] for clause in clauses], size
+        )
 
     @staticmethod
     def _term(term: Term, codes: Mapping[Fact, int]) -> list[Counter]:
@@ -190,20 +192,20 @@ class Condition:
             by_none.setdefault(none, set()).update(codes[fact] for fact in atom.any)
         return [(tuple(sorted(any_)), none) for none, any_ in by_none.items()]
 
-    def solve(self, events: Events) -> Found:
+    def solve(self, events: Events) -> Coverage:
         """Where the condition holds, for every hat of the batch."""
         chosen = events.of(np.flatnonzero(self.used))
         code, place = events.code[chosen], events.place[chosen]
         if not len(place):
             nothing = np.empty(0, np.int64)
-            return Found(nothing, nothing, nothing)
+            return Coverage(nothing, nothing, nothing)
         ends = np.append(np.flatnonzero(place[1:] != place[:-1]), len(place) - 1)
         holds = self._holds(code, ends)
         place = place[ends]
         before = np.append(False, holds[:-1])
         start, behind = place[holds & ~before], place[~holds & before]
         mask = (1 << events.middle) - 1
-        return Found(start >> events.middle, start & mask, (behind & mask) - 1)
+        return Coverage(start >> events.middle, start & mask, (behind & mask) - 1)
 
     def _holds(self, code: AnyInts, ends: Ints) -> Bools:
         """Is the condition true from each position on? The last one of a hat closes all its intervals: false."""

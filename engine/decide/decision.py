@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, Found, own_denial, winning
+from grantpath.engine.decide.evaluation import Case, FoundFacts, own_denial, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.graph.messages import indefinite, short
@@ -117,7 +117,7 @@ def _because(evidence: Evidence) -> list[str]:
     ]
 
 
-def denied_itself(case: Case, fact: Fact, found: Found) -> str:
+def denied_itself(case: Case, fact: Fact, found: FoundFacts) -> str:
     """Behind an ALLOW whose own privilege is denied: that it counts only for what the privilege implies."""
     denial = own_denial(fact, case.clauses, found)
     if denial is None:

@@ -9,7 +9,7 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-Found = Mapping[Fact, Sequence[str | None]]
+FoundFacts = Mapping[Fact, Sequence[str | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +62,11 @@ class Surroundings:
     there: frozenset[str]
     circles: frozenset[tuple[str, str]]
     inside: Mapping[Fact, Sequence[str]]
-    found: Found = field(default_factory=dict)
+    found: FoundFacts = field(default_factory=dict)
     reached: frozenset[str] = frozenset()
 
 
-def winning(clauses: Clauses, found: Found) -> list[Fact]:
+def winning(clauses: Clauses, found: FoundFacts) -> list[Fact]:
     """The facts of the first clause that holds, one a term; a grant that is denied itself only for want of another."""
     for clause in clauses:
         atoms = [next((one for one in term if one.holds(found)), None) for term in clause]
@@ -75,12 +75,12 @@ def winning(clauses: Clauses, found: Found) -> list[Fact]:
     return []
 
 
-def _reason(atom: Atom, found: Found) -> Fact:
+def _reason(atom: Atom, found: FoundFacts) -> Fact:
     facts = [fact for fact in atom.any if fact in found]
     return next((fact for fact in facts if _own_denial(fact, atom, found) is None), facts[0])
 
 
-def own_denial(fact: Fact, clauses: Clauses, found: Found) -> Fact | None:
+def own_denial(fact: Fact, clauses: Clauses, found: FoundFacts) -> Fact | None:
     """The DENY of the very privilege of an ALLOW that was found, on a place from which both reach.
 
     Such an ALLOW still counts for what its privilege implies, and that must be said where it is named as a reason.
@@ -89,7 +89,7 @@ def own_denial(fact: Fact, clauses: Clauses, found: Found) -> Fact | None:
     return next(filter(None, (_own_denial(fact, one, found) for one in sorted(atoms))), None)
 
 
-def _own_denial(fact: Fact, atom: Atom, found: Found) -> Fact | None:
+def _own_denial(fact: Fact, atom: Atom, found: FoundFacts) -> Fact | None:
     if fact.kind is not FactKind.ALLOW:
         return None
     same = (one for one in atom.any if one.kind is FactKind.ALLOW and one.privileges == fact.privileges)

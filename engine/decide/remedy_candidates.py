@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, Found, Surroundings
+from grantpath.engine.decide.evaluation import Case, FoundFacts, Surroundings
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
@@ -31,7 +31,7 @@ class Acting:
     grantee: str
     said: str
     joiner: str
-    found: Found
+    found: FoundFacts
     power: int = 0
     first: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def _grantable(case: Case, ref: str) -> bool:
     return type_of(ref) in case.policy.file.grants.to and ref not in case.policy.hidden
 
 
-def _as_found(case: Case, role: str | None, found: Found, around: Surroundings | None) -> Iterator[Acting]:
+def _as_found(case: Case, role: str | None, found: FoundFacts, around: Surroundings | None) -> Iterator[Acting]:
     subject = case.subject.text
     if case.one_role and role:
         grantee = subject if _grantable(case, subject) else role

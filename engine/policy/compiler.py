@@ -8,10 +8,10 @@ from grantpath.engine.policy.expression import (
     All,
     AnyOf,
     AtPlace,
-    Below,
+    BelowExpression,
     Can,
-    Condition,
     ConditionError,
+    Expression,
     Privilege,
     Word,
     parse,
@@ -34,7 +34,7 @@ class Expander:
         self.file = file
         self.names = names
         self.unowned: list[tuple[Key, str]] = []  # where a condition asks for the owner of a type that has none
-        self._trees: dict[str, Condition] = {}
+        self._trees: dict[str, Expression] = {}
         self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
     # ---- what is asked for -----------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class Expander:
     def _text(self, text: str, scope: Scope) -> Clauses:
         return self._tree(self.parse(text, scope.key), scope)
 
-    def parse(self, text: str, key: Key) -> Condition:
+    def parse(self, text: str, key: Key) -> Expression:
         """The tree of a condition that stands at `key`. Raises PolicyProblem."""
         if text not in self._trees:
             try:
@@ -95,7 +95,7 @@ class Expander:
                 raise PolicyProblem(key, f"the condition {text[:200]!r}: {error}") from None
         return self._trees[text]
 
-    def _tree(self, tree: Condition, scope: Scope) -> Clauses:
+    def _tree(self, tree: Expression, scope: Scope) -> Clauses:
         if next(scope.steps) > MAX_STEPS:
             raise TooManyClauses
         match tree:
@@ -109,7 +109,7 @@ class Expander:
                 return self._asked_privilege(name, place, scope)
             case AtPlace(name, place):
                 return self._at_place(name, place, scope)
-            case Below():
+            case BelowExpression():
                 return self._below(tree, scope)
             case Can():
                 return self._can(tree, scope)
@@ -207,7 +207,7 @@ class Expander:
     def _owner(self, spot: Spot) -> Clauses:
         return atom([Fact(FactKind.OWNS, self._at(spot))]) if self.names.types[spot.type].owned_by else NEVER
 
-    def _below(self, tree: Below, scope: Scope) -> Clauses:
+    def _below(self, tree: BelowExpression, scope: Scope) -> Clauses:
         if self.file.grants.deny:
             raise PolicyProblem(
                 scope.key,

@@ -51,7 +51,7 @@ class AtPlace:
 
 
 @dataclass(frozen=True)
-class Below:
+class BelowExpression:
     """`some` or `every`: privileges granted on what is below a place."""
 
     name: str
@@ -73,20 +73,20 @@ class Can:
 class All:
     """Every part holds."""
 
-    parts: tuple["Condition", ...]
+    parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True)
 class AnyOf:
     """One part holds."""
 
-    parts: tuple["Condition", ...]
+    parts: tuple["Expression", ...]
 
 
-Condition = Word | Privilege | AtPlace | Below | Can | All | AnyOf
+Expression = Word | Privilege | AtPlace | BelowExpression | Can | All | AnyOf
 
 
-def parse(text: str) -> Condition:
+def parse(text: str) -> Expression:
     """The tree of a condition. Raises ConditionError."""
     if len(text) > MAX_EXPRESSION:
         raise ConditionError(f"longer than {MAX_EXPRESSION} characters; split it with `define`")
@@ -165,19 +165,19 @@ class _Parser:
             return True
         return False
 
-    def any_of(self) -> Condition:
+    def any_of(self) -> Expression:
         parts = [self.all_of()]
         while self.accept("or"):
             parts.append(self.all_of())
         return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
-    def all_of(self) -> Condition:
+    def all_of(self) -> Expression:
         parts = [self.one()]
         while self.accept("and"):
             parts.append(self.one())
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
-    def one(self) -> Condition:
+    def one(self) -> Expression:
         if self.accept("("):
             inner = self.any_of()
             self.take(")")
@@ -194,7 +194,7 @@ class _Parser:
         self.take(")")
         return tree
 
-    def call(self, name: str) -> Condition:
+    def call(self, name: str) -> Expression:
         if _PRIVILEGE.match(name):
             return Privilege(name, self.take())
         if name in _ONE_PLACE:
@@ -208,11 +208,11 @@ class _Parser:
             "and PRIVILEGES in upper case"
         )
 
-    def below(self, name: str) -> Condition:
+    def below(self, name: str) -> Expression:
         privileges = self.names()
         types = self.names() if self.accept("in") else ()
         place = self.take() if self.accept("below") else "object"
-        return Below(name, privileges, types, place)
+        return BelowExpression(name, privileges, types, place)
 
     def names(self) -> tuple[str, ...]:
         names = [self.take()]
@@ -220,7 +220,7 @@ class _Parser:
             names.append(self.take())
         return tuple(names)
 
-    def can(self) -> Condition:
+    def can(self) -> Expression:
         operation, place, with_ = self.take(), None, []
         while self.accept(","):
             word = self.take()

@@ -118,7 +118,7 @@ def _condition(value: Any) -> Any:
     return {"if": value} if isinstance(value, str) else value
 
 
-Condition = Annotated[ConditionEntry, BeforeValidator(_condition, json_schema_input_type=str | ConditionEntry)]
+ConditionField = Annotated[ConditionEntry, BeforeValidator(_condition, json_schema_input_type=str | ConditionEntry)]
 
 
 class BuiltinEntry(_Entry):
@@ -135,13 +135,13 @@ class BuiltinEntry(_Entry):
 class Changes(_Entry):
     """What each change asks of the acting user: a condition, or one by the type of the object."""
 
-    add: dict[str, Condition] = {}
-    drop: dict[str, Condition] = {}
-    member: dict[str, Condition] = {}
-    remove: dict[str, Condition] = {}
-    owner: dict[str, Condition] = {}
-    grant: dict[str, Condition] = {}
-    revoke: dict[str, Condition] = {}
+    add: dict[str, ConditionField] = {}
+    drop: dict[str, ConditionField] = {}
+    member: dict[str, ConditionField] = {}
+    remove: dict[str, ConditionField] = {}
+    owner: dict[str, ConditionField] = {}
+    grant: dict[str, ConditionField] = {}
+    revoke: dict[str, ConditionField] = {}
 
 
 class PolicyFile(_Entry):
@@ -161,7 +161,7 @@ class PolicyFile(_Entry):
     ladders: list[NameList] = Field(default=[], description="privileges from low to high; each implies those before")
     in_effect: dict[str, str] = Field(default={}, description="by type: when a granted privilege is in effect")
     define: dict[str, str | dict[str, str]] = Field(default={}, description="named conditions, also by type")
-    operations: dict[str, dict[str, Condition]] = Field(description="type or types: operation: condition")
+    operations: dict[str, dict[str, ConditionField]] = Field(description="type or types: operation: condition")
     aliases: dict[str, str] = Field(default={}, description="other names of operations")
     changes: Changes = Changes()
 

@@ -10,7 +10,7 @@ from grantpath.engine.decide.evaluation import winning
 from grantpath.engine.policy.clauses import ALWAYS, NEVER, Atom, Clauses, both, either, facts_of
 from grantpath.engine.policy.facts import ALL, Fact
 from grantpath.spark_sync.folding import fold
-from grantpath.spark_sync.intervals import Condition, Events, IntervalRows
+from grantpath.spark_sync.intervals import CompiledCondition, Events, IntervalRows
 
 TEXTS = ["ALLOW P table", "DENY P table", "ALLOW P schema", "DENY P schema", "OWNS table", "HOLDS =role:x", "IS user"]
 TEXTS += ["EXISTS table", "BUILTIN role", "ALLOW P table below schema"]
@@ -34,7 +34,7 @@ def by_kernel(clauses: Clauses, worlds: list[set[Fact]]) -> list[bool]:
     pairs = [(at, CODES[fact]) for at, true in enumerate(worlds) for fact in (*true, ALL)]
     row, code = np.array([at for at, _ in pairs], np.int64), np.array([code for _, code in pairs], np.int64)
     nothing = np.zeros(len(pairs), np.int64)
-    found = Condition.of(clauses, CODES, len(CODES)).solve(
+    found = CompiledCondition.of(clauses, CODES, len(CODES)).solve(
         Events(IntervalRows(row, code, nothing, nothing), 1, len(CODES))
     )
     assert not found.start.any() and not found.last.any()
