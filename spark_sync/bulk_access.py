@@ -13,10 +13,10 @@ from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from grantpath.engine.policy.policy import Policy, Question
+from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.spark_sync.access_tables import AccessTables, Name, listed_objects
-from grantpath.spark_sync.fact_table import Ask, Prepared
+from grantpath.spark_sync.fact_table import Prepared, TargetedQuestion
 from grantpath.spark_sync.intervals import Bools, Hats, Ints
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
@@ -79,10 +79,10 @@ def access(snapshot: Path, names: list[str] | None, expand: list[str], progress:
     return report
 
 
-def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name], list[Question]]:
+def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name], list[Requirement]]:
     """The names by type, and their different questions. Raises Unknown, Invalid for a name that cannot be asked."""
     listed: list[Name] = []
-    questions: list[Question] = []
+    questions: list[Requirement] = []
     numbers: dict[object, int] = {}
     canonical = {name: _canonical(policy, name) for name in names or []}
     for type_ in policy.names.types:
@@ -114,10 +114,12 @@ def _canonical(policy: Policy, name: str) -> str:
     return own
 
 
-def prepare(source: Snapshot, questions: Sequence[Question]) -> Prepared:
+def prepare(source: Snapshot, questions: Sequence[Requirement]) -> Prepared:
     """The questions about all existing objects of their types that are not hidden."""
     targets = {type_: listed_objects(source, type_) for type_ in {question.type for question in questions}}
-    return Prepared(source.estate, [Ask(each.clauses, each.type, targets[each.type]) for each in questions])
+    return Prepared(
+        source.estate, [TargetedQuestion(each.clauses, each.type, targets[each.type]) for each in questions]
+    )
 
 
 def users(source: Snapshot) -> Bools:
@@ -135,7 +137,7 @@ def everybody(prepared: Prepared) -> list[tuple[Ints, Ints]]:
 
 
 def _compute(
-    spark: SparkSession, source: Snapshot, questions: list[Question], expanded: Bools, raw: Path, progress: Say
+    spark: SparkSession, source: Snapshot, questions: list[Requirement], expanded: Bools, raw: Path, progress: Say
 ) -> dict[int, _Common]:
     """One pass over everybody's holders for each way that roles count, its rows into `raw`.
 

@@ -43,7 +43,7 @@ class Estate:
 
 
 @dataclass(frozen=True)
-class Ask:
+class TargetedQuestion:
     """Clauses asked on objects of a type: `targets` are their positions, ascending; `with_` those of second objects."""
 
     clauses: Clauses
@@ -65,7 +65,7 @@ class Every:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PreparedQuestion:
     """One question made ready: for each class of targets its condition; `None` runs are all targets."""
 
     targets: Ints
@@ -74,13 +74,13 @@ class Asked:
     always: bool
 
 
-Answer = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the numbers of the targets
+AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the numbers of the targets
 
 
 class Prepared:
     """Questions about one estate, ready for any hats. The questions share what second objects they name."""
 
-    def __init__(self, estate: Estate, asks: Sequence[Ask]) -> None:
+    def __init__(self, estate: Estate, asks: Sequence[TargetedQuestion]) -> None:
         self._numbering = estate.numbering
         self._estate = estate
         self._with = dict(item for ask in asks for item in ask.with_.items())
@@ -103,7 +103,7 @@ class Prepared:
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
         del self._estate, self._numbering, self._counted
 
-    def answers(self, hats: Hats) -> Iterator[Answer]:
+    def answers(self, hats: Hats) -> Iterator[AnswerIntervals]:
         """For each question in order where each hat gets a yes. The hats must fit in one sweep (`Hats.pieces`)."""
         found = hats.gather(self.facts)
         rows = IntervalRows.concat(
@@ -114,7 +114,7 @@ class Prepared:
             yield self._answer(asked, events)
 
     @staticmethod
-    def _answer(asked: Asked, events: Events) -> Answer:
+    def _answer(asked: PreparedQuestion, events: Events) -> AnswerIntervals:
         parts = []
         for condition, runs in asked.parts:
             found = condition.solve(events)
@@ -213,7 +213,7 @@ class Prepared:
         return self._hat_rows(row, every.code, start)
 
     # ---- questions -------------------------------------------------------------------------------------------
-    def _prepare(self, ask: Ask) -> Asked:
+    def _prepare(self, ask: TargetedQuestion) -> PreparedQuestion:
         static = {
             fact: truth for fact in facts_of(ask.clauses) if (truth := self._static(fact, ask.targets)) is not None
         }
@@ -236,7 +236,7 @@ class Prepared:
             )
         if not parts:
             parts.append((CompiledCondition((), self._size), None))
-        return Asked(ask.targets, self._before(ask.targets), parts, always)
+        return PreparedQuestion(ask.targets, self._before(ask.targets), parts, always)
 
     def _before(self, targets: Ints) -> Ints:
         """Shared by the questions that name the very same targets: it is as long as the estate."""

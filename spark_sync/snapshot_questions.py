@@ -16,7 +16,7 @@ from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
-from grantpath.spark_sync.fact_table import Ask, Estate, Prepared
+from grantpath.spark_sync.fact_table import Estate, Prepared, TargetedQuestion
 from grantpath.spark_sync.folding import fold
 from grantpath.spark_sync.intervals import Hats, Ints
 from grantpath.spark_sync.principals import Closure, Roles, as_role
@@ -27,7 +27,7 @@ SUGGEST_AMONG = 20_000  # looking for the nearest name among more takes seconds
 
 
 @dataclass(frozen=True)
-class Answer:
+class SnapshotAnswer:
     """A list of references in byte order, or the truth of a check; all there is to it, at that revision."""
 
     answer: list[str] | bool
@@ -40,7 +40,7 @@ class BoundQuestion:
     """A resolved question with its entities found in one tenant: who is asked about, on which targets."""
 
     kind: Literal["check", "who", "which"]
-    ask: Ask
+    ask: TargetedQuestion
     subjects: Ints  # those asked about; empty where the subject isn't there
     one_role: bool
     as_role: int | None
@@ -88,19 +88,19 @@ class QuestionBinder:
             return ""
         return nearest(ref.text, [self._numbering.refs[at] for at in listed])
 
-    def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int]) -> Ask:
+    def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int]) -> TargetedQuestion:
         """The clauses on the object, or on all of a type. Of a name that holds nothing, on what is nearest above it."""
         clauses, object_ = question.requirement.clauses, question.object
         if object_ is None:
             type_ = question.requirement.type
             chosen = self._numbering.of_type(type_) & self._numbering.exists & self._shown
-            return Ask(clauses, type_, np.flatnonzero(chosen), seconds)
+            return TargetedQuestion(clauses, type_, np.flatnonzero(chosen), seconds)
         if not question.requirement.may_be_missing or object_.text in self._policy.hidden:
             self._position(object_)
         missing: list[str] = []
         for type_, ref in self._policy.chain(object_, self._root):
             if ref.text in self._at:
-                return Ask(_without(clauses, missing), type_, np.array([self._at[ref.text]]), seconds)
+                return TargetedQuestion(_without(clauses, missing), type_, np.array([self._at[ref.text]]), seconds)
             missing.append(type_)
         raise Inconsistent(f"{self._root} does not exist in the snapshot; mirror it again")
 
@@ -157,7 +157,7 @@ def _hats(question: BoundQuestion, closure: Callable[[Ints], Closure], roles: Ca
     return [direct.hats(subjects, closure(np.unique(used)))]
 
 
-def ask(snapshot: Path, question: str) -> Answer:
+def ask(snapshot: Path, question: str) -> SnapshotAnswer:
     """The answer to `who can ..`, `which .. can ..`, or a check line, from a snapshot alone.
 
     A check line is true where its answer is what the line says. Raises Unknown, InvalidReference, Invalid,
@@ -180,5 +180,5 @@ def ask(snapshot: Path, question: str) -> Answer:
         lambda: source.roles,
     )
     if bound.kind == "check":
-        return Answer(bool(len(found)) == expected, source.meta.revision)
-    return Answer(sorted(source.numbering.refs[at] for at in found), source.meta.revision)
+        return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
+    return SnapshotAnswer(sorted(source.numbering.refs[at] for at in found), source.meta.revision)

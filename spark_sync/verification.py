@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.dataset as pads
 
 from grantpath.engine.policy.clauses import Clauses
-from grantpath.engine.policy.policy import Question
+from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.bulk_access import EVERYBODY, conditions, prepare, users
@@ -156,7 +156,7 @@ def _sample(source: Snapshot, closure: Closure, size: int, rng: random.Random) -
 
 
 def allowed(
-    source: Snapshot, prepared: Prepared, question: Question, subjects: Ints, closure: Closure
+    source: Snapshot, prepared: Prepared, question: Requirement, subjects: Ints, closure: Closure
 ) -> dict[int, list[tuple[int, int]]]:
     """By user where one prepared question gets a yes: half-open intervals in the numbers of its targets."""
     found: dict[int, list[tuple[int, int]]] = {}
@@ -167,7 +167,7 @@ def allowed(
 
 
 def intervals_of(
-    source: Snapshot, prepared: Prepared, question: Question, subjects: Ints, closure: Closure
+    source: Snapshot, prepared: Prepared, question: Requirement, subjects: Ints, closure: Closure
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
     """The same in columns (user, low, high), in pieces."""
     hats: Hats = source.roles.hats(subjects, closure) if question.one_role else closure.hats(subjects)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import Sight
 from grantpath.engine.policy.facts import Fact, second_object
-from grantpath.engine.policy.policy import Policy, Question
+from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
@@ -30,7 +30,7 @@ class ResolvedQuestion:
     absent one is reported.
     """
 
-    requirement: Question
+    requirement: Requirement
     places: Places
     object: Reference | None
     seconds: Mapping[str, Reference]
@@ -129,7 +129,7 @@ def _subject(policy: Policy, root: Reference, text: str) -> Reference:
     return ref
 
 
-def _check_seconds(requirement: Question, seconds: Mapping[str, Reference]) -> None:
+def _check_seconds(requirement: Requirement, seconds: Mapping[str, Reference]) -> None:
     for key, ref in seconds.items():
         wanted = requirement.with_[key].type
         if ref.type != wanted:
@@ -142,7 +142,7 @@ def _check_seconds(requirement: Question, seconds: Mapping[str, Reference]) -> N
 # ---- a question to parameters ---------------------------------------------------------------------------------------
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
     """The parameters of check.cypher, but root. Questions that require the same share its clauses."""
-    conditions: dict[Question, int] = {}
+    conditions: dict[Requirement, int] = {}
     checks = []
     for each in questions:
         assert each.subject is not None, "a check has a subject"

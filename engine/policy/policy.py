@@ -21,7 +21,7 @@ MANY_CHAINS = 10_000  # references are looked at several times in a question or 
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Requirement:
     """A name on a type of object: the clauses, and how held roles count."""
 
     name: str
@@ -46,7 +46,7 @@ class Policy:
         self._source = source
         self.names = PolicyIndex(file)
         self._expander = Expander(file, self.names)
-        self._questions: dict[tuple[str, str, frozenset[str]], Question] = {}
+        self._questions: dict[tuple[str, str, frozenset[str]], Requirement] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
         self._references: dict[tuple[str, Reference], Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], Reference], tuple[tuple[str, Reference], ...]] = {}
@@ -188,7 +188,7 @@ class Policy:
         return chain[1][1]
 
     # ---- questions -------------------------------------------------------------------------------------------
-    def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Question:
+    def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
         """What a privilege or operation asks on a type, with these second objects named. Raises Unknown, Invalid."""
         if not isinstance(name, str):
             raise Unknown(f"{short(repr(name))} is no text; write a PRIVILEGE or an operation")
@@ -197,7 +197,7 @@ class Policy:
             self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
         return self._questions[key]
 
-    def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Question:
+    def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
         entry = self.names.privilege(name)
         if with_:
             raise Invalid(f"{name} is a privilege and takes no second object; leave `with` away")
@@ -207,9 +207,9 @@ class Policy:
                 f"{name} cannot be granted on {indefinite(type_)}, only on {', '.join(sorted(places))}; ask there"
             )
         clauses = self._expander.privilege(name, type_)
-        return Question(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)
+        return Requirement(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)
 
-    def _ask_operation(self, name: str, type_: str, with_: frozenset[str]) -> Question:
+    def _ask_operation(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
         entry = self.names.operation(name, type_)
         self._check_with(name, entry, with_)
         try:
@@ -218,7 +218,7 @@ class Policy:
             asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
             raise Invalid(f"{asked}: the condition is too large when written out; simplify it in the policy") from None
         one_role = self.active_roles and not entry.all_roles
-        return Question(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
+        return Requirement(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
 
     @staticmethod
     def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:

@@ -13,7 +13,7 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import load
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
-from grantpath.spark_sync.fact_table import Ask, Estate, Prepared
+from grantpath.spark_sync.fact_table import Estate, Prepared, TargetedQuestion
 from grantpath.spark_sync.intervals import Hats, IntervalRows, runs_of, union, within
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
@@ -196,7 +196,7 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
         bound = {f"with.k.{name}": ref for name, ref in world.chain(second).items() if name != "metalake"}
         places = [*world.policy.names.chain(type_), *bound]
         targets = np.flatnonzero(numbering.of_type(type_) & (world.rng.random() < 0.5 or numbering.exists))
-        asks = [Ask(world.clauses(places), type_, targets, {"k": world.at[second]}) for _ in range(3)]
+        asks = [TargetedQuestion(world.clauses(places), type_, targets, {"k": world.at[second]}) for _ in range(3)]
         prepared = Prepared(estate, asks)
         for number_, ask in enumerate(asks):
             got = answers(prepared, closure.hats(subjects), number_)
@@ -226,9 +226,9 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
     builtin = {place: Fact(FactKind.BUILTIN, place) for place in (*bound, "table")}
     some = tuple(((Atom((Fact(FactKind.EXISTS, place),), (builtin[place], builtin["table"])),),) for place in bound)
     subjects = np.array(sorted(world.at[ref] for ref in world.subjects))
-    asks = [Ask((every,), "table", tables, {key: world.at[ref] for key, ref in seconds.items()})]
-    asks.append(Ask(some, "table", tables, asks[0].with_))
-    asks.append(Ask((*some[60:], every), "table", tables, asks[0].with_))
+    asks = [TargetedQuestion((every,), "table", tables, {key: world.at[ref] for key, ref in seconds.items()})]
+    asks.append(TargetedQuestion(some, "table", tables, asks[0].with_))
+    asks.append(TargetedQuestion((*some[60:], every), "table", tables, asks[0].with_))
     prepared = Prepared(world.estate(), asks)
     for number_, ask in enumerate(asks):
         expected = {
@@ -245,7 +245,9 @@ def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.Monk
     monkeypatch.setattr(intervals, "BITS", 28)
     world = World(1)
     with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 fit; ask for fewer names"):
-        Prepared(world.estate(), [Ask((((Atom((Fact(FactKind.EXISTS, "table"),)),),),), "table", np.array([1]))])
+        Prepared(
+            world.estate(), [TargetedQuestion((((Atom((Fact(FactKind.EXISTS, "table"),)),),),), "table", np.array([1]))]
+        )
     monkeypatch.setattr(intervals, "BITS", 62)
     intervals.check_size(2**30, 500)
     with pytest.raises(InvalidInput, match=r"1,073,741,824 entities .* 5,000 different facts"):
@@ -316,7 +318,7 @@ def test_every_reads_each_type_alone() -> None:
         for granted in (schemas, [*schemas, *tables]):
             world.grants = {("user:user0", "ALLOW A", ref) for ref in granted}
             clauses = (((Atom((Fact.parse("EVERY A schema,table below metalake"),)),),),)
-            ask = Ask(clauses, "metalake", np.array([0]), {})
+            ask = TargetedQuestion(clauses, "metalake", np.array([0]), {})
             subjects = np.array([world.at["user:user0"]])
             got = answers(Prepared(world.estate(), [ask]), world.closure().hats(subjects))
             wanted = world.allowed(clauses, "user:user0", set(world.reach("user:user0")), world.chain("metalake:m"))
