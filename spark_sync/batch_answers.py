@@ -14,7 +14,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.closure import close, composition
-from grantpath.spark_sync.fact_table import Estate
+from grantpath.spark_sync.fact_table import FactTable
 from grantpath.spark_sync.graph_reader import Graph, Positions, interval_columns
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
@@ -92,7 +92,7 @@ def answer_many(
 class _Job:
     """What a task needs to answer a state's questions."""
 
-    estate: Estate
+    estate: FactTable
     closure: Closure
     roles: Roles
     asked: list[BoundQuestion]
@@ -130,7 +130,7 @@ class _World:
         role = np.array([kind == "HAS_ROLE" for kind in self._graph.kind], np.bool_)
         order = np.argsort(self.source[role], kind="stable")
         return _Job(
-            Estate(
+            FactTable(
                 self.numbering,
                 columns["holder"],
                 columns["key"].indices.to_numpy().astype(np.int64),

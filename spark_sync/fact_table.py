@@ -32,7 +32,7 @@ OF_HOLDERS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, Fact
 
 
 @dataclass(frozen=True)
-class Estate:
+class FactTable:
     """The numbered entities and the grants and ownerships on them: `key` is a number in `keys`."""
 
     numbering: Numbering
@@ -80,7 +80,7 @@ AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the nu
 class Prepared:
     """Questions about one estate, ready for any hats. The questions share what second objects they name."""
 
-    def __init__(self, estate: Estate, asks: Sequence[TargetedQuestion]) -> None:
+    def __init__(self, estate: FactTable, asks: Sequence[TargetedQuestion]) -> None:
         self._numbering = estate.numbering
         self._estate = estate
         self._with = dict(item for ask in asks for item in ask.with_.items())

@@ -17,7 +17,7 @@ from grantpath.graph.bounded_parquet import Kind, codes, read_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
-from grantpath.spark_sync.fact_table import Estate
+from grantpath.spark_sync.fact_table import FactTable
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
 from grantpath.spark_sync.tree_order import Numbering
@@ -132,10 +132,10 @@ class Snapshot:
         )
 
     @cached_property
-    def estate(self) -> Estate:
+    def estate(self) -> FactTable:
         table = self.table("intervals")
         key, keys = codes(table["key"])
-        return Estate(
+        return FactTable(
             self.numbering,
             self._positions("intervals", table, "holder"),
             key.to_numpy().astype(np.int64),

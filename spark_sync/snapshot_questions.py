@@ -16,7 +16,7 @@ from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
-from grantpath.spark_sync.fact_table import Estate, Prepared, TargetedQuestion
+from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
 from grantpath.spark_sync.folding import fold
 from grantpath.spark_sync.intervals import Hats, Ints
 from grantpath.spark_sync.principals import Closure, Roles, as_role
@@ -123,7 +123,7 @@ def _without(clauses: Clauses, missing: list[str]) -> Clauses:
 
 
 def evaluate(
-    question: BoundQuestion, estate: Estate, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
+    question: BoundQuestion, estate: FactTable, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
 ) -> Ints:
     """The positions that are the answer: subjects for who, targets for check and which.
 

@@ -15,7 +15,7 @@ POLICY = "gravitino"
 ROOT = "metalake:tpc"
 
 Row = dict[str, str]
-Estate = dict[str, list[Row]]
+DemoData = dict[str, list[Row]]
 
 # TPC-DS: 24 tables. TPC-H: 8 tables. Every one once under the catalog of its standard.
 TPC_DS = {
@@ -249,7 +249,7 @@ def grants() -> Iterator[Row]:
                     }
 
 
-def estate(seed: int = 7) -> Estate:
+def estate(seed: int = 7) -> DemoData:
     """The five tables of a bulk import, rows in a fixed order; the seed moves only owners and memberships."""
     chance = random.Random(seed)
     return {

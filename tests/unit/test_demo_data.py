@@ -18,7 +18,7 @@ from grantpath.engine.cli.demo_data import (
     STORYTELLERS,
     TPC_DS,
     TPC_H,
-    Estate,
+    DemoData,
     estate,
     write_estate,
 )
@@ -35,7 +35,7 @@ COLUMNS = {
 }
 
 
-def statements(tables: Estate) -> list[str]:
+def statements(tables: DemoData) -> list[str]:
     """The rows as facts, in an order in which each may be said."""
     return [
         *(f"add {row['ref']}" for row in tables["subjects"]),
@@ -46,7 +46,7 @@ def statements(tables: Estate) -> list[str]:
     ]
 
 
-def told(tables: Estate, policy: str, root: str) -> Oracle:
+def told(tables: DemoData, policy: str, root: str) -> Oracle:
     """An oracle that has accepted every row."""
     world = oracle(policy, root)
     answers = [(statement, world.given(statement)) for statement in statements(tables)]
@@ -104,7 +104,7 @@ def test_the_stories_come_true(world: Oracle) -> None:
     assert not world.check(*STORIES["denied_missing"])
 
 
-def without(tables: Estate, effect: str) -> Estate:
+def without(tables: DemoData, effect: str) -> DemoData:
     return {**tables, "grants": [row for row in tables["grants"] if row["effect"] != effect]}
 
 
@@ -165,7 +165,7 @@ def loaded(name: str) -> ModuleType:
 SMALL = {"users": 300, "groups": 60, "roles": 60, "catalogs": 3, "schemas": 4, "tables": 5, "grants": 1000}
 
 
-def read(directory: Path) -> Estate:
+def read(directory: Path) -> DemoData:
     return {name: pq.read_table(directory / f"{name}.parquet").to_pylist() for name in COLUMNS}
 
 

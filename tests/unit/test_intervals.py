@@ -13,7 +13,7 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import load
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
-from grantpath.spark_sync.fact_table import Estate, Prepared, TargetedQuestion
+from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
 from grantpath.spark_sync.intervals import Hats, IntervalRows, runs_of, union, within
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
@@ -66,13 +66,13 @@ class World:
                     waiting.append(target)
         return frozenset(seen)
 
-    def estate(self) -> Estate:
+    def estate(self) -> FactTable:
         rows = sorted((self.at[who], f"{what} {self.type[ref]}", self.at[ref]) for who, what, ref in self.grants)
         keys = sorted({key for _, key, _ in rows})
         holders = np.array([who for who, _, _ in rows], np.int64)
         numbers = np.array([keys.index(key) for _, key, _ in rows], np.int64)
         places = np.array([at for _, _, at in rows], np.int64)
-        return Estate(self.numbering, holders, numbers, places, tuple(map(Fact.parse, keys)))
+        return FactTable(self.numbering, holders, numbers, places, tuple(map(Fact.parse, keys)))
 
     def closure(self) -> Closure:
         pairs = sorted((self.at[who], self.at[holder]) for who in self.subjects for holder in self.reach(who))
