@@ -9,7 +9,7 @@ from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.decide import request
 from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.remedy import nearest
-from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import Refused
@@ -33,7 +33,7 @@ class _Checks:
     _conditions: dict[int, int] = field(default_factory=dict)
     _checks: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
-    def add(self, right: Sight, where: request.Places) -> int:
+    def add(self, right: FactPlan, where: request.Places) -> int:
         """The index of its answer."""
         condition = self._conditions.setdefault(id(right), len(self.conditions))
         if condition == len(self.conditions):
@@ -61,15 +61,15 @@ class Authorizing:
         self._policy = policy
         self._root = root
         self._ask = ask
-        self._rights: dict[tuple[str, str, str | None, frozenset[str]], Sight] = {}
-        self._above: dict[int, Sight] = {}
+        self._rights: dict[tuple[str, str, str | None, frozenset[str]], FactPlan] = {}
+        self._above: dict[int, FactPlan] = {}
 
-    def right(self, change: ResolvedStatement) -> Sight:
+    def right(self, change: ResolvedStatement) -> FactPlan:
         """What must be true of who makes it."""
         key = (change.kind, change.object.type, change.subject.type if change.subject else None)
         seconds = frozenset(change.seconds)
         if (*key, seconds) not in self._rights:
-            self._rights[*key, seconds] = Sight(self._policy.change(*key, seconds))
+            self._rights[*key, seconds] = FactPlan(self._policy.change(*key, seconds))
         return self._rights[*key, seconds]
 
     def where(self, change: ResolvedStatement) -> request.Places:
@@ -114,7 +114,7 @@ class Authorizing:
         hats = checks.hats(self._ask)
         return {step for step, at in asked if any(hat["allowed"] for hat in hats[at])}
 
-    def _above_of(self, change: ResolvedStatement, where: request.Places) -> Sight:
+    def _above_of(self, change: ResolvedStatement, where: request.Places) -> FactPlan:
         """Its right, as far as the places above its object answer it."""
         right = self.right(change)
         if id(right) not in self._above:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from grantpath.engine.policy.clauses import texts
-from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact, second_object
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
@@ -157,7 +157,7 @@ def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
 def check_parameters(
     subject: str,
     where: Places,
-    sight: Sight,
+    sight: FactPlan,
     condition: int,
     one_role: bool,
     as_role: str | None,
@@ -179,7 +179,7 @@ def check_parameters(
     }
 
 
-def _besides(where: Places, sight: Sight) -> dict[str, Any]:
+def _besides(where: Places, sight: FactPlan) -> dict[str, Any]:
     """What clauses look at besides the places themselves: roles by name, and what is below."""
     return {
         "named": sight.named,

@@ -20,7 +20,7 @@ from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.index import Key, PolicyIndex, PolicyProblem
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
-from grantpath.engine.policy.scope import Scope, Spot, find_place
+from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
 from grantpath.engine.policy.validate import check_conditions, check_names
 from grantpath.graph.near_names import nearest
 
@@ -40,7 +40,9 @@ class Expander:
     # ---- what is asked for -----------------------------------------------------------------------------------
     def privilege(self, name: str, type_: str) -> Clauses:
         """When a privilege is in effect on an object of a type."""
-        return self._privilege(self.names.canonical(name), Scope(("privileges", name), Spot(type_)), Spot(type_))
+        return self._privilege(
+            self.names.canonical(name), Scope(("privileges", name), TypedPlace(type_)), TypedPlace(type_)
+        )
 
     def operation(self, name: str, type_: str, with_: Iterable[str]) -> Clauses:
         """When an operation is allowed on an object of a type, with those second objects named."""
@@ -56,7 +58,7 @@ class Expander:
             return NEVER
         scope = replace(self._scope(("changes", kind), entry, type_, with_), in_change=True)
         if grantee is not None:
-            scope.with_["grantee"] = Spot(grantee, "grantee.")
+            scope.with_["grantee"] = TypedPlace(grantee, "grantee.")
         return self._entry(entry, scope)
 
     def check_everything(self) -> None:
@@ -65,8 +67,8 @@ class Expander:
         check_conditions(self)
 
     def _scope(self, key: Key, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
-        named = {key: Spot(entry.with_[key].type, f"with.{key}.") for key in with_}
-        return Scope(key, Spot(type_), named, frozenset(entry.with_.keys() - named.keys()))
+        named = {key: TypedPlace(entry.with_[key].type, f"with.{key}.") for key in with_}
+        return Scope(key, TypedPlace(type_), named, frozenset(entry.with_.keys() - named.keys()))
 
     def _asked_operation(self, entry: ConditionEntry, scope: Scope) -> Clauses:
         """The condition of an operation; where names may stand for nothing, the object has to be there."""
@@ -154,7 +156,7 @@ class Expander:
             )
         return self._privilege(name, scope, spot)
 
-    def _privilege(self, name: str, scope: Scope, spot: Spot) -> Clauses:
+    def _privilege(self, name: str, scope: Scope, spot: TypedPlace) -> Clauses:
         entry = self.names.privileges[name]
         if spot.type not in self._effective(name):
             return NEVER
@@ -168,25 +170,25 @@ class Expander:
         entry = self.names.privileges[name]
         return set(entry.on if entry.effective is None else entry.effective)
 
-    def _granted(self, name: str, spot: Spot) -> Clauses:
+    def _granted(self, name: str, spot: TypedPlace) -> Clauses:
         """Granted on the place or, where it is inherited, above it, and not denied: the only rule for DENY."""
         allow = self._grants(FactKind.ALLOW, self.names.sources[name], spot)
         deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), spot)
         return atom(allow, deny) if allow else NEVER
 
-    def _grants(self, kind: FactKind, names: Iterable[str], spot: Spot) -> list[Fact]:
+    def _grants(self, kind: FactKind, names: Iterable[str], spot: TypedPlace) -> list[Fact]:
         return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, spot)]
 
-    def _reaching(self, name: str, spot: Spot) -> list[str]:
+    def _reaching(self, name: str, spot: TypedPlace) -> list[str]:
         entry = self.names.privileges[name]
         inherit = self.file.grants.inherit if entry.inherit is None else entry.inherit
         chain = self.names.chain(spot.type) if inherit else (spot.type,)
-        return [self._at(Spot(type_, spot.prefix)) for type_ in chain if type_ in entry.on]
+        return [self._at(TypedPlace(type_, spot.prefix)) for type_ in chain if type_ in entry.on]
 
     def _at_place(self, name: str, place: str, scope: Scope) -> Clauses:
         if name == "owner" and place == "any":
             return either(
-                self._owner(Spot(type_, scope.object.prefix)) for type_ in self.names.chain(scope.object.type)
+                self._owner(TypedPlace(type_, scope.object.prefix)) for type_ in self.names.chain(scope.object.type)
             )
         if name == "holds" and ":" in place:
             if place not in self.file.builtin:
@@ -204,7 +206,7 @@ class Expander:
         kind = {"self": FactKind.IS, "holds": FactKind.HOLDS, "exists": FactKind.EXISTS}[name]
         return atom([Fact(kind, self._at(spot))])
 
-    def _owner(self, spot: Spot) -> Clauses:
+    def _owner(self, spot: TypedPlace) -> Clauses:
         return atom([Fact(FactKind.OWNS, self._at(spot))]) if self.names.types[spot.type].owned_by else NEVER
 
     def _below(self, tree: BelowExpression, scope: Scope) -> Clauses:
@@ -253,14 +255,14 @@ class Expander:
         bound = self._bound(tree, name, entry, scope)
         inner = scope.enter(
             f"can({name}, {spot.prefix}{target})",
-            object=Spot(target, spot.prefix),
+            object=TypedPlace(target, spot.prefix),
             with_=bound,
             absent=frozenset(entry.with_.keys() - bound.keys()),
             granted=None,
         )
         return self._asked_operation(entry, inner)
 
-    def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, Spot]:
+    def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace]:
         """The second objects of `can(...)`; one that stands for an optional one is left out with it."""
         bound = {
             key: self._place(place, scope)
@@ -285,8 +287,8 @@ class Expander:
         return bound
 
     # ---- places ----------------------------------------------------------------------------------------------
-    def _place(self, name: str, scope: Scope) -> Spot:
+    def _place(self, name: str, scope: Scope) -> TypedPlace:
         return find_place(name, scope, self.names)
 
-    def _at(self, spot: Spot) -> str:
+    def _at(self, spot: TypedPlace) -> str:
         return spot.type if spot.type == self.names.root else f"{spot.prefix}{spot.type}"

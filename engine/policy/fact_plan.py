@@ -12,7 +12,7 @@ _HAD_BY_ALL = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.EVERY_BE
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class FactPlan:
     """Clauses, and what follows from them for the queries; made once for each question."""
 
     clauses: Clauses
@@ -71,7 +71,7 @@ class Sight:
         """The places that the clauses look into."""
         return {*self.below, *(fact.place for fact in self.every)}
 
-    def without(self, away: Collection[str]) -> "Sight":
+    def without(self, away: Collection[str]) -> "FactPlan":
         """The same as far as other places than these answer it: where this one says yes, the whole one does.
 
         What is left of an atom would say yes where a DENY on a place that is away says no, so it goes as a whole.
@@ -79,7 +79,7 @@ class Sight:
         kept = (
             tuple(tuple(one for one in term if not _looks_at(one, away)) for term in clause) for clause in self.clauses
         )
-        return Sight(tuple(clause for clause in kept if all(clause)))
+        return FactPlan(tuple(clause for clause in kept if all(clause)))
 
 
 def _by_place(pairs: Iterable[tuple[Fact, str]]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from grantpath.engine.policy import author_warnings
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.compiler import Expander
-from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.index import ROLE, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
@@ -32,9 +32,9 @@ class Requirement:
     may_be_missing: bool
 
     @cached_property
-    def sight(self) -> Sight:
+    def sight(self) -> FactPlan:
         """What the clauses look at."""
-        return Sight(self.clauses)
+        return FactPlan(self.clauses)
 
 
 class Policy:

@@ -12,7 +12,7 @@ MAX_NESTED = 60
 
 
 @dataclass(frozen=True)
-class Spot:
+class TypedPlace:
     """A type of entity in a question: on the object's own way up, or (prefix) on that of a second object."""
 
     type: str
@@ -27,8 +27,8 @@ class Scope:
     """
 
     key: Key
-    object: Spot
-    with_: dict[str, Spot] = field(default_factory=dict)
+    object: TypedPlace
+    with_: dict[str, TypedPlace] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
     granted: str | None = None
     in_change: bool = False
@@ -44,21 +44,21 @@ class Scope:
         return replace(self, **changes, path=(*self.path, what))
 
 
-def find_place(place: str, scope: Scope, names: PolicyIndex) -> Spot:
+def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
     """The spot that a place's name means in a scope. Raises PolicyProblem."""
     here = scope.object
     chain = names.chain(here.type)
     if place == "object":
         return here
     if place == "root":
-        return Spot(names.root)
+        return TypedPlace(names.root)
     if place == "parent" and len(chain) > 1:
-        return Spot(chain[1], here.prefix)
+        return TypedPlace(chain[1], here.prefix)
     key = place.removeprefix("with.")
     if key in scope.with_ and (place == "grantee" or place.startswith("with.")):
         return scope.with_[key]
     if place in chain:
-        return Spot(place, here.prefix)
+        return TypedPlace(place, here.prefix)
     known = [*chain, "object", "parent", "root", *(f"with.{key}" for key in scope.with_)]
     raise PolicyProblem(
         scope.key,

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grantpath.engine.policy.clauses import Atom, Clauses
-from grantpath.engine.policy.fact_plan import Sight
+from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 
 PLACES = ["table", "schema", "metalake"]
@@ -35,7 +35,7 @@ def holds(question: Clauses, facts: set[Fact]) -> bool:
 @settings(max_examples=500, deadline=None)
 @given(clauses, st.sets(st.sampled_from(PLACES)), st.sets(st.sampled_from(FACTS)))
 def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set[str], facts: set[Fact]) -> None:
-    left = Sight(question).without(away)
+    left = FactPlan(question).without(away)
     assert not away & set(left.at) and not left.below and not left.every
     if holds(left.clauses, facts):
         assert holds(question, facts)
@@ -44,8 +44,8 @@ def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set
 def test_a_deny_on_a_place_that_is_away_takes_its_allow_along() -> None:
     everywhere = atom(["ALLOW SELECT table", "ALLOW SELECT schema"], ["DENY SELECT table", "DENY SELECT schema"])
     above, owner = atom(["ALLOW MANAGE schema"], ["DENY MANAGE schema"]), atom(["OWNS table"])
-    sight = Sight((((everywhere, above, owner),), ((owner,), (above,))))
+    sight = FactPlan((((everywhere, above, owner),), ((owner,), (above,))))
     assert sight.without({"table"}).clauses == (((above,),),)
     assert sight.without({"schema"}).clauses == (((owner,),),)
     assert sight.without(set()).clauses == sight.clauses
-    assert Sight(((),)).without({"table"}).clauses == ((),)  # what is always allowed stays so
+    assert FactPlan(((),)).without({"table"}).clauses == ((),)  # what is always allowed stays so
