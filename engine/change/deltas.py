@@ -17,7 +17,7 @@ from grantpath.graph.transaction import Row
 
 Ask = Callable[..., Sequence[Row]]
 Scope = dict[str, Any]
-Fact = tuple[str, str, str, str]  # kind, privilege, subject, object; empty where there is none
+StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; empty where there is none
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
 
 
@@ -54,7 +54,7 @@ class Watch:
     def deltas(self) -> list[Delta]:
         """The delta of each change, in the order of their numbers; a fact that several touch is in the first one's."""
         after, found = self._facts(), []
-        seen: set[Fact] = set()
+        seen: set[StoredFact] = set()
         for at in sorted({scope["at"] for scope in self._scopes}):
             before_it, after_it = self._before[at], after[at]
             added, removed = after_it - before_it - seen, before_it - after_it - seen
@@ -62,23 +62,23 @@ class Watch:
             found.append(Delta(self._said(added, up=False), self._said(removed, up=True)))
         return found
 
-    def _facts(self) -> dict[int, set[Fact]]:
-        facts: dict[int, set[Fact]] = defaultdict(set)
+    def _facts(self) -> dict[int, set[StoredFact]]:
+        facts: dict[int, set[StoredFact]] = defaultdict(set)
         for row in self._ask("affected_facts", scopes=self._scopes) if self._scopes else ():
             facts[row["at"]].add((row["fact"], row["privilege"] or "", row["subject"] or "", row["object"]))
         return facts
 
-    def _said(self, facts: Iterable[Fact], up: bool) -> list[str]:
+    def _said(self, facts: Iterable[StoredFact], up: bool) -> list[str]:
         return [statement(fact) for fact in sorted(facts, key=self._rank, reverse=up)]
 
-    def _rank(self, fact: Fact) -> tuple[int, int, bytes]:
+    def _rank(self, fact: StoredFact) -> tuple[int, int, bytes]:
         kind, _, _, object_ = fact
         type_ = type_of(object_)
         depth = len(self._policy.names.chain(type_)) if kind == "ENTITY" and type_ in self._policy.file.types else 0
         return ORDER.index(kind), depth, statement(fact).encode()
 
 
-def statement(fact: Fact) -> str:
+def statement(fact: StoredFact) -> str:
     """The canonical statement of a fact."""
     kind, privilege, subject, object_ = fact
     match kind:

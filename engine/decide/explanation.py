@@ -14,13 +14,13 @@ from grantpath.engine.policy.facts import Fact, FactKind, place_prefix
 MAX_ROLES = 10  # where more are held, one of the first will do
 
 
-class GuardedAsk(Protocol):
-    """Asks a guarded query of cypher/."""
+class PinnedAsk(Protocol):
+    """Asks a guarded query of cypher/, always at the same revision."""
 
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
-def explained(ask: GuardedAsk, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Explanation:
+def explained(ask: PinnedAsk, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Explanation:
     """The answer that a check spelled in `hats`, explained; `check` is the row that it came in, and `ask` asks
     at the same revision."""
     won = winner(hats)
@@ -39,7 +39,7 @@ def explained(ask: GuardedAsk, case: Case, hats: Sequence[Mapping[str, Any]], ch
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
-def _remedy(ask: GuardedAsk, case: Case, hats: Sequence[Mapping[str, Any]]) -> Remedy:
+def _remedy(ask: PinnedAsk, case: Case, hats: Sequence[Mapping[str, Any]]) -> Remedy:
     row = ask("remedy", **remedy_parameters(case, hats))
     return nearest(case, hats, surroundings(case, row))
 

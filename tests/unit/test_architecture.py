@@ -209,6 +209,13 @@ def test_module_names_are_unique() -> None:
     assert sorted(names) == sorted(set(names))
 
 
+def test_class_names_are_unique() -> None:
+    names = [
+        each.name for path in FILES for each in ast.walk(ast.parse(path.read_text())) if type(each) is ast.ClassDef
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
 ALONE = """
 import importlib, sys
 for name in sys.argv[1:]:
