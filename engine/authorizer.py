@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from types import TracebackType
 from typing import Any
 
 from grantpath.engine.change_verbs import ChangeVerbs
@@ -12,7 +11,7 @@ from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation
 from grantpath.engine.decide.evaluation import Case
 from grantpath.engine.decide.explanation import explained
-from grantpath.engine.decide.listing import Listing, check_page
+from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.one_revision import GuardedAsk
@@ -20,7 +19,6 @@ from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT, Store
 
@@ -75,18 +73,6 @@ class Authorizer(ChangeVerbs):
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()
         return opened
-
-    def close(self) -> None:
-        """Gives the connections back."""
-        self.store.close()
-
-    def __enter__(self) -> "Authorizer":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if isinstance(error, Unknown):
-            error.look_now()  # its text may be read later, when no connection is left
-        self.close()
 
     # ---- checks ----------------------------------------------------------------------------------------------
     @following
@@ -182,7 +168,7 @@ class Authorizer(ChangeVerbs):
             words = request.as_words(Who, with_, name=name, object=object)
             question = request.resolve(self.policy, self.root, words)
             parameters = request.who_parameters(self.policy, question)
-            return self._listing(span, "who", question, parameters, limit, after, at, at_least)
+            return self._listing(span, "who", question, parameters, Page(limit, after, at, at_least))
 
     @following
     def which(
@@ -203,7 +189,7 @@ class Authorizer(ChangeVerbs):
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
             parameters = request.which_parameters(self.policy, self.root, question)
-            return self._listing(span, "which", question, parameters, limit, after, at, at_least)
+            return self._listing(span, "which", question, parameters, Page(limit, after, at, at_least))
 
     # ---- asking ------------------------------------------------------------------------------------------------
     def _resolved(self, check: request.AnyCheck) -> tuple[Check, ResolvedQuestion]:
@@ -241,29 +227,11 @@ class Authorizer(ChangeVerbs):
                 raise registry.suggesting(error, self.store, self.tenant, self.policy)
 
     def _listing(
-        self,
-        span: telemetry.Span,
-        query: str,
-        question: ResolvedQuestion,
-        parameters: Mapping[str, Any],
-        limit: int | None,
-        after: str,
-        at: int | None,
-        at_least: int | None,
+        self, span: telemetry.Span, query: str, question: ResolvedQuestion, parameters: Mapping[str, Any], page: Page
     ) -> Listing:
         """The list, its first page read, so that errors come with the call."""
-        check_page(limit, after, at)
-        floor = max((each for each in (at, at_least) if each is not None), default=None)
-
-        def page(after: str, size: int) -> Mapping[str, Any]:
-            return self.ask(query, at_least=floor, **parameters, after=after, limit=size)
-
-        listing = Listing(self.tenant, page, self.policy.hidden, limit, after)
+        ask = partial(self.ask, query, at_least=page.at_least, **parameters)
+        listing = Listing(self.tenant, ask, self.policy.hidden, page)
         span.set(revision=listing.revision)
-        if at is not None and listing.revision != at:
-            raise Inconsistent(
-                f"{self.tenant} is at revision {listing.revision} now, not at revision {at} as the page must be; "
-                "read the list again from its first page"
-            )
         self._all_exist(question, listing.first["known"])
         return listing

@@ -1,6 +1,7 @@
 """What `who` and `which` answer: references in byte order, all of one revision, read page by page."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from grantpath.graph.errors import Inconsistent, InvalidInput
@@ -10,6 +11,31 @@ PAGE = 50_000
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Page:
+    """What part of a list is wanted: at most `limit` references behind `after`, of the revision `at`, or of one from
+    `at_least` on. Raises InvalidInput for what is not a page."""
+
+    limit: int | None
+    after: str
+    at: int | None
+    least: int | None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None:
+            need_number("limit", self.limit)
+            if self.limit < 0:
+                raise InvalidInput(f"limit={self.limit}: a limit is 0 or more, or None for all")
+        need_text("after", self.after)
+        if self.at is not None:
+            need_number("at", self.at)
+
+    @property
+    def at_least(self) -> int | None:
+        """The lowest revision that may answer."""
+        return max((each for each in (self.at, self.least) if each is not None), default=None)
+
+
 class Listing:
     """The references that a question lists, in byte order, each once; iterate it as often as you like.
 
@@ -17,16 +43,20 @@ class Listing:
     Inconsistent where the root has changed meanwhile, and Unavailable.
     """
 
-    def __init__(
-        self, tenant: str, ask: Callable[[str, int], Row], hidden: Collection[str], limit: int | None, after: str
-    ) -> None:
-        """`ask` gives the page after a reference, of at most so many; `hidden` are not shown."""
+    def __init__(self, tenant: str, ask: Callable[..., Row], hidden: Collection[str], page: Page) -> None:
+        """`ask` gives the references after one, at most `limit`; `hidden` are not shown. Raises Inconsistent where the
+        root is at another revision than the page must be of."""
         self._tenant = tenant
         self._ask = ask
         self._hidden = hidden
-        self._limit = limit
-        self._first = ask(after, self._size(limit))
+        self._limit = page.limit
+        self._first = ask(after=page.after, limit=self._size(page.limit))
         self.revision = int(self._first["revision"])
+        if page.at is not None and self.revision != page.at:
+            raise Inconsistent(
+                f"{tenant} is at revision {self.revision} now, not at revision {page.at} as the page must be; "
+                "read the list again from its first page"
+            )
 
     @property
     def first(self) -> Row:
@@ -45,7 +75,7 @@ class Listing:
             if len(page["answer"]) < size or limit == 0:
                 return
             size = self._size(limit)
-            page = self._ask(page["answer"][-1], size)
+            page = self._ask(after=page["answer"][-1], limit=size)
             if (page["revision"], page["made"]) != (self._first["revision"], self._first["made"]):
                 raise Inconsistent(
                     f"{self._tenant} changed while the list was read: it was at revision {self.revision} and is at "
@@ -55,14 +85,3 @@ class Listing:
     def _size(self, limit: int | None) -> int:
         """How many to ask for to show `limit`: those that are hidden are listed, too."""
         return PAGE if limit is None else min(limit + len(self._hidden), PAGE)
-
-
-def check_page(limit: int | None, after: str, at: int | None) -> None:
-    """Raises InvalidInput for what is not a page: a limit, the reference before it, its revision."""
-    if limit is not None:
-        need_number("limit", limit)
-        if limit < 0:
-            raise InvalidInput(f"limit={limit}: a limit is 0 or more, or None for all")
-    need_text("after", after)
-    if at is not None:
-        need_number("at", at)

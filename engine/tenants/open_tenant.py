@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial, wraps
+from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from grantpath import cypher
@@ -12,7 +13,7 @@ from grantpath.engine.tenants import one_revision, registry
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
 from grantpath.graph.inputs import need_number
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
@@ -52,6 +53,18 @@ class OpenTenant:
         self.root = root
         self._view: OpenTenant | None = None
         self._use(policy)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self.store.close()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, Unknown):
+            error.look_now()  # its text may be read later, when no connection is left
+        self.close()
 
     def follow(self) -> None:
         """From now on a verb that meets another policy of the root goes on by that one."""
