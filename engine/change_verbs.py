@@ -8,7 +8,7 @@ from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Filter, Logged
 from grantpath.engine.change.idempotency import Change
 from grantpath.engine.change.log_verify import LogCheck, verify
-from grantpath.engine.change.service import Changer
+from grantpath.engine.change.service import ChangeService
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph import telemetry
@@ -21,7 +21,7 @@ class ChangeVerbs(OpenTenant):
 
     def _use(self, policy: Policy) -> None:
         super()._use(policy)
-        self._changer = Changer(self.store, self.tenant, policy, self.root)
+        self._service = ChangeService(self.store, self.tenant, policy, self.root)
 
     # ---- changes ---------------------------------------------------------------------------------------------
     @following
@@ -45,7 +45,7 @@ class ChangeVerbs(OpenTenant):
         read back; `Unavailable.unknown` says that this could not be done either.
         """
         with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
-            done = self._changer.change(statement, by, as_role, id, dry_run)
+            done = self._service.change(statement, by, as_role, id, dry_run)
             self._tell(span, [done], dry_run)
         log.debug("%s changed %s: %s", by, self.tenant, statement)
         return done
@@ -66,7 +66,7 @@ class ChangeVerbs(OpenTenant):
         index from 0, in its text and as `.index`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
-            done = self._changer.change_all(statements, by, as_role, id, dry_run)
+            done = self._service.change_all(statements, by, as_role, id, dry_run)
             self._tell(span, done, dry_run)
         log.debug("%s changed %s: %d statements", by, self.tenant, len(done))
         return done
@@ -78,7 +78,7 @@ class ChangeVerbs(OpenTenant):
         Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises InvalidInput for
         what is not a list or more than 10,000, Unavailable.
         """
-        return self._changer.given(statements)
+        return self._service.given(statements)
 
     @following
     def log(

@@ -9,8 +9,8 @@ it wrote a :LoadedBatch node with the ids of that. The last transaction writes t
 batches' notes and sets the marks even: from then on everything is there.
 
 A load that also removes things notes them as :DoomedBatch nodes before any of them is gone. Its last transaction then
-leaves the marks odd and sets `loading_done`: past that point the load is not undone any more but completed. The doomed
-go batch by batch, each with its note, and then the marks are set even.
+leaves the marks odd and sets `loading_done`: past that point the load is not undone any more but completed. The noted
+removals are done batch by batch, each with its note, and then the marks are set even.
 
 The id on the mark and the heartbeats make a load's ownership, not the lock: a load that loses the connection of its
 lock goes on. A load that raises undoes itself, or completes itself past that point. One that died, so that it gives no
@@ -96,17 +96,17 @@ class Bulk:
             f"{self.root}: this load gave no sign of life, and another caller rolled it back; run it again"
         )
 
-    def doom(self, edges: Sequence[int], nodes: Sequence[int], unmade: Sequence[int]) -> None:
-        """Notes what goes when the load is finished, by ids in the database; `unmade` stay as names only."""
-        doomed = {"edges": list(edges), "nodes": list(nodes), "unmade": list(unmade)}
-        if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **doomed):
+    def note_removals(self, edges: Sequence[int], nodes: Sequence[int], demotions: Sequence[int]) -> None:
+        """Notes what goes when the load is finished, by ids in the database; `demotions` stay as names only."""
+        removals = {"edges": list(edges), "nodes": list(nodes), "unmade": list(demotions)}
+        if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **removals):
             raise self._lost()
 
     def finish(self, last: Callable[[Ask, int], None], progress: Progress) -> int:
-        """What is new stays, what is doomed goes, and then all of it is visible. Returns the revision.
+        """What is new stays, the noted removals are done, and then all of it is visible. Returns the revision.
 
         `last` is given the revision and what runs a query in the transaction past which nothing is undone any more;
-        it may run twice. `progress` is told of the batches of doomed that are gone. Raises Inconsistent, Unavailable:
+        it may run twice. `progress` is given the batches of removals that are done. Raises Inconsistent, Unavailable:
         then it is not done, or `Unavailable.unknown` says that this is not known.
         """
 
@@ -114,16 +114,16 @@ class Bulk:
             row = cypher.load("load_commit").run(tx.run, **self._own).single()
             if row is None:
                 raise self._lost()
-            revision, doomed = int(row["revision"]), int(row["doomed"])
+            revision, removals = int(row["revision"]), int(row["doomed"])
             last(lambda text, given: [dict(each) for each in tx.run(text, {**given, "root": self.root})], revision)
-            if not doomed:
+            if not removals:
                 cypher.load("load_settle").run(tx.run, **self._own).consume()
-            return revision, doomed
+            return revision, removals
 
         try:
-            revision, doomed = self._held.transaction(work)
-            if doomed:
-                self._recovery.complete(doomed, progress)
+            revision, removals = self._held.transaction(work)
+            if removals:
+                self._recovery.complete(removals, progress)
         except (Inconsistent, Unavailable) as error:
             return self._outcome(error, progress)
         return revision

@@ -36,11 +36,11 @@ class Recovery:
             self._run("load_undone")
         return False
 
-    def complete(self, doomed: int, progress: Progress) -> None:
-        """Removes so many batches of what a load dooms, and sets the marks even."""
-        for done in range(doomed):
+    def complete(self, removals: int, progress: Progress) -> None:
+        """Removes so many batches of the removals that a load noted, and sets the marks even."""
+        for done in range(removals):
             self._run("load_remove")
-            progress(done + 1, doomed)
+            progress(done + 1, removals)
         self._run("load_settle")
 
     def _run(self, query: str, **parameters: Any) -> list[Row]:

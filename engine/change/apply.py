@@ -1,4 +1,4 @@
-"""Makes changes in one transaction, each seeing those before it: what is invalid, what is refused, what is done."""
+"""Applies changes in one transaction, each seeing those before it: which are invalid, refused, or done."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.deltas import Watch, scope_of
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.preconditions import Preconditions
-from grantpath.engine.change.schedule import Footprint, Footprints, levels
+from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets, levels
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
@@ -32,8 +32,8 @@ class _Rows:
     drops_root: bool = False
 
 
-class Making:
-    """The changes of one actor (None: facts, nobody asked) in one transaction."""
+class BatchApplier:
+    """The changes of one actor (None: facts, which need no authority) in one transaction."""
 
     def __init__(
         self, writing: Asks, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
@@ -47,17 +47,17 @@ class Making:
         self._mentioned: set[str] = set()
         self._authorizing = Authorizing(policy, root, self._ask)
 
-    def make(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
-        """Makes the changes, and notes in each whether it changed anything, or what is wrong with it.
+    def apply(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
+        """Applies the changes, and notes in each whether it changed anything, or what is wrong with it.
 
         `all_or_nothing`: what follows a wrong one may be left undone.
         """
         done = 0
         while done < len(steps):
-            part, prints = self._next_part(steps[done:])
+            part, sets = self._next_part(steps[done:])
             end = len(part)
-            for level in levels(prints):
-                self._make_level([part[index] for index in level if index < end])
+            for level in levels(sets):
+                self._apply_level([part[index] for index in level if index < end])
                 if all_or_nothing:  # one before it may be wrong, too
                     end = next((index for index, step in enumerate(part) if step.error), end)
             done += len(part)
@@ -66,8 +66,8 @@ class Making:
 
     def judge(self, steps: Sequence[PlannedChange]) -> int | None:
         """The index of the first one that is wrong, with its error, if that is known before anything is written."""
-        part, prints = self._next_part(steps)
-        first = next(iter(levels(prints)), [])
+        part, sets = self._next_part(steps)
+        first = next(iter(levels(sets)), [])
         self._judge([part[index] for index in first])
         for index, (at, step) in enumerate(zip(first, part, strict=False)):
             if at != index:
@@ -76,17 +76,17 @@ class Making:
                 return index
         return None
 
-    def _next_part(self, steps: Sequence[PlannedChange]) -> tuple[list[PlannedChange], list[Footprint]]:
+    def _next_part(self, steps: Sequence[PlannedChange]) -> tuple[list[PlannedChange], list[ReadWriteSet]]:
         """The next ones, as far as the actor holds what he holds now."""
         ref = self._actor.ref.text if self._actor else None
         held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
-        footprints = Footprints(self._policy, self._root, ref, held)
-        prints: list[Footprint] = []
+        read_write_sets = ReadWriteSets(self._policy, self._root, ref, held)
+        sets: list[ReadWriteSet] = []
         for step in steps:
-            prints.append(footprints.of(step.change, self._looks_below(step.change)))
-            if prints[-1].turns_the_actor:
+            sets.append(read_write_sets.of(step.change, self._looks_below(step.change)))
+            if sets[-1].turns_the_actor:
                 break
-        return list(steps[: len(prints)]), prints
+        return list(steps[: len(sets)]), sets
 
     def _looks_below(self, change: ResolvedStatement) -> Mapping[str, Reference]:
         if not self._actor:
@@ -95,14 +95,14 @@ class Making:
         return {at: ref for at, ref in self._authorizing.where(change).items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------
-    def _make_level(self, steps: list[PlannedChange]) -> None:
+    def _apply_level(self, steps: list[PlannedChange]) -> None:
         """Steps of which none sees what another one writes."""
-        valid, standing, roles = self._judge(steps)
+        valid, preconditions, roles = self._judge(steps)
         rows = _Rows()
         for step in valid:
-            if step.error is None and not standing.changes_nothing(step.change):
+            if step.error is None and not preconditions.changes_nothing(step.change):
                 step.changed = True
-                self._write(step.change, standing, rows)
+                self._write(step.change, preconditions, rows)
                 if step.change.kind == "add" and self._actor:
                     self._reward(step.change, self._actor, roles[step], rows)
         made = [step for step in valid if step.changed] if self._watched else []
@@ -118,25 +118,25 @@ class Making:
         """Which are valid and due, what stands before them, and by step the role that its actor acts with; those that
         are wrong have their error."""
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
-        standing = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
-        valid = [step for step in steps if self._is_due(step, standing)]
-        if as_role and (as_role not in standing.there or as_role in self._policy.hidden):
+        preconditions = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
+        valid = [step for step in steps if self._is_due(step, preconditions)]
+        if as_role and (as_role not in preconditions.there or as_role in self._policy.hidden):
             error = self._absent(as_role)
             for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
                 step.error = error
-            return [], standing, {}
-        return valid, standing, self._authorizing.authorize(valid, self._actor) if self._actor else {}
+            return [], preconditions, {}
+        return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
-    def _is_due(self, step: PlannedChange, standing: Preconditions) -> bool:
+    def _is_due(self, step: PlannedChange, preconditions: Preconditions) -> bool:
         """Is it valid, and left to be done?"""
         ref = step.change.object.text
-        if step.mentioned and ref in standing.there:
+        if step.mentioned and ref in preconditions.there:
             return False
         if step.change.kind == "add" and ref in self._mentioned:
             self._mentioned.discard(ref)
             return False
         try:
-            standing.check(step.change)
+            preconditions.check(step.change)
         except GrantpathError as error:
             step.error = error
             return False
@@ -151,7 +151,7 @@ class Making:
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, change: ResolvedStatement, standing: Preconditions, rows: _Rows) -> None:
+    def _write(self, change: ResolvedStatement, preconditions: Preconditions, rows: _Rows) -> None:
         object_, subject = change.object.text, change.subject.text if change.subject else ""
         match change.kind:
             case "add":
@@ -166,7 +166,7 @@ class Making:
             case "owner":
                 rows.rows["own"].append({"owner": subject, "object": object_})
             case kind:
-                if kind == "grant" and object_ not in standing.there:
+                if kind == "grant" and object_ not in preconditions.there:
                     rows.rows["add"] += self._name(change.object)
                 grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
                 rows.rows[kind].append(grant)

@@ -29,7 +29,7 @@ OWNING: Key = "owning"
 
 
 @dataclass(frozen=True)
-class Footprint:
+class ReadWriteSet:
     """What a statement reads and writes. `joins`: its circles are counted with those of the level, in order."""
 
     reads: set[Key]
@@ -42,13 +42,13 @@ class Footprint:
         return ACTOR in self.writes
 
 
-def levels(prints: Sequence[Footprint]) -> list[list[int]]:
+def levels(sets: Sequence[ReadWriteSet]) -> list[list[int]]:
     """The statements, by index, that can be made together; one level after the other."""
     made: list[list[int]] = []
     read: dict[Key, int] = {}  # by key the last level that reads it
     written: dict[Key, int] = {}
     joined = 0
-    for index, one in enumerate(prints):
+    for index, one in enumerate(sets):
         levels_before = [written[key] + 1 for key in one.reads if key in written]
         level = max(levels_before + [read[key] for key in one.writes if key in read], default=0)
         if one.joins:
@@ -63,8 +63,8 @@ def levels(prints: Sequence[Footprint]) -> list[list[int]]:
     return made
 
 
-class Footprints:
-    """The footprints of changes that one actor makes, as long as what he holds stays the same; None: facts."""
+class ReadWriteSets:
+    """The read and write sets of the changes of one actor while its effective principals stay the same; None: facts."""
 
     def __init__(self, policy: Policy, root: Reference, actor: str | None, held: set[str]) -> None:
         self._policy = policy
@@ -73,7 +73,7 @@ class Footprints:
         self._held = held | {actor} if actor else set()
         self._chains: dict[Reference, _Chain] = {}
 
-    def of(self, change: ResolvedStatement, below: Mapping[str, Reference]) -> Footprint:
+    def of(self, change: ResolvedStatement, below: Mapping[str, Reference]) -> ReadWriteSet:
         """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
         chain = self._chain(change.object)
         reads, writes = set(chain.at), set(chain.below)
@@ -86,7 +86,7 @@ class Footprints:
             reads |= self._chain(change.subject).at
             writes.add(f"below {change.subject}")
         self._by_kind(change, reads, writes)
-        return Footprint(reads, writes, change.joining is not None)
+        return ReadWriteSet(reads, writes, change.joining is not None)
 
     def _by_kind(self, change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
         at = f"at {change.object}"

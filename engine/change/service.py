@@ -1,4 +1,4 @@
-"""The one door for changes: alone or as a batch, said once or again, written to the history or refused."""
+"""Change service: changes alone or in a batch, idempotent by the caller's id, and logged or refused."""
 
 import time
 import uuid
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from grantpath.engine.change.apply import Making
+from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Change, Request, first_id, is_made
@@ -28,8 +28,8 @@ from grantpath.graph.transaction import Writing
 LOOKS = 12  # before the lock is taken, where other writers disturb what was read
 
 
-class Changer:
-    """Makes changes to one root."""
+class ChangeService:
+    """Changes one root."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         self._store = store
@@ -109,7 +109,7 @@ class Changer:
             for _, step in steps:
                 step.changed, step.error = False, None
             made = [step for _, step in steps]
-            Making(writing, self._policy, self._root, None).make(made, all_or_nothing=False)
+            BatchApplier(writing, self._policy, self._root, None).apply(made, all_or_nothing=False)
             self._unmention(steps, writing)
             record(writing, made, None, [uuid.uuid4().hex for _ in made])
 
@@ -139,7 +139,7 @@ class Changer:
             if step.mentioned and step.changed and index in wrong and step.change.object not in named
         ]
         drops = [self._fact(f"drop {step.change.object}") for step in mistaken]
-        Making(writing, self._policy, self._root, None).make(drops, all_or_nothing=False)
+        BatchApplier(writing, self._policy, self._root, None).apply(drops, all_or_nothing=False)
         for step in mistaken:
             step.changed = False
 
@@ -183,7 +183,7 @@ class Changer:
                 step.changed, step.error = False, None
                 step.delta = None
             informed = Informed(writing, glance)
-            Making(informed, self._policy, self._root, actor, watched=dry_run).make(steps, all_or_nothing=True)
+            BatchApplier(informed, self._policy, self._root, actor, watched=dry_run).apply(steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
@@ -224,7 +224,7 @@ class Changer:
             if glance is not None:
                 if glance.policy != self._policy.digest:
                     return None
-                wrong = Making(glance, self._policy, self._root, actor).judge(steps)
+                wrong = BatchApplier(glance, self._policy, self._root, actor).judge(steps)
                 if wrong is None:
                     return glance
                 if request is not None and not request.is_new(glance):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.transfer.import_plan import Doomed, News, Plan, PlanListing
+from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
 from grantpath.engine.transfer.rows import NOBODY, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.near_names import CANDIDATES, nearest
@@ -175,18 +175,18 @@ class DeltaBuilder:
             waiting = found - seen
 
     # ---- what is new ---------------------------------------------------------------------------------------------
-    def news(self) -> News:
+    def delta(self) -> ImportDelta:
         """What the import adds to the graph."""
         new = self._listed & (self.node == NOBODY)
         created = self._listed & (self.node != NOBODY) & ~self._created
         entities = self._top_down(np.flatnonzero(new))
         names = self._top_down(np.flatnonzero(self._wanted_names() & (self.node == NOBODY)))
-        edges, doomed = self._edges(np.flatnonzero(new | created))
-        return News(entities, np.flatnonzero(created), names, edges, doomed)
+        edges, removals = self._edges(np.flatnonzero(new | created))
+        return ImportDelta(entities, np.flatnonzero(created), names, edges, removals)
 
-    def plan(self, news: News) -> Plan:
+    def plan(self, delta: ImportDelta) -> Plan:
         """What the import adds and removes, as rows."""
-        added = self._listing(np.concatenate([news.entities, news.created]), news.edges)
+        added = self._listing(np.concatenate([delta.entities, delta.created]), delta.edges)
         nothing = np.empty(0, dtype=np.int64)
         return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
 
@@ -243,7 +243,7 @@ class DeltaBuilder:
                 number = self.names.parents[number]
         return wanted
 
-    def _edges(self, added: Ints) -> tuple[Edges, Doomed]:
+    def _edges(self, added: Ints) -> tuple[Edges, Removals]:
         """The edges of the import without those that are there; and what it takes away."""
         said = self._said(added)
         old = self._old_edges(np.concatenate([links.start for links in said]))
@@ -252,7 +252,7 @@ class DeltaBuilder:
         )
         keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
         width, labels = len(self.names), len(self._rows.labels)
-        return Edges(keys // labels // width, keys // labels % width, keys % labels), Doomed([], [], [])
+        return Edges(keys // labels // width, keys // labels % width, keys % labels), Removals([], [], [])
 
     def _said(self, added: Ints) -> list[Links | Edges]:
         """Every edge that there must be: those of the rows, and the roles that come with a type."""

@@ -17,23 +17,23 @@ PART = 0.1
 
 
 @dataclass(frozen=True)
-class Doomed:
+class Removals:
     """What an import takes away, by ids in the database: edges, entities, and entities that stay as names."""
 
     edges: list[int]
     nodes: list[int]
-    unmade: list[int]
+    demotions: list[int]
 
 
 @dataclass(frozen=True)
-class News:
+class ImportDelta:
     """What an import adds: numbers of entities, names that become entities, names that only hold grants; edges."""
 
     entities: Ints
     created: Ints
     names: Ints
     edges: Edges
-    doomed: Doomed
+    removals: Removals
 
     @property
     def added(self) -> int:
@@ -42,7 +42,7 @@ class News:
     @property
     def removed(self) -> int:
         """Without what goes along with an entity."""
-        return len(self.doomed.edges) + len(self.doomed.nodes) + len(self.doomed.unmade)
+        return len(self.removals.edges) + len(self.removals.nodes) + len(self.removals.demotions)
 
     @property
     def size(self) -> int:

@@ -20,8 +20,8 @@ from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
 from grantpath.engine.transfer.import_delta import DeltaBuilder
-from grantpath.engine.transfer.import_plan import Consent, Doomed, News, Plan, need_consent
-from grantpath.engine.transfer.replacing_delta import Replaced
+from grantpath.engine.transfer.import_plan import Consent, ImportDelta, Plan, Removals, need_consent
+from grantpath.engine.transfer.replacing_delta import ReplacingDeltaBuilder
 from grantpath.engine.transfer.restore import Anew, Restore, renamed
 from grantpath.engine.transfer.rows import NOBODY, ResolvedRows
 from grantpath.engine.transfer.table_files import listed, read
@@ -128,21 +128,23 @@ class _Load:
         rows = self._resolve(tables, problems)
         counts, twice = {name: len(table) for name, table in tables.items()}, rows.duplicates()
         with bulk_write(self._store, self._tenant, self._what, self._undoing) as bulk:
-            standing = self._standing(rows, problems)
-            news = standing.news()
+            builder = self._builder(rows, problems)
+            delta = builder.delta()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
             note = self.restore.why_not(dry_run) if self.restore else None
             restores = self.restore is not None and note is None
             told: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             if dry_run:
-                told["plan"] = standing.plan(news)
-                return LoadReport(counts, bool(news.size or restores), bulk.revision, news.added, news.removed, **told)
-            if not (news.size or restores):
+                told["plan"] = builder.plan(delta)
+                return LoadReport(
+                    counts, bool(delta.size or restores), bulk.revision, delta.added, delta.removed, **told
+                )
+            if not (delta.size or restores):
                 return LoadReport(counts, False, bulk.revision, 0, 0, **told)
-            if news.removed:
-                need_consent(standing.plan(news), consent, self._what)
-            revision, hash_ = self._put_all(bulk, news, standing, rows, sum(counts.values()), restores)
-        return LoadReport(counts, True, revision, news.added, news.removed, **told, hash=hash_)
+            if delta.removed:
+                need_consent(builder.plan(delta), consent, self._what)
+            revision, hash_ = self._put_all(bulk, delta, builder, rows, sum(counts.values()), restores)
+        return LoadReport(counts, True, revision, delta.added, delta.removed, **told, hash=hash_)
 
     def _tables(self, problems: Problems) -> dict[str, Table]:
         """The tables of the folder; of a dump, about this root."""
@@ -153,30 +155,32 @@ class _Load:
     def _undoing(self, done: int, of: int) -> None:
         self._progress("undoing", done, of)
 
-    def _standing(self, rows: ResolvedRows, problems: Problems) -> DeltaBuilder:
+    def _builder(self, rows: ResolvedRows, problems: Problems) -> DeltaBuilder:
         """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = registry.find(self._store, self._tenant)
         opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
         if not registry.exists(self._store, self._tenant, self._root.text):
             raise registry.dropped(self._tenant)
-        standing = (Replaced if self._replace else DeltaBuilder)(self._store, self._tenant, self._policy, rows)
-        standing.check(problems)
+        builder = (ReplacingDeltaBuilder if self._replace else DeltaBuilder)(
+            self._store, self._tenant, self._policy, rows
+        )
+        builder.check(problems)
         problems.raise_any()
-        return standing
+        return builder
 
     def _put_all(
-        self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: ResolvedRows, of: int, restores: bool
+        self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, rows: ResolvedRows, of: int, restores: bool
     ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision, and the hash of its entry in the log."""
         bulk.begin()
-        self._write(bulk, news, standing, rows)
-        self._doom(bulk, news.doomed)
+        self._write(bulk, delta, builder, rows)
+        self._note_removals(bulk, delta.removals)
         if self.restore and restores:
             for done, entries in self.restore.write(bulk):
                 self._progress("writing history", done, entries)
             self.restore.finish(bulk)
             return self.restore.revision, None
-        told = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(news)}"
+        told = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(delta)}"
         hashes: list[str] = []
 
         def last(ask: Ask, revision: int) -> None:
@@ -184,8 +188,8 @@ class _Load:
 
         return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]
 
-    def _changed(self, news: News) -> str:
-        return f"{news.added:,} added" + (f", {news.removed:,} removed" if self._replace else "")
+    def _changed(self, delta: ImportDelta) -> str:
+        return f"{delta.added:,} added" + (f", {delta.removed:,} removed" if self._replace else "")
 
     def _resolve(self, tables: dict[str, Table], problems: Problems) -> ResolvedRows:
         done: list[str] = []
@@ -197,45 +201,47 @@ class _Load:
         return ResolvedRows(self._policy, self._root, tables, problems, step)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, bulk: Bulk, news: News, standing: DeltaBuilder, rows: ResolvedRows) -> None:
-        self._progress("writing", 0, news.added)
-        self._write_entities(bulk, news, standing, news.entities, None)
-        self._write_entities(bulk, news, standing, news.names, False)
-        for part in _parts(news.created):
-            self._put(bulk, news, "load_created", len(part), nodes=standing.node[part].tolist())
-        for part in _parts(np.arange(len(news.edges.start), dtype=np.int64)):
-            self._write_edges(bulk, news, part, standing, rows)
+    def _write(self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, rows: ResolvedRows) -> None:
+        self._progress("writing", 0, delta.added)
+        self._write_entities(bulk, delta, builder, delta.entities, None)
+        self._write_entities(bulk, delta, builder, delta.names, False)
+        for part in _parts(delta.created):
+            self._put(bulk, delta, "load_created", len(part), nodes=builder.node[part].tolist())
+        for part in _parts(np.arange(len(delta.edges.start), dtype=np.int64)):
+            self._write_edges(bulk, delta, part, builder, rows)
 
     def _write_entities(
-        self, bulk: Bulk, news: News, standing: DeltaBuilder, numbers: Ints, exists: bool | None
+        self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, numbers: Ints, exists: bool | None
     ) -> None:
-        names = standing.names
+        names = builder.names
         types = np.array([names.types[number] for number in numbers.tolist()], dtype=np.str_)
         for type_ in dict.fromkeys(types.tolist()):
             for part in _parts(numbers[types == type_]):
                 row = self._put(
                     bulk,
-                    news,
+                    delta,
                     "load_entities",
                     len(part),
                     type=type_,
                     labels=self._policy.labels(type_),
                     exists=exists,
-                    rows=[self._entity(standing, number) for number in part.tolist()],
+                    rows=[self._entity(builder, number) for number in part.tolist()],
                 )
                 for ref, node in zip(row["refs"], row["nodes"], strict=True):
-                    standing.node[names.known(ref)] = node
+                    builder.node[names.known(ref)] = node
 
-    def _entity(self, standing: DeltaBuilder, number: int) -> list[Any]:
-        names = standing.names
+    def _entity(self, builder: DeltaBuilder, number: int) -> list[Any]:
+        names = builder.names
         parent = names.parents[number]
-        return [int(standing.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
+        return [int(builder.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
 
-    def _write_edges(self, bulk: Bulk, news: News, part: Ints, standing: DeltaBuilder, rows: ResolvedRows) -> None:
+    def _write_edges(
+        self, bulk: Bulk, delta: ImportDelta, part: Ints, builder: DeltaBuilder, rows: ResolvedRows
+    ) -> None:
         lists: dict[str, list[list[Any]]] = {name: [] for name in ("groups", "roles", "allow", "deny", "owns")}
-        edges = news.edges
-        starts, ends = standing.node[edges.start[part]].tolist(), standing.node[edges.end[part]].tolist()
-        roles = [self._policy.file.types[standing.names.types[end]].kind == "role" for end in edges.end[part].tolist()]
+        edges = delta.edges
+        starts, ends = builder.node[edges.start[part]].tolist(), builder.node[edges.end[part]].tolist()
+        roles = [self._policy.file.types[builder.names.types[end]].kind == "role" for end in edges.end[part].tolist()]
         for start, end, label, role in zip(starts, ends, edges.label[part].tolist(), roles, strict=True):
             match rows.labels[label].split(" "):
                 case ["MEMBER"]:
@@ -248,21 +254,21 @@ class _Load:
         grants = {name: lists[name] for name in ("allow", "deny", "owns")}
         for query, written in (("load_members", members), ("load_grants", grants)):
             if count := sum(map(len, written.values())):
-                self._put(bulk, news, query, count, **written)
+                self._put(bulk, delta, query, count, **written)
 
     @staticmethod
-    def _doom(bulk: Bulk, doomed: Doomed) -> None:
-        for at in range(0, len(doomed.edges), BATCH):
-            bulk.doom(doomed.edges[at : at + BATCH], [], [])
-        for at in range(0, len(doomed.unmade), BATCH):
-            bulk.doom([], [], doomed.unmade[at : at + BATCH])
-        for at in range(0, len(doomed.nodes), FEW):
-            bulk.doom([], doomed.nodes[at : at + FEW], [])
+    def _note_removals(bulk: Bulk, removals: Removals) -> None:
+        for at in range(0, len(removals.edges), BATCH):
+            bulk.note_removals(removals.edges[at : at + BATCH], [], [])
+        for at in range(0, len(removals.demotions), BATCH):
+            bulk.note_removals([], [], removals.demotions[at : at + BATCH])
+        for at in range(0, len(removals.nodes), FEW):
+            bulk.note_removals([], removals.nodes[at : at + FEW], [])
 
-    def _put(self, bulk: Bulk, news: News, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
+    def _put(self, bulk: Bulk, delta: ImportDelta, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
         row = cypher.load(query).run(bulk.write, root=bulk.root, load=bulk.id, **parameters)
         self._done += count
-        self._progress("writing", self._done, news.added)
+        self._progress("writing", self._done, delta.added)
         return row
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from grantpath.engine.transfer.import_delta import DeltaBuilder, Marks
-from grantpath.engine.transfer.import_plan import Doomed, News, Plan
+from grantpath.engine.transfer.import_plan import ImportDelta, Plan, Removals
 from grantpath.engine.transfer.rows import NOBODY, Edges, Links
 from grantpath.engine.transfer.tables import Ints
 
 
-class Replaced(DeltaBuilder):
+class ReplacingDeltaBuilder(DeltaBuilder):
     """The graph as such an import finds it: nothing counts but the root, what came with the policy, and the tables."""
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
@@ -35,14 +35,14 @@ class Replaced(DeltaBuilder):
             self._all = super()._old_edges(np.arange(len(self.names), dtype=np.int64))
         return self._all
 
-    def _edges(self, added: Ints) -> tuple[Edges, Doomed]:
+    def _edges(self, added: Ints) -> tuple[Edges, Removals]:
         edges, _ = super()._edges(added)
         old, lost, names = self._old_edges(added), self._lost(added), self._wanted_names()
         stays = self._there | names
         lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others go with their ends
         nodes = self.node[~stays & (self.node != NOBODY)].tolist()
-        unmade = self.node[names & (self.node != NOBODY) & self._created].tolist()
-        return edges, Doomed(old[lost, 3].tolist(), nodes, unmade)
+        demotions = self.node[names & (self.node != NOBODY) & self._created].tolist()
+        return edges, Removals(old[lost, 3].tolist(), nodes, demotions)
 
     def _lost(self, added: Ints) -> Marks:
         """Which of the old edges no row says."""
@@ -58,11 +58,11 @@ class Replaced(DeltaBuilder):
         everybody = np.flatnonzero(self._there)
         return [*super()._said(everybody), self._presets()]
 
-    def plan(self, news: News) -> Plan:
-        old, lost = self._old_edges(news.created), self._lost(news.created)
+    def plan(self, delta: ImportDelta) -> Plan:
+        old, lost = self._old_edges(delta.created), self._lost(delta.created)
         edges = Edges(old[:, 0], old[:, 1], old[:, 2])
         mine = self._created & ~self._staying()
         held = self._listing(np.flatnonzero(mine), edges)
         removed = self._listing(np.flatnonzero(mine & ~self._there), edges.only(lost))
         missing = [name for name, table in self._rows.tables.items() if table.file is None]
-        return Plan(super().plan(news).added, removed, held.counts, missing)
+        return Plan(super().plan(delta).added, removed, held.counts, missing)

@@ -11,7 +11,7 @@ from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refu
 from grantpath.engine.change import authorize
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.planned_change import PlannedChange
-from grantpath.engine.change.schedule import Footprint, levels
+from grantpath.engine.change.schedule import ReadWriteSet, levels
 
 from ..conftest import Tenants
 from ..oracle import oracle
@@ -308,15 +308,18 @@ def test_a_wrong_check_of_a_batch_is_named_by_its_index(
 
 
 # ---- levels --------------------------------------------------------------------------------------------------------
-def footprint(reads: str, writes: str, joins: bool = False) -> Footprint:
-    return Footprint(set(reads), set(writes), joins)
+def read_write_set(reads: str, writes: str, joins: bool = False) -> ReadWriteSet:
+    return ReadWriteSet(set(reads), set(writes), joins)
 
 
 def test_levels_keep_readers_behind_writers_and_before_overwriters() -> None:
-    assert levels([footprint("a", "a"), footprint("b", "b")]) == [[0, 1]]
-    assert levels([footprint("a", "a"), footprint("a", "b"), footprint("b", "c")]) == [[0], [1], [2]]
-    assert levels([footprint("ab", "b"), footprint("b", "c"), footprint("x", "b")]) == [[0], [1, 2]]
-    assert levels([footprint("a", "a"), footprint("a", "b", True), footprint("x", "y", True)]) == [[0], [1, 2]]
+    assert levels([read_write_set("a", "a"), read_write_set("b", "b")]) == [[0, 1]]
+    assert levels([read_write_set("a", "a"), read_write_set("a", "b"), read_write_set("b", "c")]) == [[0], [1], [2]]
+    assert levels([read_write_set("ab", "b"), read_write_set("b", "c"), read_write_set("x", "b")]) == [[0], [1, 2]]
+    assert levels([read_write_set("a", "a"), read_write_set("a", "b", True), read_write_set("x", "y", True)]) == [
+        [0],
+        [1, 2],
+    ]
     assert levels([]) == []
 
 
