@@ -14,6 +14,7 @@ from ..conftest import Closing, Tenants
 from ..oracle import Oracle, oracle
 from ..support.random_world import ROOT_NAME, Check, random_checks, random_world
 from ..support.remedy_oracle import Remedied
+from ..support.tiers import others_slow
 from ..support.twin import POLICIES, SEED, Twin
 
 SIZES = (40, 160)  # facts in each world of a policy
@@ -71,7 +72,7 @@ def test_remedies_turn_no_into_yes(closing: Closing, policy: str) -> None:
     assert superfluous <= remedied * SUPERFLUOUS
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     model = policies.load(policy)
     paths = hops = sentences = denials = explained = 0

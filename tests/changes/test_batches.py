@@ -16,6 +16,7 @@ from grantpath.engine.change.schedule import ReadWriteSet, levels
 from ..conftest import Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_statements, random_world
+from ..support.tiers import others_slow
 
 POLICIES = ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"]
 SMALL = [
@@ -69,7 +70,7 @@ def asking_above(found: list[int]) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy: str) -> None:
     """Random statements, good ones kept in turn: wrong ones are found at the same index, with the same error."""
     above: list[int] = []
@@ -111,7 +112,7 @@ def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy:
     assert bool(sum(above)) != batch.policy.active_roles  # with active roles all places are looked at
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_facts_at_once_are_facts_one_by_one(tenant: Tenants, policy: str) -> None:
     rng = random.Random(f"facts {policy}")
     facts = random_world(policy, rng, 60)

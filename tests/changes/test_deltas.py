@@ -13,6 +13,8 @@ from ..conftest import Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.sizes import size
+from ..support.tiers import others_slow
+from ..support.twin import POLICIES
 from .test_batches import state
 
 pytestmark = pytest.mark.trust
@@ -98,7 +100,7 @@ def test_each_statement_of_a_batch_has_its_own_facts(tenant: Tenants) -> None:
     assert net([Delta(["a"], []), Delta([], ["a", "b"]), Delta(["b"], [])]) == Delta()
 
 
-@pytest.mark.parametrize("policy_name", ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"])
+@pytest.mark.parametrize("policy_name", others_slow(POLICIES))
 def test_random_dry_runs_list_exactly_what_the_changes_then_do(tenant: Tenants, policy_name: str) -> None:
     rng = random.Random(f"deltas {policy_name}")
     given = random_world(policy_name, rng, 60)

@@ -440,6 +440,7 @@ def test_an_interrupt_that_breaks_a_connection_is_quiet_too(run: Run, monkeypatc
     assert run("status") == Ran(130, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_an_output_that_is_full_is_named(home_of_tests: Path) -> None:
     with Path("/dev/full").open("w") as full:
@@ -449,6 +450,7 @@ def test_an_output_that_is_full_is_named(home_of_tests: Path) -> None:
     assert (ran.returncode, ran.stderr) == (2, told)
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error(home_of_tests: Path) -> None:
     shown = subprocess.Popen(
         [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino", "--json"],
@@ -477,6 +479,7 @@ def test_the_bare_command_lists_the_commands(run: Run) -> None:
 
 
 # ---- Spark -------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_snapshot_is_mirrored_asked_compared_and_verified(run: Run, facts: str, tmp_path: Path) -> None:
     monday, tuesday = str(tmp_path / "monday"), str(tmp_path / "tuesday")
@@ -500,6 +503,7 @@ def test_a_snapshot_is_mirrored_asked_compared_and_verified(run: Run, facts: str
     run("change", FACTS[-1], "--root", facts)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -> None:
     target = tmp_path / "demo"

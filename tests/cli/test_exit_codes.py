@@ -193,6 +193,7 @@ sys.exit(main(["check", "user:bob", "load_table", "table:a.b.c", "{json}"]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 @pytest.mark.parametrize(("answer", "codes"), [("yes", {0, 2}), ("no", {1, 2}), ("fails", {2})])
 def test_a_full_or_closed_output_never_changes_the_answer(tmp_path: Path, answer: str, codes: set[int]) -> None:

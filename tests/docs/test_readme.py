@@ -48,6 +48,7 @@ def commands(text: str) -> list[tuple[list[str], str]]:
     return found
 
 
+@pytest.mark.slow
 def test_start_works_line_by_line_and_then_the_first_example(
     run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

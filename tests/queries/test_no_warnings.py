@@ -16,6 +16,7 @@ from ..support.own_server import own_server
 from .test_query_files import NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_no_query_warns_on_a_fresh_database(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR, "neo4j")  # each warning would be logged with its whole query

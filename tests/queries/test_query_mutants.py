@@ -83,6 +83,7 @@ def chosen() -> list[Mutant]:
     return [mutant for at, mutant in enumerate(MUTANTS) if at % size(1, 12) == 0 or mutant is first[mutant.file]]
 
 
+@pytest.mark.slow
 def test_the_unbroken_queries_pass(probes: list[Probe], scratch: Tenants) -> None:
     assert not failing(probes, scratch)
 
@@ -97,6 +98,7 @@ def failing(probes: list[Probe], scratch: Tenants) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_mutant_is_killed(probes: list[Probe], scratch: Tenants, closing: Closing) -> None:
     mutants, survivors = chosen(), []
     for mutant in mutants:

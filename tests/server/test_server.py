@@ -26,6 +26,8 @@ from grantpath.graph.embedded.home import Record, ServerHome, server_home
 from grantpath.graph.embedded.server import ServerStatus, down, status, up
 from grantpath.graph.errors import ServerError, Unavailable
 
+from ..conftest import SERVER
+
 UP = (
     "import sys; from pathlib import Path; from grantpath.graph.embedded.server import up;"
     " print(up(home=Path(sys.argv[1])).pid)"
@@ -68,7 +70,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def running(home: Path) -> ServerStatus:
+def running(request: pytest.FixtureRequest, home_of_tests: Path) -> ServerStatus:
+    """The server of the session, if it is an embedded one; otherwise that of this module."""
+    if os.environ.get(SERVER, "embedded") != "embedded":
+        own: ServerStatus = request.getfixturevalue("own")
+        return own
+    request.getfixturevalue("server")
+    return status(home=home_of_tests)
+
+
+@pytest.fixture(scope="module")
+def own(home: Path) -> ServerStatus:
     """The server of this module, asked for by three processes at once."""
     starters = [
         subprocess.Popen([sys.executable, "-c", UP, home], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -82,10 +94,10 @@ def running(home: Path) -> ServerStatus:
     return found
 
 
-def test_status(running: ServerStatus, home: Path) -> None:
+def test_status(running: ServerStatus) -> None:
     assert running.running and running.version.startswith("5.26.")
-    assert running.home == home / "5.26"
-    assert up(home=home) == running
+    assert running.home.name == "5.26"
+    assert up(home=running.home.parent) == running
     with login(running) as driver:
         versions = driver.execute_query("CALL dbms.components() YIELD versions").records[0]["versions"]
     assert versions == [running.version]
@@ -147,14 +159,15 @@ def test_wrong_logins_lock_nobody_out(running: ServerStatus) -> None:
         driver.verify_connectivity()
 
 
-def test_connection(running: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert running.uri and running.password_file
+@pytest.mark.slow
+def test_connection(own: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own.uri and own.password_file
     for variable in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("GRANTPATH_HOME", str(home))
-    embedded = Connection(running.uri, "neo4j", running.password_file.read_text().strip())
+    embedded = Connection(own.uri, "neo4j", own.password_file.read_text().strip())
     assert connection() == embedded
-    assert connection(running.uri) == embedded
+    assert connection(own.uri) == embedded
     with pytest.raises(Unavailable, match=r"no password for bolt://example\.com:7687: set NEO4J_PASSWORD"):
         connection("bolt://example.com:7687")
     monkeypatch.setenv("NEO4J_URI", "neo4j://example.com:7687")
@@ -166,48 +179,52 @@ def test_connection(running: ServerStatus, home: Path, monkeypatch: pytest.Monke
     assert connection("bolt://localhost:1") == Connection("bolt://localhost:1", "bob", "s3cret")
 
 
-def test_record_that_names_another_process_is_mended(running: ServerStatus, home: Path) -> None:
+@pytest.mark.slow
+def test_record_that_names_another_process_is_mended(own: ServerStatus, home: Path) -> None:
     where = server_home("5.26", home)
     record = where.recall()
     assert record
     where.remember(replace(record, pid=os.getpid()))
-    assert status(home=home).pid == running.pid
+    assert status(home=home).pid == own.pid
     where.remember(replace(record, pid=2**22 - 1))
-    assert up(home=home).pid == running.pid
+    assert up(home=home).pid == own.pid
 
 
-def test_lost_record_is_named(running: ServerStatus, home: Path) -> None:
+@pytest.mark.slow
+def test_lost_record_is_named(own: ServerStatus, home: Path) -> None:
     where = server_home("5.26", home)
     record = where.recall()
     assert record
-    (running.home / "server.json").write_text("{")
+    (own.home / "server.json").write_text("{")
     try:
-        with pytest.raises(ServerError, match=rf"pid {running.pid}.*server\.json.*grantpath down"):
+        with pytest.raises(ServerError, match=rf"pid {own.pid}.*server\.json.*grantpath down"):
             up(home=home)
     finally:
         where.remember(record)
 
 
-def test_wrong_password_file_is_named(running: ServerStatus, home: Path) -> None:
-    assert running.password_file
-    right = running.password_file.read_text()
-    running.password_file.write_text("not this one\n")
+@pytest.mark.slow
+def test_wrong_password_file_is_named(own: ServerStatus, home: Path) -> None:
+    assert own.password_file
+    right = own.password_file.read_text()
+    own.password_file.write_text("not this one\n")
     try:
         with pytest.raises(ServerError, match=r"refuses the password in .*password; put the right one there"):
             up(home=home)
     finally:
-        running.password_file.write_text(right)
+        own.password_file.write_text(right)
 
 
-def test_data_and_password_outlive_a_stop(running: ServerStatus, home: Path) -> None:
-    assert running.password_file
-    password = running.password_file.read_text()
-    with login(running) as driver:
+@pytest.mark.slow
+def test_data_and_password_outlive_a_stop(own: ServerStatus, home: Path) -> None:
+    assert own.password_file
+    password = own.password_file.read_text()
+    with login(own) as driver:
         driver.execute_query("CREATE (:Kept {name: 'Ann'})")
     assert down(home=home) is True
-    assert running.pid
+    assert own.pid
     with contextlib.suppress(psutil.NoSuchProcess):
-        assert psutil.Process(running.pid).status() == psutil.STATUS_ZOMBIE
+        assert psutil.Process(own.pid).status() == psutil.STATUS_ZOMBIE
     stopped = status(home=home)
     assert not stopped.running and (stopped.uri, stopped.browser, stopped.pid) == (None, None, None)
     assert down(home=home) is False

@@ -214,6 +214,7 @@ def test_nothing_is_imported_unless_the_program_did(server: Connection) -> None:
     assert (ran.stdout, ran.stderr) == ("[]\n", "")
 
 
+@pytest.mark.slow
 def test_what_a_check_costs_more(
     seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ from grantpath.spark_sync.verification import exposed, verify, widest
 
 from ..oracle import Oracle, oracle
 from ..support.random_world import ROOT_NAME, random_world
+from ..support.tiers import others_slow
 
 pytestmark = pytest.mark.spark
 SEED = 77
@@ -77,7 +78,7 @@ def rows(folder: Path, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[column].to_pylist() for column in columns), strict=True)
 
 
-@pytest.mark.parametrize("policy", ["gravitino", "deltastream", "onehouse", "cdap", "lakehouse"])
+@pytest.mark.parametrize("policy", others_slow(["gravitino", "deltastream", "onehouse", "cdap", "lakehouse"]))
 def test_bulk_answers_are_the_oracles(
     policy: str, engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from grantpath.spark_sync.closure import Composition, Joins, Messages, close
 from grantpath.spark_sync.small_closure import close_small
 from grantpath.spark_sync.spark_session import SparkEngine
 
+from ..support.tiers import others_slow
+
 pytestmark = pytest.mark.spark
 
 Pairs = set[tuple[int, int]]
@@ -55,7 +57,7 @@ def test_the_default_stack_has_graphframes(spark_engine: SparkEngine) -> None:
         assert spark_engine.graphframes
 
 
-@pytest.mark.parametrize("name", graphs())
+@pytest.mark.parametrize("name", others_slow(list(graphs())))
 def test_closures_agree(name: str, spark_engine: SparkEngine, tmp_path: Path) -> None:
     size, edges = graphs()[name]
     pq.write_table(pa.table({"id": pa.array(range(size), pa.int64())}), tmp_path / "subjects.parquet")

@@ -156,6 +156,7 @@ def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> No
 NAMES = ["a[b]", "ab", "{x,y}", "x", "st*r", "a b%20c", "ä?é", "[c:d]#"]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_reads_the_very_files_that_were_written(tmp_path: Path) -> None:
     spark = spark_session.engine(print).spark
@@ -170,6 +171,7 @@ def test_spark_reads_the_very_files_that_were_written(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_snapshot_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Taken for a pattern, the second name would be the first folder, which has fewer users."""

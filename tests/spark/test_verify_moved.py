@@ -22,6 +22,7 @@ from ..conftest import Closing, Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.sizes import size
+from ..support.tiers import others_slow
 from ..support.twin import SEED
 
 pytestmark = pytest.mark.trust
@@ -48,7 +49,7 @@ def logged(auth: Authorizer) -> Any:
     return lambda revision: auth.log(after=revision, limit=10_000)
 
 
-@pytest.mark.parametrize("policy", ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap"])
+@pytest.mark.parametrize("policy", others_slow(["gravitino", "lakehouse", "deltastream", "onehouse", "cdap"]))
 def test_what_later_changes_touch_is_left_out(
     server: Connection,
     tenant: Tenants,

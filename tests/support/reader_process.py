@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from grantpath.cypher import untorn
 from grantpath.engine import Authorizer
-from grantpath.graph import revision_marks
 from grantpath.graph import store as store_module
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.transaction import Row
@@ -34,7 +34,7 @@ class Guard:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count = Counter[str]()
-        untorn, read_locked = revision_marks.untorn, RevisionGuard.read_locked
+        read_locked = RevisionGuard.read_locked
 
         def heard(row: Row) -> bool:
             whole = untorn(row)

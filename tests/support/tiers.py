@@ -1,6 +1,8 @@
 """The tiers of the tests: `make test` leaves out what is marked slow, and says so; `--all` runs it too."""
 
 import shutil
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,16 @@ def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str 
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     config.stash[LEFT_OUT] = len(slow)
+
+
+def others_slow(values: Sequence[object]) -> list[Any]:
+    """For parametrize: `make test` runs the first of these values, `make test-all` the others too."""
+    return [values[0], *all_slow(values[1:])]
+
+
+def all_slow(values: Sequence[object]) -> list[Any]:
+    """For parametrize: only `make test-all` runs these values."""
+    return [pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=pytest.mark.slow) for each in values]
 
 
 def why_no_browser(server_is_ours: bool) -> str | None:

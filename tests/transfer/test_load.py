@@ -23,6 +23,7 @@ from grantpath.graph.store import Store
 
 from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME, random_world
+from ..support.tiers import others_slow
 
 Tables = Mapping[str, Sequence[Sequence[str]]]
 POLICIES = ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"]
@@ -546,7 +547,7 @@ def killed(auth: Authorizer, folder: Path, at: int, what: str = "writing") -> No
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("at", [0, 9, 15, 18])
+@pytest.mark.parametrize("at", others_slow([9, 0, 15, 18]))
 def test_a_killed_load_is_done_by_the_next(tenant: Tenants, tmp_path: Path, at: int) -> None:
     auth = tenant(given=["add user:eve"])
     folder = write(tmp_path, ESTATE)
@@ -559,6 +560,7 @@ def test_a_killed_load_is_done_by_the_next(tenant: Tenants, tmp_path: Path, at: 
     assert auth.check("user:bob", "load_table", "table:hr.`a.b`.staff")
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_a_killed_load_is_undone_by_another_even_if_that_is_killed_or_bad(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant(given=["add catalog:hr", "add user:bob"])

@@ -19,6 +19,7 @@ from ..cli.test_commands import Run, run
 from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import facts_of
+from ..support.tiers import others_slow
 from .test_load import ESTATE, GIVEN, history, write
 
 __all__ = ["run"]
@@ -29,7 +30,7 @@ def statements(auth: Authorizer) -> dict[str, set[str]]:
     return {table: {SAY[table].format(*row) for row in rows} for table, rows in facts_of(auth).items()}
 
 
-@pytest.mark.parametrize("policy_name", ["gravitino", "lakehouse", "onehouse", "cdap"])
+@pytest.mark.parametrize("policy_name", others_slow(["gravitino", "lakehouse", "onehouse", "cdap"]))
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_dry_run_lists_exactly_what_the_load_then_does(
     tenant: Tenants, tmp_path: Path, policy_name: str, replace: bool
@@ -131,6 +132,7 @@ def test_duplicate_rows_are_counted(tenant: Tenants, tmp_path: Path) -> None:
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_the_command_lists_asks_and_removes(
     run: Run, store: Store, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

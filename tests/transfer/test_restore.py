@@ -21,6 +21,7 @@ from ..conftest import Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_checks, random_world
 from ..support.small_estate import facts_of
+from ..support.tiers import others_slow
 from .test_load import killed, marks
 
 __all__ = ["run"]
@@ -95,7 +96,7 @@ def test_a_restored_root_answers_like_the_original(lived: Authorizer, tenant: Te
     assert fresh.verify_log(head) and fresh.verify_log(fresh.log(limit=1)[0].hash)
 
 
-@pytest.mark.parametrize("policy_name", ["gravitino", "lakehouse", "deltastream", "cdap"])
+@pytest.mark.parametrize("policy_name", others_slow(["gravitino", "lakehouse", "deltastream", "cdap"]))
 def test_a_root_restored_under_another_name_decides_alike(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
     rng = random.Random(f"restore {policy_name}")
     facts = random_world(policy_name, rng, 60)
@@ -209,7 +210,7 @@ def test_a_dump_that_was_changed_is_refused(
 
 # ---- a restore that dies -------------------------------------------------------------------------------------------
 @pytest.mark.crash
-@pytest.mark.parametrize(("what", "at"), [("writing", 0), ("writing", 8), ("writing history", 1)])
+@pytest.mark.parametrize(("what", "at"), others_slow([("writing", 8), ("writing", 0), ("writing history", 1)]))
 def test_a_killed_restore_is_completed_by_the_next(
     lived: Authorizer, tenant: Tenants, tmp_path: Path, what: str, at: int
 ) -> None:
@@ -224,6 +225,7 @@ def test_a_killed_restore_is_completed_by_the_next(
     assert marks(auth)["notes"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_a_killed_restore_is_undone_by_another_load(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
     dump(lived, tmp_path / "kept")
@@ -247,6 +249,7 @@ def names(store: Store, tmp_path: Path) -> Iterator[list[str]]:
         registry.remove(store, name)
 
 
+@pytest.mark.slow
 def test_the_command_line_restores_a_root(run: Run, names: list[str], tmp_path: Path) -> None:
     name, other = names
     folder, facts = str(tmp_path / "dump"), tmp_path / "facts.txt"

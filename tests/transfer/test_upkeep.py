@@ -25,12 +25,13 @@ from ..cli.test_commands import Run, run
 from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import FACTS, ODD, POLICIES, facts_of
+from ..support.tiers import all_slow, others_slow
 
 __all__ = ["run"]
 
 
 # ---- load --replace --------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("policy_name", POLICIES)
+@pytest.mark.parametrize("policy_name", others_slow(POLICIES))
 def test_a_load_that_replaces_makes_the_root_equal_to_the_folder(
     tenant: Tenants, tmp_path: Path, policy_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_load_that_replaces_says_what_it_wrote_and_what_it_took(
     assert (again.added, again.removed, again.revision) == (0, 0, report.revision)
 
 
+@pytest.mark.slow
 def test_the_command_says_what_a_load_wrote_and_took(run: Run, store: Store, tmp_path: Path) -> None:
     name = f"metalake:replaced-{tmp_path.name}"
     words = ["load", str(tmp_path), "--root", name, "--policy", "gravitino", "--create"]
@@ -155,7 +157,7 @@ class Killed(BaseException):
     """The end of a process, for those who are in it."""
 
 
-@pytest.mark.parametrize(("batches", "ended"), [(1, False), (4, False), (9, True), (11, True)])
+@pytest.mark.parametrize(("batches", "ended"), [(4, False), (9, True), *all_slow([(1, False), (11, True)])])
 def test_a_load_that_dies_is_undone_or_ended_by_the_next(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, ended: bool
 ) -> None:
@@ -426,6 +428,7 @@ def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Ru
     assert run("log", "--root", root, "--json").json["revision"] == 1
 
 
+@pytest.mark.slow
 def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     dumped = run("dump", str(kept), "--root", root, "--json").json

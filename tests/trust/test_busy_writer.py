@@ -229,6 +229,7 @@ def test_readers_beside_a_writer_that_never_stops(writer: Writer, capsys: pytest
     assert max(busy.seconds("check")) < TIMEOUT, "a reader starved"
 
 
+@pytest.mark.slow
 def test_a_question_that_takes_longer_than_the_writer_pauses(
     writer: Writer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

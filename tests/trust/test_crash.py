@@ -302,6 +302,7 @@ def nothing_left(auth: Authorizer, number: int) -> float:
     return seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["change", "change_all"])
 def test_a_client_is_killed(server: OwnServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
     root = f"killed_{how}"

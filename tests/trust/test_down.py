@@ -185,6 +185,7 @@ def test_hung_behind_the_lock(
     patient.close()
 
 
+@pytest.mark.slow
 def test_hung_in_the_middle_of_checks(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
     """Answers that were under way come right or not at all, and in time."""
     stop = Event()

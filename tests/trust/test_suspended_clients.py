@@ -18,6 +18,7 @@ from grantpath.graph.transaction import Writing
 
 from ..conftest import Tenants
 from ..support.sizes import say, size
+from ..support.tiers import others_slow
 from .test_lost_connections import Proxy
 
 pytestmark = pytest.mark.trust
@@ -105,7 +106,7 @@ def test_suspended_client_keeps_others_out_for_the_limit_at_most(
     say(capsys, f"{CLIENTS} clients suspended: others went on within {slowest:.1f} s (limit {LIMIT} s); told {told}")
 
 
-@pytest.mark.parametrize("step", ["_commit", "write"])
+@pytest.mark.parametrize("step", others_slow(["_commit", "write"]))
 def test_vanished_host_keeps_others_out_for_the_limit_at_most(
     server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str
 ) -> None:
@@ -130,6 +131,7 @@ def test_vanished_host_keeps_others_out_for_the_limit_at_most(
 USERS = "MATCH (user:User {root: $root}) WHERE user.name IN ['bob', 'mine'] RETURN count(user) AS users"
 
 
+@pytest.mark.slow
 def test_slow_writer_that_is_alive_is_not_ended(server: Connection, tenant: Tenants) -> None:
     auth = tenant("gravitino", ["add catalog:hr"])
     slow, other = (Store(server, timeout=60.0, stall_limit=STALL) for _ in range(2))

@@ -48,6 +48,7 @@ def test_every_type_is_there_even_in_a_small_world(policy: str) -> None:
     assert all(world.objects(type_) for type_ in world.types)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_everything_that_can_be_asked_is_answered_yes_and_no(policy: str) -> None:
     asked = {name for type_ in POLICIES[policy].types for name, _ in oracle(policy, ROOT_NAME).names_on(type_)}
