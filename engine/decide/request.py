@@ -147,17 +147,17 @@ def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
     for each in questions:
         assert each.subject is not None, "a check has a subject"
         condition = conditions.setdefault(each.requirement, len(conditions))
-        plan = each.requirement.sight
+        plan = each.requirement.plan
         checks.append(
             check_parameters(each.subject.text, each.places, plan, condition, each.one_role, each.as_role, each.needed)
         )
-    return {"checks": numbered(checks), "conditions": [each.sight.parameters for each in conditions]}
+    return {"checks": numbered(checks), "conditions": [each.plan.parameters for each in conditions]}
 
 
 def check_parameters(
     subject: str,
     where: Places,
-    sight: FactPlan,
+    plan: FactPlan,
     condition: int,
     one_role: bool,
     as_role: str | None,
@@ -168,60 +168,60 @@ def check_parameters(
         "subject": subject,
         "needed": needed,
         "places": [
-            {"at": at, "ref": where[at].text, "edges": sight.edges.get(at, []), "marks": sight.marks.get(at, [])}
-            for at in sight.at
+            {"at": at, "ref": where[at].text, "edges": plan.edges.get(at, []), "marks": plan.marks.get(at, [])}
+            for at in plan.at
             if at in where
         ],
         "condition": condition,
         "one_role": one_role,
         "as_role": as_role,
-        **_besides(where, sight),
+        **_besides(where, plan),
     }
 
 
-def _besides(where: Places, sight: FactPlan) -> dict[str, Any]:
+def _besides(where: Places, plan: FactPlan) -> dict[str, Any]:
     """What clauses look at besides the places themselves: roles by name, and what is below."""
     return {
-        "named": sight.named,
-        "below": [{"at": at, "ref": where[at].text} for at in sight.below],
-        "every": [{**_every(fact), "ref": where[fact.place].text} for fact in sight.every],
+        "named": plan.named,
+        "below": [{"at": at, "ref": where[at].text} for at in plan.below],
+        "every": [{**_every(fact), "ref": where[fact.place].text} for fact in plan.every],
     }
 
 
 def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
     """The parameters of who.cypher, but root, after and limit."""
-    sight = question.requirement.sight
+    plan = question.requirement.plan
     return {
         "needed": question.needed,
         "places": [{"at": at, "ref": ref.text} for at, ref in question.places.items()],
-        "clauses": sight.parameters,
-        "facts": texts(sight.facts),
+        "clauses": plan.parameters,
+        "facts": texts(plan.facts),
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
-        "everyone": sight.anybody,
-        **_besides(question.places, sight),
+        "everyone": plan.anybody,
+        **_besides(question.places, plan),
     }
 
 
 def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
     """The parameters of which.cypher, but root, after and limit."""
     assert question.subject is not None, "`which` has a subject"
-    sight, type_ = question.requirement.sight, question.requirement.type
+    plan, type_ = question.requirement.plan, question.requirement.type
     return {
         "needed": question.needed,
         "top": root.text,
         "subject": question.subject.text,
         "type": type_,
-        "clauses": sight.parameters,
-        "facts": texts(sight.facts),
+        "clauses": plan.parameters,
+        "facts": texts(plan.facts),
         "above": list(policy.names.chain(type_)),
         "seconds": [{"at": at, "ref": ref.text} for at, ref in question.places.items() if second_object(at)],
         "one_role": question.one_role,
         "as_role": question.as_role,
-        "named": sight.named,
-        "below": bool(sight.below),
-        "every": [{**_every(fact), "at": fact.place} for fact in sight.every],
+        "named": plan.named,
+        "below": bool(plan.below),
+        "every": [{**_every(fact), "at": fact.place} for fact in plan.every],
     }
 
 

@@ -144,46 +144,46 @@ class Expander:
                 scope.key,
                 f"the privilege {name} is unknown{nearest(name, self.names.privileges)}; add it to `privileges`",
             )
-        spot = self._place(place, scope)
+        typed = self._place(place, scope)
         name = self.names.canonical(name)
-        if spot.type not in self._effective(name):
+        if typed.type not in self._effective(name):
             if scope.in_change:
                 return NEVER
             raise PolicyProblem(
                 scope.key,
-                f"{name} is never in effect on {spot.type}, only on {', '.join(sorted(self._effective(name)))}; "
+                f"{name} is never in effect on {typed.type}, only on {', '.join(sorted(self._effective(name)))}; "
                 "name the place, as in PRIVILEGE(type)",
             )
-        return self._privilege(name, scope, spot)
+        return self._privilege(name, scope, typed)
 
-    def _privilege(self, name: str, scope: Scope, spot: TypedPlace) -> Clauses:
+    def _privilege(self, name: str, scope: Scope, typed: TypedPlace) -> Clauses:
         entry = self.names.privileges[name]
-        if spot.type not in self._effective(name):
+        if typed.type not in self._effective(name):
             return NEVER
-        types, text = self._in_effect.get(spot.type, ("", "granted"))
+        types, text = self._in_effect.get(typed.type, ("", "granted"))
         key: Key = ("in_effect", types)
         if entry.in_effect:
             key, text = ("privileges", name, "in_effect"), entry.in_effect
-        return self._text(text, scope.enter(f"{name}({spot.prefix}{spot.type})", key=key, object=spot, granted=name))
+        return self._text(text, scope.enter(f"{name}({typed.prefix}{typed.type})", key=key, object=typed, granted=name))
 
     def _effective(self, name: str) -> set[str]:
         entry = self.names.privileges[name]
         return set(entry.on if entry.effective is None else entry.effective)
 
-    def _granted(self, name: str, spot: TypedPlace) -> Clauses:
+    def _granted(self, name: str, typed: TypedPlace) -> Clauses:
         """Granted on the place or, where it is inherited, above it, and not denied: the only rule for DENY."""
-        allow = self._grants(FactKind.ALLOW, self.names.sources[name], spot)
-        deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), spot)
+        allow = self._grants(FactKind.ALLOW, self.names.sources[name], typed)
+        deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), typed)
         return atom(allow, deny) if allow else NEVER
 
-    def _grants(self, kind: FactKind, names: Iterable[str], spot: TypedPlace) -> list[Fact]:
-        return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, spot)]
+    def _grants(self, kind: FactKind, names: Iterable[str], typed: TypedPlace) -> list[Fact]:
+        return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, typed)]
 
-    def _reaching(self, name: str, spot: TypedPlace) -> list[str]:
+    def _reaching(self, name: str, typed: TypedPlace) -> list[str]:
         entry = self.names.privileges[name]
         inherit = self.file.grants.inherit if entry.inherit is None else entry.inherit
-        chain = self.names.chain(spot.type) if inherit else (spot.type,)
-        return [self._at(TypedPlace(type_, spot.prefix)) for type_ in chain if type_ in entry.on]
+        chain = self.names.chain(typed.type) if inherit else (typed.type,)
+        return [self._at(TypedPlace(type_, typed.prefix)) for type_ in chain if type_ in entry.on]
 
     def _at_place(self, name: str, place: str, scope: Scope) -> Clauses:
         if name == "owner" and place == "any":
@@ -196,18 +196,18 @@ class Expander:
                     scope.key, f"{place} is not in `builtin`{nearest(place, self.file.builtin)}; add it there"
                 )
             return atom([Fact.holds(place)])
-        spot = self._place(place, scope)
+        typed = self._place(place, scope)
         if name == "owner":
-            if not self.names.types[spot.type].owned_by:
-                self.unowned.append((tuple(scope.key), spot.type))
-            return self._owner(spot)
+            if not self.names.types[typed.type].owned_by:
+                self.unowned.append((tuple(scope.key), typed.type))
+            return self._owner(typed)
         if name == "custom":
-            return atom([Fact(FactKind.EXISTS, self._at(spot))], [Fact(FactKind.BUILTIN, self._at(spot))])
+            return atom([Fact(FactKind.EXISTS, self._at(typed))], [Fact(FactKind.BUILTIN, self._at(typed))])
         kind = {"self": FactKind.IS, "holds": FactKind.HOLDS, "exists": FactKind.EXISTS}[name]
-        return atom([Fact(kind, self._at(spot))])
+        return atom([Fact(kind, self._at(typed))])
 
-    def _owner(self, spot: TypedPlace) -> Clauses:
-        return atom([Fact(FactKind.OWNS, self._at(spot))]) if self.names.types[spot.type].owned_by else NEVER
+    def _owner(self, typed: TypedPlace) -> Clauses:
+        return atom([Fact(FactKind.OWNS, self._at(typed))]) if self.names.types[typed.type].owned_by else NEVER
 
     def _below(self, tree: BelowExpression, scope: Scope) -> Clauses:
         if self.file.grants.deny:
@@ -215,16 +215,16 @@ class Expander:
                 scope.key,
                 f"{tree.name}(...) looks at grants below and cannot weigh a DENY; set `grants.deny: false`",
             )
-        spot = self._place(tree.place, scope)
-        types = [*tree.types] or self.names.below(spot.type)
+        typed = self._place(tree.place, scope)
+        types = [*tree.types] or self.names.below(typed.type)
         for type_ in types:
-            if type_ not in self.names.below(spot.type):
-                raise PolicyProblem(scope.key, f"{type_!r} does not stand below {spot.type}; name a type that does")
+            if type_ not in self.names.below(typed.type):
+                raise PolicyProblem(scope.key, f"{type_!r} does not stand below {typed.type}; name a type that does")
         for name in tree.privileges:
             self.names.need_privilege(name, scope.key)
         sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
         ordered = [name for name in self.names.privileges if name in sources]
-        at = self._at(spot)
+        at = self._at(typed)
         if tree.name == "every":
             return atom([Fact(FactKind.EVERY_BELOW, at, tuple(ordered), tuple(types))])
         return atom(
@@ -243,19 +243,19 @@ class Expander:
                 f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; "
                 "add it to `operations`",
             )
-        spot = self._place(tree.place, scope) if tree.place else scope.object
-        chain = self.names.chain(spot.type)
+        typed = self._place(tree.place, scope) if tree.place else scope.object
+        chain = self.names.chain(typed.type)
         target = next((type_ for type_ in chain if type_ in types), None)
         if target is None:
             raise PolicyProblem(
                 scope.key,
-                f"{name} is asked on {', '.join(types)}, which {spot.type} is not and does not stand in",
+                f"{name} is asked on {', '.join(types)}, which {typed.type} is not and does not stand in",
             )
         entry = self.names.operations[name, target]
         bound = self._bound(tree, name, entry, scope)
         inner = scope.enter(
-            f"can({name}, {spot.prefix}{target})",
-            object=TypedPlace(target, spot.prefix),
+            f"can({name}, {typed.prefix}{target})",
+            object=TypedPlace(target, typed.prefix),
             with_=bound,
             absent=frozenset(entry.with_.keys() - bound.keys()),
             granted=None,
@@ -269,15 +269,15 @@ class Expander:
             for key, place in tree.with_
             if place.removeprefix("with.") not in scope.absent
         }
-        for key, spot in bound.items():
+        for key, typed in bound.items():
             if key not in entry.with_:
                 known = ", ".join(entry.with_) or "none"
                 raise PolicyProblem(
                     scope.key, f"{name} takes no second object {key!r} (it takes {known}); leave it out"
                 )
-            if spot.type != entry.with_[key].type:
+            if typed.type != entry.with_[key].type:
                 raise PolicyProblem(
-                    scope.key, f"{name} takes {key}={entry.with_[key].type}, not {spot.type}; name another place"
+                    scope.key, f"{name} takes {key}={entry.with_[key].type}, not {typed.type}; name another place"
                 )
         for key, second in entry.with_.items():
             if key not in bound and not second.optional:
@@ -290,5 +290,5 @@ class Expander:
     def _place(self, name: str, scope: Scope) -> TypedPlace:
         return find_place(name, scope, self.names)
 
-    def _at(self, spot: TypedPlace) -> str:
-        return spot.type if spot.type == self.names.root else f"{spot.prefix}{spot.type}"
+    def _at(self, typed: TypedPlace) -> str:
+        return typed.type if typed.type == self.names.root else f"{typed.prefix}{typed.type}"

@@ -32,7 +32,7 @@ class Requirement:
     may_be_missing: bool
 
     @cached_property
-    def sight(self) -> FactPlan:
+    def plan(self) -> FactPlan:
         """What the clauses look at."""
         return FactPlan(self.clauses)
 

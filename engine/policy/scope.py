@@ -45,7 +45,7 @@ class Scope:
 
 
 def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
-    """The spot that a place's name means in a scope. Raises PolicyProblem."""
+    """The typed place that a place's name means in a scope. Raises PolicyProblem."""
     here = scope.object
     chain = names.chain(here.type)
     if place == "object":

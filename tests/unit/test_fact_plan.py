@@ -44,8 +44,8 @@ def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set
 def test_a_deny_on_a_place_that_is_away_takes_its_allow_along() -> None:
     everywhere = atom(["ALLOW SELECT table", "ALLOW SELECT schema"], ["DENY SELECT table", "DENY SELECT schema"])
     above, owner = atom(["ALLOW MANAGE schema"], ["DENY MANAGE schema"]), atom(["OWNS table"])
-    sight = FactPlan((((everywhere, above, owner),), ((owner,), (above,))))
-    assert sight.without({"table"}).clauses == (((above,),),)
-    assert sight.without({"schema"}).clauses == (((owner,),),)
-    assert sight.without(set()).clauses == sight.clauses
+    plan = FactPlan((((everywhere, above, owner),), ((owner,), (above,))))
+    assert plan.without({"table"}).clauses == (((above,),),)
+    assert plan.without({"schema"}).clauses == (((owner,),),)
+    assert plan.without(set()).clauses == plan.clauses
     assert FactPlan(((),)).without({"table"}).clauses == ((),)  # what is always allowed stays so
