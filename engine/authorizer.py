@@ -9,7 +9,7 @@ from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation
-from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
@@ -139,7 +139,7 @@ class Authorizer(ChangeVerbs):
             def read(ask: GuardedAsk) -> Explanation:
                 [answer], row = self._ask_all([question], at_least, ask)
                 self._all_exist(question, answer["known"])
-                return explained(ask, self._case(question), answer["hats"], row)
+                return explained(ask, self._evaluation(question), answer["hats"], row)
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.decision.revision, bool(found))
@@ -209,13 +209,13 @@ class Authorizer(ChangeVerbs):
         self._all_exist(question, answer["known"])
         acted = answer["hats"]
         allowed = any(principal["allowed"] for principal in acted)
-        return Decision(allowed, row["revision"], Evidence(self._case(question), acted), words)
+        return Decision(allowed, row["revision"], Evidence(self._evaluation(question), acted), words)
 
-    def _case(self, question: ResolvedQuestion) -> Case:
+    def _evaluation(self, question: ResolvedQuestion) -> Evaluation:
         subject, clauses = question.subject, question.requirement.clauses
         assert subject is not None, "a check has a subject"
         near = cache(partial(registry.near, self.store, self.tenant, self.policy, subject.text))
-        return Case(
+        return Evaluation(
             self.policy, self.root, subject, clauses, question.places, question.one_role, question.as_role, near
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.decide import request
-from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.policy import Policy
@@ -137,7 +137,7 @@ class Authorizing:
             if won:
                 roles[step] = min(won, key=lambda role: (role or "").encode())
                 continue
-            case = Case(self._policy, self._root, actor.ref, right.clauses, where, one_role, actor.as_role)
-            missing = "; ".join(nearest(case, answers[at], None).texts)
+            evaluation = Evaluation(self._policy, self._root, actor.ref, right.clauses, where, one_role, actor.as_role)
+            missing = "; ".join(nearest(evaluation, answers[at], None).texts)
             step.error = Refused(f"{short(step.text)!r} by {short(actor.ref.text)} is refused: {missing}")
         return roles

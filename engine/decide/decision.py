@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, FoundFacts, own_denial, winning
+from grantpath.engine.decide.evaluation import Evaluation, FoundFacts, own_denial, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.graph.messages import indefinite, short
@@ -17,7 +17,7 @@ class Evidence:
     """What a check was answered from: the question, each principal that acted (its role, the facts found for it, and
     the verdict), and the nearest remedy where it is known."""
 
-    case: Case
+    evaluation: Evaluation
     acted: Sequence[Mapping[str, Any]]
     remedy: Remedy | None = None
 
@@ -48,7 +48,7 @@ class Decision:
     def missing(self) -> list[str]:
         """Computed when it is read, as `because`."""
         evidence = self.evidence
-        return [] if self.allowed else (evidence.remedy or nearest(evidence.case, evidence.acted, None)).texts
+        return [] if self.allowed else (evidence.remedy or nearest(evidence.evaluation, evidence.acted, None)).texts
 
     @property
     def public(self) -> str:
@@ -104,30 +104,31 @@ def winner(hats: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 
 def _because(evidence: Evidence) -> list[str]:
-    case, won = evidence.case, winner(evidence.acted)
+    evaluation, won = evidence.evaluation, winner(evidence.acted)
     assert won is not None, "it is allowed"
-    subject, found = case.subject.text, case.by_fact(won["found"])
-    facts = winning(case.clauses, found)
-    acting = [f"{subject} acts as {won['role']}"] if case.one_role and won["role"] else []
+    subject, found = evaluation.subject.text, evaluation.by_fact(won["found"])
+    facts = winning(evaluation.clauses, found)
+    acting = [f"{subject} acts as {won['role']}"] if evaluation.one_role and won["role"] else []
     if not facts:
         return [*acting, f"{subject} is there, and everyone may"]
     return acting + [
-        _reason(case, fact, next(iter(sorted(filter(None, found[fact]))), subject)) + denied_itself(case, fact, found)
+        _reason(evaluation, fact, next(iter(sorted(filter(None, found[fact]))), subject))
+        + denied_itself(evaluation, fact, found)
         for fact in facts
     ]
 
 
-def denied_itself(case: Case, fact: Fact, found: FoundFacts) -> str:
+def denied_itself(evaluation: Evaluation, fact: Fact, found: FoundFacts) -> str:
     """Behind an ALLOW whose own privilege is denied: that it counts only for what the privilege implies."""
-    denial = own_denial(fact, case.clauses, found)
+    denial = own_denial(fact, evaluation.clauses, found)
     if denial is None:
         return ""
     [privilege], by = denial.privileges, min(filter(None, found[denial]))
-    return f" ({privilege} itself is denied to {by} on {case.entity(denial)}; it counts for what it implies)"
+    return f" ({privilege} itself is denied to {by} on {evaluation.entity(denial)}; it counts for what it implies)"
 
 
-def _reason(case: Case, fact: Fact, by: str) -> str:
-    subject, entity = case.subject.text, case.entity(fact)
+def _reason(evaluation: Evaluation, fact: Fact, by: str) -> str:
+    subject, entity = evaluation.subject.text, evaluation.entity(fact)
     match fact.kind:
         case FactKind.ALLOW | FactKind.DENY:
             return f"{by} has {fact.kind.value} {fact.privileges[0]} on {entity}"

@@ -1,4 +1,4 @@
-"""A question as it was put, and what a check found for it: what words, remedies and paths are read off."""
+"""A resolved question and its facts: reasons, remedies and paths are read off it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ FoundFacts = Mapping[Fact, Sequence[str | None]]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Evaluation:
     """Who asks what of which places, under which policy. `one_role`: each held role is judged alone."""
 
     policy: Policy
@@ -50,7 +50,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class RemedyContext:
     """What the graph holds around a question that was answered no, read for its remedy.
 
     `held` are the types' own that may hold grants among what the subject is in or holds, the nearest first; `there`

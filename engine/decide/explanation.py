@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from grantpath.engine.decide import path_text
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation, denied_itself, winner
-from grantpath.engine.decide.evaluation import Case, Surroundings, winning
+from grantpath.engine.decide.evaluation import Evaluation, RemedyContext, winning
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.remedy_candidates import later_roles, new_names
 from grantpath.engine.policy.clauses import facts_of, texts
@@ -20,88 +20,92 @@ class PinnedAsk(Protocol):
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
-def explained(ask: PinnedAsk, case: Case, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]) -> Explanation:
+def explained(
+    ask: PinnedAsk, evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]
+) -> Explanation:
     """The answer that a check spelled in `hats`, explained; `check` is the row that it came in, and `ask` asks
     at the same revision."""
     won = winner(hats)
-    remedy = None if won else _remedy(ask, case, hats)
-    found = case.by_fact(won["found"]) if won else {}
+    remedy = None if won else _remedy(ask, evaluation, hats)
+    found = evaluation.by_fact(won["found"]) if won else {}
     if won:
-        facts, role = winning(case.clauses, found), won["role"] if case.one_role else None
+        facts, role = winning(evaluation.clauses, found), won["role"] if evaluation.one_role else None
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
-    row = ask("explain", **path_parameters(case, facts, role))
-    decision = Decision(bool(won), check["revision"], Evidence(case, hats, remedy))
+    row = ask("explain", **path_parameters(evaluation, facts, role))
+    decision = Decision(bool(won), check["revision"], Evidence(evaluation, hats, remedy))
     if remedy:
         return Explanation(decision, path_text.told(row["ways"]), [*remedy.statements])
-    notes = {fact.text: denied_itself(case, fact, found) for fact in facts}
+    notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}
     ways = [path_text.path(way) + notes.get(way["fact"], "") for way in row["ways"]]
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
-def _remedy(ask: PinnedAsk, case: Case, hats: Sequence[Mapping[str, Any]]) -> Remedy:
-    row = ask("remedy", **remedy_parameters(case, hats))
-    return nearest(case, hats, surroundings(case, row))
+def _remedy(ask: PinnedAsk, evaluation: Evaluation, hats: Sequence[Mapping[str, Any]]) -> Remedy:
+    row = ask("remedy", **remedy_parameters(evaluation, hats))
+    return nearest(evaluation, hats, remedy_context(evaluation, row))
 
 
-def path_parameters(case: Case, facts: Sequence[Fact], role: str | None) -> dict[str, Any]:
+def path_parameters(evaluation: Evaluation, facts: Sequence[Fact], role: str | None) -> dict[str, Any]:
     """The parameters of explain.cypher, but root."""
     return {
-        "subject": case.subject.text,
+        "subject": evaluation.subject.text,
         "role": role,
-        "places": [{"at": at, "ref": ref.text, "of": _foot(case, at)} for at, ref in case.by_at.items()],
+        "places": [{"at": at, "ref": ref.text, "of": _foot(evaluation, at)} for at, ref in evaluation.by_at.items()],
         "facts": texts(facts),
-        "below": [_below(case, fact) for fact in facts if fact.below],
+        "below": [_below(evaluation, fact) for fact in facts if fact.below],
     }
 
 
-def remedy_parameters(case: Case, hats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def remedy_parameters(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The parameters of remedy.cypher, but root."""
-    names = new_names(case)
+    names = new_names(evaluation)
     return {
-        "subject": case.subject.text,
-        "types": case.policy.file.grants.to,
-        "names": [case.subject.text, *names, *(ref.text for ref in case.by_at.values())],
+        "subject": evaluation.subject.text,
+        "types": evaluation.policy.file.grants.to,
+        "names": [evaluation.subject.text, *names, *(ref.text for ref in evaluation.by_at.values())],
         "joining": [
             {"member": member, "container": container}
-            for container in _containers(case)
-            for member in dict.fromkeys([case.subject.text, *(hat["role"] for hat in hats if hat["role"])])
+            for container in _containers(evaluation)
+            for member in dict.fromkeys([evaluation.subject.text, *(hat["role"] for hat in hats if hat["role"])])
         ],
-        "roles": later_roles(case),
-        "places": [{"at": at, "ref": ref.text} for at, ref in case.by_at.items()],
-        "below": [{"fact": fact.text, **_below(case, fact)} for fact in facts_of(case.clauses) if fact.below],
-        "together": not case.one_role,
+        "roles": later_roles(evaluation),
+        "places": [{"at": at, "ref": ref.text} for at, ref in evaluation.by_at.items()],
+        "below": [
+            {"fact": fact.text, **_below(evaluation, fact)} for fact in facts_of(evaluation.clauses) if fact.below
+        ],
+        "together": not evaluation.one_role,
     }
 
 
-def surroundings(case: Case, row: Mapping[str, Any]) -> Surroundings:
+def remedy_context(evaluation: Evaluation, row: Mapping[str, Any]) -> RemedyContext:
     """What remedy.cypher returned."""
-    return Surroundings(
+    return RemedyContext(
         held=row["held"][:MAX_ROLES],
         there=frozenset(row["there"]),
         circles=frozenset((each["member"], each["container"]) for each in row["circles"]),
-        inside={case.fact(each["fact"]): each["refs"] for each in row["inside"]},
-        found=case.by_fact(row["found"]),
+        inside={evaluation.fact(each["fact"]): each["refs"] for each in row["inside"]},
+        found=evaluation.by_fact(row["found"]),
         reached=frozenset(row["reached"]),
     )
 
 
-def _containers(case: Case) -> list[str]:
+def _containers(evaluation: Evaluation) -> list[str]:
     """The groups and roles that somebody might have to join."""
-    refs = [case.entity(fact) for fact in facts_of(case.clauses) if fact.kind is FactKind.HOLDS]
-    return [*refs, *([case.as_role] if case.as_role else [])]
+    refs = [evaluation.entity(fact) for fact in facts_of(evaluation.clauses) if fact.kind is FactKind.HOLDS]
+    return [*refs, *([evaluation.as_role] if evaluation.as_role else [])]
 
 
-def _foot(case: Case, at: str) -> str:
+def _foot(evaluation: Evaluation, at: str) -> str:
     """Where the way up begins that a place stands on: at the object, or at a second object."""
     prefix = place_prefix(at)
-    return next(ref.text for place, ref in case.by_at.items() if place_prefix(place) == prefix)
+    return next(ref.text for place, ref in evaluation.by_at.items() if place_prefix(place) == prefix)
 
 
-def _below(case: Case, fact: Fact) -> dict[str, Any]:
+def _below(evaluation: Evaluation, fact: Fact) -> dict[str, Any]:
     return {
         "at": fact.place,
-        "ref": case.entity(fact),
+        "ref": evaluation.entity(fact),
         "types": list(fact.types),
         "privileges": list(fact.privileges),
     }

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from grantpath.engine.decide import remedy_cost
-from grantpath.engine.decide.evaluation import Case, Surroundings
+from grantpath.engine.decide.evaluation import Evaluation, RemedyContext
 from grantpath.engine.decide.remedy_candidates import Acting, actings
 from grantpath.engine.decide.remedy_text import RemedyStep, impossible, lack
 from grantpath.engine.policy.clauses import Atom, Clause, Term
@@ -33,45 +33,49 @@ class Remedy:
     power: float
 
 
-def nearest(case: Case, hats: Sequence[Mapping[str, Any]], around: Surroundings | None) -> Remedy:
-    """The nearest remedy. Without `around` it is worded from what the check saw, and some of it stays unnamed."""
-    if not hats and around is None:
-        return Remedy((), [_nobody_acts(case), *by_operator(case, [f"add {case.subject}"])], [], None, 0)
-    planner = _Planner(case, around)
-    ways = (way for acting in actings(case, hats, around) for way in planner.ways(acting))
+def nearest(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], context: RemedyContext | None) -> Remedy:
+    """The nearest remedy. Without `context` it is worded from what the check saw, and some of it stays unnamed."""
+    if not hats and context is None:
+        return Remedy(
+            (), [_nobody_acts(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
+        )
+    planner = _Planner(evaluation, context)
+    ways = (way for acting in actings(evaluation, hats, context) for way in planner.ways(acting))
     best = min(ways, key=lambda way: (way.power, way.role or ""), default=None)
-    return best or Remedy((), [impossible(case, planner.hopeless)], [], None, float("inf"))
+    return best or Remedy((), [impossible(evaluation, planner.hopeless)], [], None, float("inf"))
 
 
-def _nobody_acts(case: Case) -> str:
-    subject = case.subject.text
-    if case.as_role:
-        lacks = f"{subject} is not there{case.near()} or does not hold {case.as_role}"
-        return f"{lacks}: add it, member {subject} of {case.as_role}"
-    if case.one_role:
-        return f"{subject} is not there{case.near()} or holds no role to act with: add it, make it a member of one"
-    return f"{subject} is not there{case.near()}: add {subject}"
+def _nobody_acts(evaluation: Evaluation) -> str:
+    subject = evaluation.subject.text
+    if evaluation.as_role:
+        lacks = f"{subject} is not there{evaluation.near()} or does not hold {evaluation.as_role}"
+        return f"{lacks}: add it, member {subject} of {evaluation.as_role}"
+    if evaluation.one_role:
+        return (
+            f"{subject} is not there{evaluation.near()} or holds no role to act with: add it, make it a member of one"
+        )
+    return f"{subject} is not there{evaluation.near()}: add {subject}"
 
 
-def by_operator(case: Case, statements: Sequence[str]) -> list[str]:
+def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
     """Which of the statements no actor may make, in words; the policy takes them only as facts."""
-    rules, found = Rules(case.policy, case.root), []
+    rules, found = Rules(evaluation.policy, evaluation.root), []
     for statement in statements:
         change = rules.resolve(parse_statement(statement), loading=False)
         grantee = change.subject.type if change.subject else None
-        if not case.policy.change(change.kind, change.object.type, grantee, frozenset(change.seconds)):
+        if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.seconds)):
             found.append(statement)
-    said = f"{case.policy.name} lets no actor make this change, so the operator makes it as a fact: {'; '.join(found)}"
-    return [said] if found else []
+    what = "lets no actor make this change, so the operator makes it as a fact"
+    return [f"{evaluation.policy.name} {what}: {'; '.join(found)}"] if found else []
 
 
 class _Planner:
     """Plans for one question."""
 
-    def __init__(self, case: Case, around: Surroundings | None) -> None:
-        self._case = case
-        self._around = around
-        self._rules = Rules(case.policy, case.root)
+    def __init__(self, evaluation: Evaluation, context: RemedyContext | None) -> None:
+        self._evaluation = evaluation
+        self._context = context
+        self._rules = Rules(evaluation.policy, evaluation.root)
         self._valid: dict[str, bool] = {}
         self.hopeless: list[Fact] = []  # what no change can give
 
@@ -79,17 +83,17 @@ class _Planner:
         """By clause, the best way to make it true for who acts."""
         if not all(map(self._accepted, acting.first)):
             return
-        for clause in self._case.clauses:
+        for clause in self._evaluation.clauses:
             steps = self._clause(clause, acting)
             if steps is not None:
                 yield self._remedy(acting, *steps)
 
     def _remedy(self, acting: Acting, cost: int, steps: list[RemedyStep]) -> Remedy:
         statements = dict.fromkeys([*acting.first, *(each for step in steps for each in step.statements)])
-        texts = [*acting.why, *(lack(self._case, acting, step) for step in steps)]
-        texts += by_operator(self._case, list(statements))
+        texts = [*acting.why, *(lack(self._evaluation, acting, step) for step in steps)]
+        texts += by_operator(self._evaluation, list(statements))
         denials = [step.fact for step in steps if step.fact.kind is FactKind.DENY]
-        role = acting.role if self._case.one_role else None
+        role = acting.role if self._evaluation.one_role else None
         return Remedy(tuple(statements), texts, denials, role, acting.power + cost)
 
     # ---- clauses, terms, atoms -------------------------------------------------------------------------------
@@ -134,7 +138,7 @@ class _Planner:
     # ---- facts -----------------------------------------------------------------------------------------------
     def _step(self, fact: Fact, acting: Acting) -> RemedyStep | None:
         """How to make one fact true, or to take a DENY away; None where the policy accepts no such change."""
-        entity, at = self._case.entity(fact), fact.place
+        entity, at = self._evaluation.entity(fact), fact.place
         match fact.kind:
             case FactKind.DENY:
                 holders = sorted(filter(None, acting.found[fact]))
@@ -142,19 +146,21 @@ class _Planner:
                 return self._plan(fact, said, remedy_cost.REVOKE * len(said))
             case FactKind.ALLOW:
                 [privilege] = fact.privileges
-                if self._case.policy.names.privileges[privilege].membership:
+                if self._evaluation.policy.names.privileges[privilege].membership:
                     return None  # it is told as the membership that it is
                 said = [f"allow {privilege} on {entity} to {acting.grantee}"]
-                return self._plan(fact, said, remedy_cost.of_grant(self._case, privilege, at))
+                return self._plan(fact, said, remedy_cost.of_grant(self._evaluation, privilege, at))
             case FactKind.OWNS:
-                owners = [f"owner {ref} of {entity}" for ref in (self._case.subject.text, acting.grantee)]
+                owners = [f"owner {ref} of {entity}" for ref in (self._evaluation.subject.text, acting.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
-                return self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._case, at)) if accepted else None
+                return (
+                    self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._evaluation, at)) if accepted else None
+                )
             case FactKind.HOLDS:
                 return self._membership(fact, entity, acting)
             case FactKind.EXISTS:
                 step = self._plan(fact, self._creation(at), remedy_cost.STATEMENT)
-                return replace(step, statements=()) if step and self._around is None else step
+                return replace(step, statements=()) if step and self._context is None else step
             case FactKind.ALLOW_BELOW:
                 return self._below(fact, acting, all_of_them=False)
             case FactKind.EVERY_BELOW:
@@ -165,27 +171,31 @@ class _Planner:
         return RemedyStep(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
 
     def _membership(self, fact: Fact, container: str, acting: Acting) -> RemedyStep | None:
-        if self._around and (acting.joiner, container) in self._around.circles:
+        if self._context and (acting.joiner, container) in self._context.circles:
             return None
-        cost = remedy_cost.of_membership(self._case, container)
+        cost = remedy_cost.of_membership(self._evaluation, container)
         return self._plan(fact, [f"member {acting.joiner} of {container}"], cost)
 
     def _creation(self, at: str) -> list[str]:
         """Adds a place, and what is above it, as far as it is not there."""
-        case = self._case
-        chain = [ref for _, ref in case.policy.chain(case.by_at[at], case.root)]
-        missing = [ref for ref in chain[1:] if self._around and ref.text not in self._around.there]
+        evaluation = self._evaluation
+        chain = [ref for _, ref in evaluation.policy.chain(evaluation.by_at[at], evaluation.root)]
+        missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.there]
         return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
 
     def _below(self, fact: Fact, acting: Acting, all_of_them: bool) -> RemedyStep | None:
         """Grants on what stands below a place: on the first that is there, or on all that lack it."""
-        cost = remedy_cost.of_grant(self._case, fact.privileges[0], fact.place)
-        if self._around is None:
-            return RemedyStep(fact, (), cost) if type_of(acting.grantee) in self._case.policy.file.grants.to else None
-        inside = self._around.inside.get(fact, ())
+        cost = remedy_cost.of_grant(self._evaluation, fact.privileges[0], fact.place)
+        if self._context is None:
+            return (
+                RemedyStep(fact, (), cost)
+                if type_of(acting.grantee) in self._evaluation.policy.file.grants.to
+                else None
+            )
+        inside = self._context.inside.get(fact, ())
         if not inside:
             return None
-        names, granted = self._case.policy.names, []
+        names, granted = self._evaluation.policy.names, []
         for ref in inside if all_of_them else inside[:1]:
             on = next((each for each in fact.privileges if type_of(ref) in names.privileges[each].on), None)
             if on is None:

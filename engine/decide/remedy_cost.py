@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import FactKind, place_prefix, place_type
 from grantpath.engine.policy.policy import Policy
@@ -37,27 +37,27 @@ def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def of_grant(case: Case, privilege: str, at: str) -> int:
+def of_grant(evaluation: Evaluation, privilege: str, at: str) -> int:
     """The power of a grant on a place."""
-    brought = sum(privilege in sources for sources in case.policy.names.sources.values())
-    power = STATEMENT + ABOVE * _height(case, at) + brought
-    return power + ADMINISTRATION * ((privilege, place_type(at)) in administrative(case.policy))
+    brought = sum(privilege in sources for sources in evaluation.policy.names.sources.values())
+    power = STATEMENT + ABOVE * _height(evaluation, at) + brought
+    return power + ADMINISTRATION * ((privilege, place_type(at)) in administrative(evaluation.policy))
 
 
-def of_ownership(case: Case, at: str) -> int:
+def of_ownership(evaluation: Evaluation, at: str) -> int:
     """The power of owning a place."""
-    return OWNERSHIP + OWNERSHIP_ABOVE * _height(case, at)
+    return OWNERSHIP + OWNERSHIP_ABOVE * _height(evaluation, at)
 
 
-def of_membership(case: Case, container: str) -> int:
+def of_membership(evaluation: Evaluation, container: str) -> int:
     """The power of joining a group, or holding a role."""
-    builtin = case.policy.builtins.get(container)
+    builtin = evaluation.policy.builtins.get(container)
     if builtin is None:
         return MEMBERSHIP
     return STATEMENT if builtin.held_by_every else BUILT_IN
 
 
-def _height(case: Case, at: str) -> int:
+def _height(evaluation: Evaluation, at: str) -> int:
     """How many steps a place stands above the object, or the second object, on whose way up it is."""
     prefix = place_prefix(at)
-    return [place for place in case.by_at if place_prefix(place) == prefix].index(at)
+    return [place for place in evaluation.by_at if place_prefix(place) == prefix].index(at)

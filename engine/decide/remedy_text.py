@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grantpath.engine.decide.evaluation import Case
+from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.remedy_candidates import Acting
 from grantpath.engine.policy.facts import Fact, FactKind
 
@@ -25,9 +25,9 @@ class RemedyStep:
     lacking: tuple[str, ...] = ()  # what stands below and has to get it
 
 
-def lack(case: Case, acting: Acting, step: RemedyStep) -> str:
+def lack(evaluation: Evaluation, acting: Acting, step: RemedyStep) -> str:
     """What is missing, and what to do."""
-    fact, entity, todo = step.fact, case.entity(step.fact), "; ".join(step.statements)
+    fact, entity, todo = step.fact, evaluation.entity(step.fact), "; ".join(step.statements)
     match fact.kind:
         case FactKind.DENY:
             denied = ", ".join(sorted(filter(None, acting.found[fact])))
@@ -55,35 +55,35 @@ def lack(case: Case, acting: Acting, step: RemedyStep) -> str:
     raise AssertionError(f"no change makes {fact} true")
 
 
-def impossible(case: Case, hopeless: Sequence[Fact]) -> str:
+def impossible(evaluation: Evaluation, hopeless: Sequence[Fact]) -> str:
     """Why no change helps."""
-    if not case.clauses:
+    if not evaluation.clauses:
         return "nobody may: the policy gives this to no one"
-    reasons = list(dict.fromkeys(_hopeless(case, fact) for fact in hopeless))
+    reasons = list(dict.fromkeys(_hopeless(evaluation, fact) for fact in hopeless))
     return f"no change allows it: {'; '.join(reasons[:REASONS])}"
 
 
-def _hopeless(case: Case, fact: Fact) -> str:
-    entity = case.entity(fact)
+def _hopeless(evaluation: Evaluation, fact: Fact) -> str:
+    entity = evaluation.entity(fact)
     match fact.kind:
         case FactKind.IS:
             return f"only {entity} itself may"
         case FactKind.BUILTIN:
-            return f"{entity} came with the policy {case.policy.name}"
+            return f"{entity} came with the policy {evaluation.policy.name}"
         case FactKind.OWNS:
-            return f"{entity} cannot be given to {case.subject}"
-        case FactKind.HOLDS if entity in case.policy.hidden:
+            return f"{entity} cannot be given to {evaluation.subject}"
+        case FactKind.HOLDS if entity in evaluation.policy.hidden:
             return "whoever runs the system sets who may"
         case FactKind.HOLDS:
-            return f"{case.as_role or case.subject} cannot be in {entity}"
+            return f"{evaluation.as_role or evaluation.subject} cannot be in {entity}"
         case FactKind.EXISTS:
             return f"{entity} is not there and cannot be added"
         case FactKind.ALLOW_BELOW | FactKind.EVERY_BELOW:
-            return f"{fact.privileges[0]} can be granted to {case.subject} on no {_types(fact)} below {entity}"
+            return f"{fact.privileges[0]} can be granted to {evaluation.subject} on no {_types(fact)} below {entity}"
         case FactKind.DENY:
             return f"the DENY {fact.privileges[0]} on {entity} cannot be revoked"
         case FactKind.ALLOW:
-            return f"{fact.privileges[0]} on {entity} cannot be granted to {case.subject}"
+            return f"{fact.privileges[0]} on {entity} cannot be granted to {evaluation.subject}"
     raise AssertionError(fact)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Case, Surroundings
+from grantpath.engine.decide.evaluation import Evaluation, RemedyContext
 from grantpath.engine.decide.explanation import remedy_parameters
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.request import places
@@ -47,25 +47,25 @@ class Remedied:
         one_role = question.one_role and who.type not in policy.role_types
         by_at = places(policy, root, object_, seconds)
         role = policy.reference(as_role, root).text if as_role else None
-        self.case = Case(policy, root, who, question.clauses, by_at, one_role, role)
+        self.evaluation = Evaluation(policy, root, who, question.clauses, by_at, one_role, role)
         self._places = places_of(
             world, world.resolve(target), {f"with.{key}": world.resolve(ref) for key, ref in with_.items()}
         )
         self._places[world.root.type] = world.root
         hats = list(self._hats())
-        self.remedy: Remedy = nearest(self.case, hats, self._surroundings(hats))
-        self.seen: Remedy = nearest(self.case, hats, None)
+        self.remedy: Remedy = nearest(self.evaluation, hats, self._context(hats))
+        self.seen: Remedy = nearest(self.evaluation, hats, None)
 
     # ---- what the queries would return -----------------------------------------------------------------------
     def _hats(self) -> Iterator[dict[str, Any]]:
         who = self.world.resolve(self.check[0])
         if who not in self.world.existing:
             return
-        held, role = self.world.reach(who), self.case.as_role
+        held, role = self.world.reach(who), self.evaluation.as_role
         active = self.world.resolve(role) if role else None
         if active and active not in held:
             return
-        if not self.case.one_role:
+        if not self.evaluation.one_role:
             yield self._hat(who, role, held)
             return
         direct = {each for each in self.world.containers.get(who, ()) if each.type == "role"}
@@ -76,11 +76,11 @@ class Remedied:
         situation = Situation(self.world, who, holders, self._places)
         found = [
             {"fact": str(fact), "by": by}
-            for fact in facts_of(self.case.clauses)
+            for fact in facts_of(self.evaluation.clauses)
             if situation.true(fact)
             for by in self._by(str(fact), holders)
         ]
-        return {"role": role, "found": found, "allowed": situation.allows(self.case.clauses)}
+        return {"role": role, "found": found, "allowed": situation.allows(self.evaluation.clauses)}
 
     def _by(self, fact: str, holders: set[Ref]) -> list[str | None]:
         match fact.split(" "):
@@ -95,8 +95,8 @@ class Remedied:
                 return [str(self.world.owners[self._places[at]])]
         return [None]
 
-    def _surroundings(self, hats: list[dict[str, Any]]) -> Surroundings:
-        asked, world = remedy_parameters(self.case, hats), self.world
+    def _context(self, hats: list[dict[str, Any]]) -> RemedyContext:
+        asked, world = remedy_parameters(self.evaluation, hats), self.world
         who = world.resolve(asked["subject"])
         held = world.reach(who) if who in world.existing else set()
         later = {each for role in asked["roles"] for each in world.reach(world.resolve(role))}
@@ -105,7 +105,7 @@ class Remedied:
             for place in asked["places"]
             for fact, by in self._edges(world.resolve(place["ref"]), place["at"], later)
         ]
-        return Surroundings(
+        return RemedyContext(
             held=self._in_order(who, held, asked["types"]),
             there=frozenset(ref for ref in asked["names"] if read_reference(ref) in world.existing),
             circles=frozenset(
@@ -114,10 +114,10 @@ class Remedied:
                 if world.resolve(each["member"]) in world.reach(world.resolve(each["container"]))
             ),
             inside={
-                self.case.fact(each["fact"]): self._lacking(each, held if asked["together"] else set())
+                self.evaluation.fact(each["fact"]): self._lacking(each, held if asked["together"] else set())
                 for each in asked["below"]
             },
-            found=self.case.by_fact(found),
+            found=self.evaluation.by_fact(found),
             reached=frozenset(map(str, later)),
         )
 
@@ -173,7 +173,7 @@ class Remedied:
             return False
         after, who = self.world.clone(), self.check[0]
         after.do(f"add {who}")
-        own = self.case.as_role or "role:plain"
+        own = self.evaluation.as_role or "role:plain"
         if read_reference(who).type not in after.grantees:
             after.do(f"add {own}")
             after.do(f"member {who} of {own}")
@@ -193,7 +193,7 @@ class Remedied:
             case ["owner", *_]:
                 return True
             case ["member", _, "of", container]:
-                return container in self.case.policy.builtins and container != self.case.as_role
+                return container in self.evaluation.policy.builtins and container != self.evaluation.as_role
             case ["allow", privilege, "on", ref, *_]:
                 types = ADMINISTRATION[self.world.policy].get(privilege, ())
                 return ref.partition(":")[0] in types
