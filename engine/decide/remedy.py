@@ -7,7 +7,7 @@ from typing import Any
 
 from grantpath.engine.decide import remedy_cost
 from grantpath.engine.decide.evaluation import Evaluation, RemedyContext
-from grantpath.engine.decide.remedy_candidates import Acting, actings
+from grantpath.engine.decide.remedy_candidates import Candidate, candidates
 from grantpath.engine.decide.remedy_text import RemedyStep, impossible, lack
 from grantpath.engine.policy.clauses import Atom, Clause, Term
 from grantpath.engine.policy.facts import Fact, FactKind
@@ -30,7 +30,7 @@ class Remedy:
     texts: list[str]
     denials: list[Fact]
     role: str | None
-    power: float
+    cost: float
 
 
 def nearest(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], context: RemedyContext | None) -> Remedy:
@@ -40,8 +40,8 @@ def nearest(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], context: 
             (), [_nobody_acts(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
         )
     planner = _Planner(evaluation, context)
-    ways = (way for acting in actings(evaluation, hats, context) for way in planner.ways(acting))
-    best = min(ways, key=lambda way: (way.power, way.role or ""), default=None)
+    ways = (way for candidate in candidates(evaluation, hats, context) for way in planner.ways(candidate))
+    best = min(ways, key=lambda way: (way.cost, way.role or ""), default=None)
     return best or Remedy((), [impossible(evaluation, planner.hopeless)], [], None, float("inf"))
 
 
@@ -79,102 +79,102 @@ class _Planner:
         self._valid: dict[str, bool] = {}
         self.hopeless: list[Fact] = []  # what no change can give
 
-    def ways(self, acting: Acting) -> Iterator[Remedy]:
+    def ways(self, candidate: Candidate) -> Iterator[Remedy]:
         """By clause, the best way to make it true for who acts."""
-        if not all(map(self._accepted, acting.first)):
+        if not all(map(self._accepted, candidate.first)):
             return
         for clause in self._evaluation.clauses:
-            steps = self._clause(clause, acting)
+            steps = self._clause(clause, candidate)
             if steps is not None:
-                yield self._remedy(acting, *steps)
+                yield self._remedy(candidate, *steps)
 
-    def _remedy(self, acting: Acting, cost: int, steps: list[RemedyStep]) -> Remedy:
-        statements = dict.fromkeys([*acting.first, *(each for step in steps for each in step.statements)])
-        texts = [*acting.why, *(lack(self._evaluation, acting, step) for step in steps)]
+    def _remedy(self, candidate: Candidate, cost: int, steps: list[RemedyStep]) -> Remedy:
+        statements = dict.fromkeys([*candidate.first, *(each for step in steps for each in step.statements)])
+        texts = [*candidate.why, *(lack(self._evaluation, candidate, step) for step in steps)]
         texts += by_operator(self._evaluation, list(statements))
         denials = [step.fact for step in steps if step.fact.kind is FactKind.DENY]
-        role = acting.role if self._evaluation.one_role else None
-        return Remedy(tuple(statements), texts, denials, role, acting.power + cost)
+        role = candidate.role if self._evaluation.one_role else None
+        return Remedy(tuple(statements), texts, denials, role, candidate.cost + cost)
 
     # ---- clauses, terms, atoms -------------------------------------------------------------------------------
-    def _clause(self, clause: Clause, acting: Acting) -> tuple[int, list[RemedyStep]] | None:
-        lacking = [term for term in clause if not any(one.holds(acting.found) for one in term)]
-        ways = [sorted(self._term(term, acting), key=lambda way: way[0]) for term in lacking]
+    def _clause(self, clause: Clause, candidate: Candidate) -> tuple[int, list[RemedyStep]] | None:
+        lacking = [term for term in clause if not any(one.holds(candidate.found) for one in term)]
+        ways = [sorted(self._term(term, candidate), key=lambda way: way[0]) for term in lacking]
         if not all(ways):
             return None
         each = max(1, int(MAX_COMBINATIONS ** (1 / max(1, len(ways)))))
         return min(map(_together, product(*(way[:each] for way in ways))), key=lambda way: way[0])
 
-    def _term(self, term: Term, acting: Acting) -> list[tuple[int, tuple[RemedyStep, ...]]]:
+    def _term(self, term: Term, candidate: Candidate) -> list[tuple[int, tuple[RemedyStep, ...]]]:
         found = []
         for at, one in enumerate(term):
-            for penalty, steps in self._atom(one, acting):
-                found.append((remedy_cost.OTHER * min(at, 4) + penalty + sum(step.power for step in steps), steps))
+            for penalty, steps in self._atom(one, candidate):
+                found.append((remedy_cost.OTHER * min(at, 4) + penalty + sum(step.cost for step in steps), steps))
         if not found:
-            self.hopeless += [fact for one in term for fact in self._hopeless_of(one, acting)]
+            self.hopeless += [fact for one in term for fact in self._hopeless_of(one, candidate)]
         return found
 
-    def _hopeless_of(self, atom: Atom, acting: Acting) -> Iterator[Fact]:
-        yield next((fact for fact in atom.none if fact in acting.found), atom.any[0])
+    def _hopeless_of(self, atom: Atom, candidate: Candidate) -> Iterator[Fact]:
+        yield next((fact for fact in atom.none if fact in candidate.found), atom.any[0])
 
-    def _atom(self, atom: Atom, acting: Acting) -> Iterator[tuple[int, tuple[RemedyStep, ...]]]:
-        revoked = [self._step(fact, acting) for fact in atom.none if fact in acting.found]
+    def _atom(self, atom: Atom, candidate: Candidate) -> Iterator[tuple[int, tuple[RemedyStep, ...]]]:
+        revoked = [self._step(fact, candidate) for fact in atom.none if fact in candidate.found]
         if not all(revoked):
             return
         first = tuple(step for step in revoked if step)
-        if any(fact in acting.found for fact in atom.any):
+        if any(fact in candidate.found for fact in atom.any):
             yield 0, first
             return
         seen: dict[tuple[object, ...], int] = {}  # by privilege, on how many places further down it would do
         for fact in atom.any:
             grant = _besides_place(fact)
             further = seen.get(grant, 0)
-            step = self._step(fact, acting)
+            step = self._step(fact, candidate)
             if step:
                 seen[grant] = further + 1
                 inherited = any(_besides_place(other) == grant for other in atom.any if other != fact)
                 yield remedy_cost.FURTHER * further, (*first, replace(step, inherited=inherited and not further))
 
     # ---- facts -----------------------------------------------------------------------------------------------
-    def _step(self, fact: Fact, acting: Acting) -> RemedyStep | None:
+    def _step(self, fact: Fact, candidate: Candidate) -> RemedyStep | None:
         """How to make one fact true, or to take a DENY away; None where the policy accepts no such change."""
         entity, at = self._evaluation.entity(fact), fact.place
         match fact.kind:
             case FactKind.DENY:
-                holders = sorted(filter(None, acting.found[fact]))
+                holders = sorted(filter(None, candidate.found[fact]))
                 said = [f"revoke deny {fact.privileges[0]} on {entity} from {by}" for by in holders]
                 return self._plan(fact, said, remedy_cost.REVOKE * len(said))
             case FactKind.ALLOW:
                 [privilege] = fact.privileges
                 if self._evaluation.policy.names.privileges[privilege].membership:
                     return None  # it is told as the membership that it is
-                said = [f"allow {privilege} on {entity} to {acting.grantee}"]
+                said = [f"allow {privilege} on {entity} to {candidate.grantee}"]
                 return self._plan(fact, said, remedy_cost.of_grant(self._evaluation, privilege, at))
             case FactKind.OWNS:
-                owners = [f"owner {ref} of {entity}" for ref in (self._evaluation.subject.text, acting.grantee)]
+                owners = [f"owner {ref} of {entity}" for ref in (self._evaluation.subject.text, candidate.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
                 return (
                     self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._evaluation, at)) if accepted else None
                 )
             case FactKind.HOLDS:
-                return self._membership(fact, entity, acting)
+                return self._membership(fact, entity, candidate)
             case FactKind.EXISTS:
                 step = self._plan(fact, self._creation(at), remedy_cost.STATEMENT)
                 return replace(step, statements=()) if step and self._context is None else step
             case FactKind.ALLOW_BELOW:
-                return self._below(fact, acting, all_of_them=False)
+                return self._below(fact, candidate, all_of_them=False)
             case FactKind.EVERY_BELOW:
-                return self._below(fact, acting, all_of_them=True)
+                return self._below(fact, candidate, all_of_them=True)
         return None
 
     def _plan(self, fact: Fact, statements: Sequence[str], cost: int) -> RemedyStep | None:
         return RemedyStep(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
 
-    def _membership(self, fact: Fact, container: str, acting: Acting) -> RemedyStep | None:
-        if self._context and (acting.joiner, container) in self._context.circles:
+    def _membership(self, fact: Fact, container: str, candidate: Candidate) -> RemedyStep | None:
+        if self._context and (candidate.joiner, container) in self._context.circles:
             return None
         cost = remedy_cost.of_membership(self._evaluation, container)
-        return self._plan(fact, [f"member {acting.joiner} of {container}"], cost)
+        return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)
 
     def _creation(self, at: str) -> list[str]:
         """Adds a place, and what is above it, as far as it is not there."""
@@ -183,13 +183,13 @@ class _Planner:
         missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.there]
         return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
 
-    def _below(self, fact: Fact, acting: Acting, all_of_them: bool) -> RemedyStep | None:
+    def _below(self, fact: Fact, candidate: Candidate, all_of_them: bool) -> RemedyStep | None:
         """Grants on what stands below a place: on the first that is there, or on all that lack it."""
         cost = remedy_cost.of_grant(self._evaluation, fact.privileges[0], fact.place)
         if self._context is None:
             return (
                 RemedyStep(fact, (), cost)
-                if type_of(acting.grantee) in self._evaluation.policy.file.grants.to
+                if type_of(candidate.grantee) in self._evaluation.policy.file.grants.to
                 else None
             )
         inside = self._context.inside.get(fact, ())
@@ -200,7 +200,7 @@ class _Planner:
             on = next((each for each in fact.privileges if type_of(ref) in names.privileges[each].on), None)
             if on is None:
                 return None
-            granted.append(f"allow {on} on {ref} to {acting.grantee}")
+            granted.append(f"allow {on} on {ref} to {candidate.grantee}")
         step = self._plan(fact, granted, cost + remedy_cost.STATEMENT * (len(granted) - 1))
         return replace(step, lacking=tuple(inside[: len(granted)])) if step else None
 
@@ -217,9 +217,9 @@ class _Planner:
 
 def _together(ways: Sequence[tuple[int, tuple[RemedyStep, ...]]]) -> tuple[int, list[RemedyStep]]:
     """Steps that several terms ask for are made once; what is not there is added before anything else."""
-    penalties = sum(cost - sum(step.power for step in steps) for cost, steps in ways)
+    penalties = sum(cost - sum(step.cost for step in steps) for cost, steps in ways)
     steps = {step.fact: step for _, each in ways for step in each}
-    return penalties + sum(step.power for step in steps.values()), sorted(steps.values(), key=_is_late)
+    return penalties + sum(step.cost for step in steps.values()), sorted(steps.values(), key=_is_late)
 
 
 def _is_late(step: RemedyStep) -> bool:

@@ -1,4 +1,4 @@
-"""Who would act once a remedy is made: the subject as it is, with one of its roles, or with a role of its own."""
+"""Candidates for a remedy: the subject as it is, with one of its roles, or with a role of its own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ EVERYBODYS = 2_500  # granted to a role that all hold, it is granted to all
 
 
 @dataclass(frozen=True, eq=False)
-class Acting:
-    """Somebody in whose place the clauses could become true.
+class Candidate:
+    """One way in which the subject could act once the clauses are true.
 
     `grantee` holds what is granted, `said` so in words; `joiner` becomes a member where membership is asked for;
     `found` are the facts that are true already; `first` must be said before anything else, `why` says so in words.
@@ -32,14 +32,14 @@ class Acting:
     said: str
     joiner: str
     found: FoundFacts
-    power: int = 0
+    cost: int = 0
     first: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
 
 
-def actings(
+def candidates(
     evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], context: RemedyContext | None
-) -> Iterator[Acting]:
+) -> Iterator[Candidate]:
     """All that come into question. `hats` are who acted in the check, each with what was found."""
     for hat in hats:
         yield from _as_found(evaluation, hat["role"], evaluation.by_fact(hat["found"]), context)
@@ -49,7 +49,7 @@ def actings(
     if not hats and evaluation.as_role:
         yield _joining(evaluation, evaluation.as_role, context, added)
     elif not hats and not evaluation.one_role:
-        yield Acting(
+        yield Candidate(
             None,
             evaluation.subject.text,
             evaluation.subject.text,
@@ -90,21 +90,21 @@ def _grantable(evaluation: Evaluation, ref: str) -> bool:
 
 def _as_found(
     evaluation: Evaluation, role: str | None, found: FoundFacts, context: RemedyContext | None
-) -> Iterator[Acting]:
+) -> Iterator[Candidate]:
     subject = evaluation.subject.text
     if evaluation.one_role and role:
         grantee = subject if _grantable(evaluation, subject) else role
-        yield Acting(role, grantee, grantee, role, found, _reach(evaluation, grantee))
+        yield Candidate(role, grantee, grantee, role, found, _reach(evaluation, grantee))
         return
-    yield Acting(role, subject, subject, subject, found)  # what asks for no grant needs nobody to grant to
+    yield Candidate(role, subject, subject, subject, found)  # clauses without grants need no grantee
     if _grantable(evaluation, subject):
         return
     if context is None:
         type_ = evaluation.policy.file.grants.to[0]
-        yield Acting(role, f"{type_}:any", f"{indefinite(type_)} that {subject} holds or is given", subject, found)
+        yield Candidate(role, f"{type_}:any", f"{indefinite(type_)} that {subject} holds or is given", subject, found)
     else:
         for each in filter(partial(_grantable, evaluation), context.held):
-            yield Acting(role, each, each, subject, found, _reach(evaluation, each))
+            yield Candidate(role, each, each, subject, found, _reach(evaluation, each))
 
 
 def _reach(evaluation: Evaluation, grantee: str) -> int:
@@ -122,11 +122,11 @@ def _added(evaluation: Evaluation, context: RemedyContext) -> tuple[tuple[str, .
 
 def _joining(
     evaluation: Evaluation, role: str, context: RemedyContext, added: tuple[tuple[str, ...], tuple[str, ...]]
-) -> Acting:
+) -> Candidate:
     subject = evaluation.subject.text
     member = f"member {subject} of {role}"
     grantee = subject if _grantable(evaluation, subject) else role
-    return Acting(
+    return Candidate(
         role,
         grantee,
         grantee,
@@ -143,7 +143,7 @@ def _with_a_new_role(
     hats: Sequence[Mapping[str, Any]],
     context: RemedyContext,
     added: tuple[tuple[str, ...], tuple[str, ...]],
-) -> Iterator[Acting]:
+) -> Iterator[Candidate]:
     subject = evaluation.subject.text
     name = next((name for name in new_names(evaluation) if name not in context.there), None)
     if name is None:
@@ -154,7 +154,7 @@ def _with_a_new_role(
     first = (f"add {name}", f"member {subject} of {name}")
     kind = type_of(name)
     lacks = f"{subject} holds no {kind} of its own" if hats and context.held else f"{subject} holds no {kind}"
-    yield Acting(
+    yield Candidate(
         name if evaluation.one_role else None,
         name,
         name,

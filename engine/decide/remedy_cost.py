@@ -7,8 +7,8 @@ from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import FactKind, place_prefix, place_type
 from grantpath.engine.policy.policy import Policy
 
-# One statement more or less counts as much as one plain grant. What hands out power to hand out, or to do anything,
-# costs more than any number of plain grants that one condition asks for.
+# One statement more or less counts as much as one plain grant. Administrative grants cost more than
+# any number of plain grants that one condition asks for.
 REVOKE = 50
 STATEMENT = 100
 ABOVE = 30  # for each step that a place stands above the object
@@ -20,14 +20,14 @@ BUILT_IN = 6_000
 OWNERSHIP = 10_000
 OWNERSHIP_ABOVE = 1_000  # for each step up
 
-CHANGES_OF_POWER = ("grant", "revoke", "member", "remove", "owner")
+ADMINISTRATIVE_CHANGES = ("grant", "revoke", "member", "remove", "owner")
 
 
 @lru_cache(maxsize=32)
 def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
     """The privileges, each with the type it is granted on, that alone let one change who may what."""
     found = set()
-    for kind in CHANGES_OF_POWER:
+    for kind in ADMINISTRATIVE_CHANGES:
         for type_ in policy.file.types:
             for grantee in policy.names.grantees(kind, type_):
                 clauses = policy.change(kind, type_, grantee, frozenset())
@@ -38,19 +38,19 @@ def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
 
 
 def of_grant(evaluation: Evaluation, privilege: str, at: str) -> int:
-    """The power of a grant on a place."""
+    """What a grant on a place costs."""
     brought = sum(privilege in sources for sources in evaluation.policy.names.sources.values())
-    power = STATEMENT + ABOVE * _height(evaluation, at) + brought
-    return power + ADMINISTRATION * ((privilege, place_type(at)) in administrative(evaluation.policy))
+    cost = STATEMENT + ABOVE * _height(evaluation, at) + brought
+    return cost + ADMINISTRATION * ((privilege, place_type(at)) in administrative(evaluation.policy))
 
 
 def of_ownership(evaluation: Evaluation, at: str) -> int:
-    """The power of owning a place."""
+    """What owning a place costs."""
     return OWNERSHIP + OWNERSHIP_ABOVE * _height(evaluation, at)
 
 
 def of_membership(evaluation: Evaluation, container: str) -> int:
-    """The power of joining a group, or holding a role."""
+    """What joining a group, or holding a role, costs."""
     builtin = evaluation.policy.builtins.get(container)
     if builtin is None:
         return MEMBERSHIP

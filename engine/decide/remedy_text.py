@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grantpath.engine.decide.evaluation import Evaluation
-from grantpath.engine.decide.remedy_candidates import Acting
+from grantpath.engine.decide.remedy_candidates import Candidate
 from grantpath.engine.policy.facts import Fact, FactKind
 
 SHOWN = 3  # of many things below a place, these are named
@@ -20,35 +20,35 @@ class RemedyStep:
 
     fact: Fact
     statements: tuple[str, ...]
-    power: int
+    cost: int
     inherited: bool = False  # a grant further up would do as well
     lacking: tuple[str, ...] = ()  # what stands below and has to get it
 
 
-def lack(evaluation: Evaluation, acting: Acting, step: RemedyStep) -> str:
+def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
     """What is missing, and what to do."""
     fact, entity, todo = step.fact, evaluation.entity(step.fact), "; ".join(step.statements)
     match fact.kind:
         case FactKind.DENY:
-            denied = ", ".join(sorted(filter(None, acting.found[fact])))
+            denied = ", ".join(sorted(filter(None, candidate.found[fact])))
             return f"DENY {fact.privileges[0]} on {entity} to {denied} wins: {todo}"
         case FactKind.ALLOW:
             [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
-            return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {acting.said}"
+            return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {candidate.said}"
         case FactKind.OWNS:
             owner = step.statements[0].removeprefix("owner ").removesuffix(f" of {entity}")
             text = f"{entity} is not owned by {owner}: {todo}"
-            return text.replace(acting.grantee, acting.said)
+            return text.replace(candidate.grantee, candidate.said)
         case FactKind.HOLDS:
-            return f"{acting.joiner} is not in {entity}: {todo}"
+            return f"{candidate.joiner} is not in {entity}: {todo}"
         case FactKind.EXISTS:
             return f"{entity} is not there: {todo or 'add it, with what it stands in'}"
         case FactKind.ALLOW_BELOW:
-            todo = todo or f"allow it on one to {acting.said}"
+            todo = todo or f"allow it on one to {candidate.said}"
             return f"{fact.privileges[0]} is granted on no {fact.types[0]} below {entity}: {todo}"
         case FactKind.EVERY_BELOW:
             if not step.lacking:
-                todo = f"allow it to {acting.said} on those that lack it"
+                todo = f"allow it to {candidate.said} on those that lack it"
                 return f"{fact.privileges[0]} is not granted on every existing {_types(fact)} below {entity}: {todo}"
             what = f"{fact.privileges[0]} is not granted on {_some(step.lacking)} below {entity}"
             return f"{what}: {_first(step.statements)}"
