@@ -92,14 +92,14 @@ def answer_many(
 class _Job:
     """What a task needs to answer a state's questions."""
 
-    estate: FactTable
+    fact_table: FactTable
     closure: Closure
     roles: Roles
     asked: list[BoundQuestion]
 
 
 def _answer_all(job: _Job) -> list[Ints]:
-    return [evaluate(each, job.estate, lambda _: job.closure, lambda: job.roles) for each in job.asked]
+    return [evaluate(each, job.fact_table, lambda _: job.closure, lambda: job.roles) for each in job.asked]
 
 
 class _World:

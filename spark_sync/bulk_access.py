@@ -118,7 +118,7 @@ def prepare(source: Snapshot, questions: Sequence[Requirement]) -> Prepared:
     """The questions about all existing objects of their types that are not hidden."""
     targets = {type_: listed_objects(source, type_) for type_ in {question.type for question in questions}}
     return Prepared(
-        source.estate, [TargetedQuestion(each.clauses, each.type, targets[each.type]) for each in questions]
+        source.fact_table, [TargetedQuestion(each.clauses, each.type, targets[each.type]) for each in questions]
     )
 
 

@@ -83,9 +83,11 @@ def _facts(source: Snapshot) -> set[str]:
         f"member {refs[a]} of {refs[b]}"
         for a, b in zip(ints(members, "source").tolist(), ints(members, "target").tolist(), strict=True)
     }
-    estate = source.estate
-    for holder, key, place in zip(estate.holder.tolist(), estate.key.tolist(), estate.place.tolist(), strict=True):
-        fact = estate.keys[key]
+    fact_table = source.fact_table
+    for holder, key, place in zip(
+        fact_table.holder.tolist(), fact_table.key.tolist(), fact_table.place.tolist(), strict=True
+    ):
+        fact = fact_table.keys[key]
         if fact.kind is FactKind.OWNS:
             facts.add(f"owner {refs[holder]} of {refs[place]}")
         else:

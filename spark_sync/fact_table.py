@@ -80,9 +80,9 @@ AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the nu
 class Prepared:
     """Questions about one estate, ready for any hats. The questions share what second objects they name."""
 
-    def __init__(self, estate: FactTable, asks: Sequence[TargetedQuestion]) -> None:
-        self._numbering = estate.numbering
-        self._estate = estate
+    def __init__(self, fact_table: FactTable, asks: Sequence[TargetedQuestion]) -> None:
+        self._numbering = fact_table.numbering
+        self._fact_table = fact_table
         self._with = dict(item for ask in asks for item in ask.with_.items())
         facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
         every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
@@ -101,7 +101,7 @@ class Prepared:
         self._counted: dict[int, Ints] = {}
         self.asked = [self._prepare(ask) for ask in asks]
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
-        del self._estate, self._numbering, self._counted
+        del self._fact_table, self._numbering, self._counted
 
     def answers(self, hats: Hats) -> Iterator[AnswerIntervals]:
         """For each question in order where each hat gets a yes. The hats must fit in one sweep (`Hats.pieces`)."""
@@ -156,10 +156,10 @@ class Prepared:
         return holder, self._numbering.above(place, type_)
 
     def _base(self, key: Fact) -> tuple[Ints, Ints]:
-        if key not in self._estate.keys:
+        if key not in self._fact_table.keys:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        chosen = self._estate.key == self._estate.keys.index(key)
-        return self._estate.holder[chosen].astype(np.int64), self._estate.place[chosen].astype(np.int64)
+        chosen = self._fact_table.key == self._fact_table.keys.index(key)
+        return self._fact_table.holder[chosen].astype(np.int64), self._fact_table.place[chosen].astype(np.int64)
 
     def _held(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
         if fact.entity:

@@ -67,9 +67,13 @@ class Touched:
             yield from self._owners(self._at[said.object]).tolist()
 
     def _owners(self, at: int) -> Ints:
-        estate = self._source.estate
-        owning = np.array([key.kind is FactKind.OWNS for key in estate.keys], np.bool_)
-        owners: Ints = estate.holder[(estate.place == at) & owning[estate.key]] if len(owning) else estate.holder[:0]
+        fact_table = self._source.fact_table
+        owning = np.array([key.kind is FactKind.OWNS for key in fact_table.keys], np.bool_)
+        owners: Ints = (
+            fact_table.holder[(fact_table.place == at) & owning[fact_table.key]]
+            if len(owning)
+            else fact_table.holder[:0]
+        )
         return owners
 
 

@@ -132,7 +132,7 @@ class Snapshot:
         )
 
     @cached_property
-    def estate(self) -> FactTable:
+    def fact_table(self) -> FactTable:
         table = self.table("intervals")
         key, keys = codes(table["key"])
         return FactTable(

@@ -123,13 +123,13 @@ def _without(clauses: Clauses, missing: list[str]) -> Clauses:
 
 
 def evaluate(
-    question: BoundQuestion, estate: FactTable, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
+    question: BoundQuestion, fact_table: FactTable, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
 ) -> Ints:
     """The positions that are the answer: subjects for who, targets for check and which.
 
     `closure` gives the holders of subjects, `roles` who holds which role directly.
     """
-    prepared = Prepared(estate, [question.ask])
+    prepared = Prepared(fact_table, [question.ask])
     found = []
     for hats in _hats(question, closure, roles):
         for piece in hats.pieces(prepared.facts):
@@ -175,7 +175,7 @@ def ask(snapshot: Path, question: str) -> SnapshotAnswer:
     closure = source.closure() if everybody else None
     found = evaluate(
         bound,
-        source.estate,
+        source.fact_table,
         lambda subjects: closure or source.closure(subjects),
         lambda: source.roles,
     )

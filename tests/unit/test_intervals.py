@@ -66,7 +66,7 @@ class World:
                     waiting.append(target)
         return frozenset(seen)
 
-    def estate(self) -> FactTable:
+    def fact_table(self) -> FactTable:
         rows = sorted((self.at[who], f"{what} {self.type[ref]}", self.at[ref]) for who, what, ref in self.grants)
         keys = sorted({key for _, key, _ in rows})
         holders = np.array([who for who, _, _ in rows], np.int64)
@@ -189,7 +189,7 @@ def answers(prepared: Prepared, hats: Hats, asked: int = 0) -> set[tuple[int, in
 def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intervals, "PAIRS", 7)  # several sweeps even here
     world = World(seed)
-    numbering, closure, estate = world.numbering, world.closure(), world.estate()
+    numbering, closure, fact_table = world.numbering, world.closure(), world.fact_table()
     subjects = np.array(sorted(world.at[ref] for ref in world.subjects))
     for type_ in TYPES:
         second = world.rng.choice(list(world.at))
@@ -197,7 +197,7 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
         places = [*world.policy.names.chain(type_), *bound]
         targets = np.flatnonzero(numbering.of_type(type_) & (world.rng.random() < 0.5 or numbering.exists))
         asks = [TargetedQuestion(world.clauses(places), type_, targets, {"k": world.at[second]}) for _ in range(3)]
-        prepared = Prepared(estate, asks)
+        prepared = Prepared(fact_table, asks)
         for number_, ask in enumerate(asks):
             got = answers(prepared, closure.hats(subjects), number_)
             expected = {
@@ -229,7 +229,7 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
     asks = [TargetedQuestion((every,), "table", tables, {key: world.at[ref] for key, ref in seconds.items()})]
     asks.append(TargetedQuestion(some, "table", tables, asks[0].with_))
     asks.append(TargetedQuestion((*some[60:], every), "table", tables, asks[0].with_))
-    prepared = Prepared(world.estate(), asks)
+    prepared = Prepared(world.fact_table(), asks)
     for number_, ask in enumerate(asks):
         expected = {
             (row, int(target))
@@ -246,7 +246,8 @@ def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.Monk
     world = World(1)
     with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 fit; ask for fewer names"):
         Prepared(
-            world.estate(), [TargetedQuestion((((Atom((Fact(FactKind.EXISTS, "table"),)),),),), "table", np.array([1]))]
+            world.fact_table(),
+            [TargetedQuestion((((Atom((Fact(FactKind.EXISTS, "table"),)),),),), "table", np.array([1]))],
         )
     monkeypatch.setattr(intervals, "BITS", 62)
     intervals.check_size(2**30, 500)
@@ -320,7 +321,7 @@ def test_every_reads_each_type_alone() -> None:
             clauses = (((Atom((Fact.parse("EVERY A schema,table below metalake"),)),),),)
             ask = TargetedQuestion(clauses, "metalake", np.array([0]), {})
             subjects = np.array([world.at["user:user0"]])
-            got = answers(Prepared(world.estate(), [ask]), world.closure().hats(subjects))
+            got = answers(Prepared(world.fact_table(), [ask]), world.closure().hats(subjects))
             wanted = world.allowed(clauses, "user:user0", set(world.reach("user:user0")), world.chain("metalake:m"))
             assert bool(got) == wanted
 
