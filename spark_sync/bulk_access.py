@@ -17,7 +17,7 @@ from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.spark_sync.access_tables import AccessTables, Name, listed_objects
 from grantpath.spark_sync.fact_table import Prepared, TargetedQuestion
-from grantpath.spark_sync.intervals import Bools, Hats, Ints
+from grantpath.spark_sync.intervals import ActingPrincipals, Bools, Ints
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import engine, place, read_parquet
@@ -132,7 +132,7 @@ def users(source: Snapshot) -> Bools:
 
 def everybody(prepared: Prepared) -> list[tuple[Ints, Ints]]:
     """For each question what a user without a single fact may, as half-open intervals."""
-    nobody = Hats(np.zeros(1, np.int64), np.zeros(2, np.int64), np.empty(0, np.int64))
+    nobody = ActingPrincipals(np.zeros(1, np.int64), np.zeros(2, np.int64), np.empty(0, np.int64))
     return [(low, high) for _, low, high in prepared.answers(nobody)]
 
 
@@ -154,7 +154,7 @@ def _compute(
         counts = np.array([int((high - low).sum()) for low, high in shared_by_all], np.int64)
         tally = Tally(prepared, np.array(chosen), counts, expanded[chosen], users(source), one_role)
         task = partial(_task, spark.sparkContext.broadcast(tally))
-        rows = hats_table(spark, source, one_role).mapInArrow(task, SCHEMA)
+        rows = acting_table(spark, source, one_role).mapInArrow(task, SCHEMA)
         rows.write.mode("append").partitionBy("what").parquet(place(raw))
         for at, asked, (low, high) in zip(chosen, prepared.asked, shared_by_all, strict=True):
             ends = list(zip(asked.targets[low].tolist(), asked.targets[high - 1].tolist(), strict=True))
@@ -166,7 +166,7 @@ def _task(shared: Broadcast[Tally], batches: Iterator[pa.RecordBatch]) -> Iterat
     return sweep(shared.value, batches)
 
 
-def hats_table(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:
+def acting_table(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:
     """(subject, role, holder), the rows of a subject together: with all roles at once, or once for each it holds."""
     closure = read_parquet(spark, source.folder / "closure")
     rows = closure.select("subject", F.col("subject").alias("role"), "holder")

@@ -9,10 +9,10 @@ from grantpath.engine.policy.clauses import Clauses, facts_of
 from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, second_object
 from grantpath.spark_sync.folding import TRUE, fold
 from grantpath.spark_sync.intervals import (
+    ActingPrincipals,
     Bools,
     CompiledCondition,
     Events,
-    Hats,
     HolderFacts,
     IntervalRows,
     Ints,
@@ -78,7 +78,7 @@ AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the nu
 
 
 class Prepared:
-    """Questions about one estate, ready for any hats. The questions share what second objects they name."""
+    """Questions about one fact table, ready for any principals. The questions share what second objects they name."""
 
     def __init__(self, fact_table: FactTable, asks: Sequence[TargetedQuestion]) -> None:
         self._numbering = fact_table.numbering
@@ -103,11 +103,11 @@ class Prepared:
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
         del self._fact_table, self._numbering, self._counted
 
-    def answers(self, hats: Hats) -> Iterator[AnswerIntervals]:
-        """For each question in order where each hat gets a yes. The hats must fit in one sweep (`Hats.pieces`)."""
-        found = hats.gather(self.facts)
+    def answers(self, acting: ActingPrincipals) -> Iterator[AnswerIntervals]:
+        """For each question where it is allowed. `acting` must fit in one sweep (`ActingPrincipals.pieces`)."""
+        found = acting.gather(self.facts)
         rows = IntervalRows.concat(
-            [found, *self._own(hats), *(self._complete(each, found, hats) for each in self._every)]
+            [found, *self._own(acting), *(self._complete(each, found, acting) for each in self._every)]
         )
         events = Events(rows, len(self.root), self._size)
         for asked in self.asked:
@@ -168,7 +168,7 @@ class Prepared:
         holder = np.flatnonzero(self._numbering.of_type(type_))
         return holder, holder
 
-    # ---- facts of a hat itself --------------------------------------------------------------------------------
+    # ---- facts of the subject itself --------------------------------------------------------------------------------
     def _prepare_self(self, fact: Fact) -> tuple[int, Bools, bool]:
         type_, fixed = self._place(fact)
         chosen = self._numbering.of_type(type_)
@@ -176,15 +176,15 @@ class Prepared:
             chosen = np.arange(len(chosen)) == fixed
         return self.codes[fact], chosen, fixed is not None
 
-    def _own(self, hats: Hats) -> Iterator[IntervalRows]:
-        everything = self.root[hats.subject]
+    def _own(self, acting: ActingPrincipals) -> Iterator[IntervalRows]:
+        everything = self.root[acting.subject]
         if self._everywhere:
-            yield self._hat_rows(np.arange(len(hats.subject)), 0, everything)
+            yield self._acting_rows(np.arange(len(acting.subject)), 0, everything)
         for code, chosen, whole in self._self:
-            row = np.flatnonzero(chosen[hats.subject])
-            yield self._hat_rows(row, code, (everything if whole else hats.subject)[row])
+            row = np.flatnonzero(chosen[acting.subject])
+            yield self._acting_rows(row, code, (everything if whole else acting.subject)[row])
 
-    def _hat_rows(self, row: Ints, code: int, start: Ints) -> IntervalRows:
+    def _acting_rows(self, row: Ints, code: int, start: Ints) -> IntervalRows:
         return IntervalRows(row, np.full(len(row), code), start, self.last[start])
 
     def _prepare_every(self, fact: Fact) -> Every:
@@ -196,8 +196,8 @@ class Prepared:
         points = np.array([self._points[key] for key in _every_keys(fact)])
         return Every(self.codes[fact], points, member, place, need, fixed)
 
-    def _complete(self, every: Every, found: IntervalRows, hats: Hats) -> IntervalRows:
-        """The places below which a hat has the grant on every entity there is."""
+    def _complete(self, every: Every, found: IntervalRows, acting: ActingPrincipals) -> IntervalRows:
+        """The places below which the principals have the grant on every entity there is."""
         size = len(self.root)
         granted = np.flatnonzero(np.isin(found.key, every.points))
         count = found.last[granted] - found.start[granted] + 1
@@ -209,8 +209,8 @@ class Prepared:
         row, start = places[full] // size, places[full] % size
         if every.fixed is not None:
             row = row[start == every.fixed]
-            start = self.root[hats.subject[row]]
-        return self._hat_rows(row, every.code, start)
+            start = self.root[acting.subject[row]]
+        return self._acting_rows(row, every.code, start)
 
     # ---- questions -------------------------------------------------------------------------------------------
     def _prepare(self, ask: TargetedQuestion) -> PreparedQuestion:

@@ -1,9 +1,9 @@
 """The kernel: access as sets of intervals over positions, for a batch of subjects at once, in plain numpy.
 
-Objects are numbered in tree order, so what is inside a place is the interval [position, last]. A fact that a holder
-has about a place counts for that interval. A *hat* is a subject with the holders that speak for it. One sweep: every
-interval of every hat gives +1 where it starts and -1 behind its end; sorted by (hat, position), a running sum tells
-for each fact where it holds. There is never a row for a pair of subject and object.
+Objects are numbered in tree order, so what is inside a place is the interval [position, last]. A fact that a principal
+has about a place counts for that interval. A *row* is a subject with the principals that act together for it. One
+sweep: every interval of every row gives +1 where it starts and -1 behind its end; sorted by (row, position), a running
+sum gives for each fact where it holds. There is never a row for a pair of subject and object.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ Bools = npt.NDArray[np.bool_]
 AnyInts = npt.NDArray[np.signedinteger[Any]]
 
 BITS = 62  # of the number that an event of a sweep is packed into
-PAIRS = 1_500_000  # hat-and-interval pairs in one sweep: bounds the memory, not the answer
+PAIRS = 1_500_000  # pairs of row and interval in one sweep: bounds the memory, not the answer
 
 
 def ranges(starts: AnyInts, counts: AnyInts) -> Ints:
@@ -40,7 +40,7 @@ def offsets(sorted_rows: AnyInts, size: int) -> Ints:
 
 @dataclass(frozen=True)
 class IntervalRows:
-    """Facts as rows: `owner` (a holder, or a hat) has the fact `key` on the positions start..last."""
+    """Facts as rows: `owner` (a principal, or a row of several) has the fact `key` on the positions start..last."""
 
     owner: AnyInts
     key: AnyInts
@@ -81,15 +81,15 @@ class HolderFacts:
 
 
 @dataclass(frozen=True)
-class Hats:
-    """Subjects with their holders: hat i is `subject[i]` and speaks with holder[offset[i]:offset[i + 1]]."""
+class ActingPrincipals:
+    """The principals that act together: row i is `subject[i]` with holder[offset[i]:offset[i + 1]]."""
 
     subject: Ints
     offset: Ints
     holder: AnyInts
 
-    def pieces(self, facts: HolderFacts) -> "Iterator[Hats]":
-        """The hats in parts that are small enough for one sweep each; the hats of a subject stay together."""
+    def pieces(self, facts: HolderFacts) -> "Iterator[ActingPrincipals]":
+        """The rows in parts that are small enough for one sweep each; the rows of a subject stay together."""
         pairs = np.concatenate([[0], np.cumsum(facts.offset[self.holder + 1] - facts.offset[self.holder])])
         load = pairs[self.offset[1:]] + np.arange(1, len(self.subject) + 1)
         begin = 0
@@ -101,20 +101,20 @@ class Hats:
                 last = int(np.flatnonzero(self.subject == self.subject[end])[-1])
                 end = first if first > begin else last + 1
             low, high = self.offset[begin], self.offset[end]
-            yield Hats(self.subject[begin:end], self.offset[begin : end + 1] - low, self.holder[low:high])
+            yield ActingPrincipals(self.subject[begin:end], self.offset[begin : end + 1] - low, self.holder[low:high])
             begin = end
 
     def gather(self, facts: HolderFacts) -> IntervalRows:
-        """The facts of every hat: those of its holders."""
+        """The facts of every row: those of its principals."""
         row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
         count = facts.offset[self.holder + 1] - facts.offset[self.holder]
         at = ranges(facts.offset[self.holder], count)
         return IntervalRows(np.repeat(row, count), facts.key[at], facts.start[at], facts.last[at])
 
 
-def check_size(entities: int, keys: int, hats: int = PAIRS) -> None:
-    """Raises InvalidInput where an event of a sweep (hat, position, fact) does not fit in one number."""
-    bits = BITS - (2 * keys).bit_length() - hats.bit_length()
+def check_size(entities: int, keys: int, acting: int = PAIRS) -> None:
+    """Raises InvalidInput where an event of a sweep (row, position, fact) does not fit in one number."""
+    bits = BITS - (2 * keys).bit_length() - acting.bit_length()
     if (entities + 1).bit_length() > bits:
         raise InvalidInput(
             f"{entities:,} entities are too many for conditions with {keys:,} different facts at once: at most "
@@ -123,7 +123,7 @@ def check_size(entities: int, keys: int, hats: int = PAIRS) -> None:
 
 
 class Events:
-    """The facts of a batch of hats as +1 and -1, sorted by (hat, position)."""
+    """The facts of a batch of rows as +1 and -1, sorted by (row, position)."""
 
     def __init__(self, rows: IntervalRows, size: int, keys: int) -> None:
         check_size(size, keys, int(rows.owner.max(initial=0)))
@@ -156,7 +156,7 @@ Counter = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Coverage:
-    """Where a condition holds: for `row` (a hat), on the positions start..last."""
+    """Where a condition holds: for `row`, on the positions start..last."""
 
     row: Ints
     start: Ints
@@ -193,7 +193,7 @@ class CompiledCondition:
         return [(tuple(sorted(any_)), none) for none, any_ in by_none.items()]
 
     def solve(self, events: Events) -> Coverage:
-        """Where the condition holds, for every hat of the batch."""
+        """Where the condition holds, for every row of the batch."""
         chosen = events.of(np.flatnonzero(self.used))
         code, place = events.code[chosen], events.place[chosen]
         if not len(place):
@@ -208,7 +208,7 @@ class CompiledCondition:
         return Coverage(start >> events.middle, start & mask, (behind & mask) - 1)
 
     def _holds(self, code: AnyInts, ends: Ints) -> Bools:
-        """Is the condition true from each position on? The last one of a hat closes all its intervals: false."""
+        """Is the condition true from each position on? The last one of a row closes all its intervals: false."""
         known: dict[tuple[int, ...], Bools] = {}
 
         def covered(keys: tuple[int, ...]) -> Bools:

@@ -1,15 +1,15 @@
-"""Which holders speak for a subject: all it reaches, or, where one role must do alone, one role's at a time."""
+"""Which principals act together for a subject: all it reaches, or those of one role at a time."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from grantpath.spark_sync.intervals import AnyInts, Hats, Ints, offsets, ranges
+from grantpath.spark_sync.intervals import ActingPrincipals, AnyInts, Ints, offsets, ranges
 
 
 @dataclass(frozen=True)
 class Closure:
-    """Every subject with all its holders, itself included."""
+    """Every subject with its effective principals, itself included."""
 
     offset: Ints
     holder: AnyInts
@@ -22,11 +22,11 @@ class Closure:
     def holders(self, subject: int) -> AnyInts:
         return self.holder[self.offset[subject] : self.offset[subject + 1]]
 
-    def hats(self, subjects: Ints) -> Hats:
-        """One hat a subject, with all its holders."""
+    def acting(self, subjects: Ints) -> ActingPrincipals:
+        """One row a subject, with its effective principals."""
         count = self.offset[subjects + 1] - self.offset[subjects]
         chosen = self.holder[ranges(self.offset[subjects], count)]
-        return Hats(subjects, np.concatenate([[0], np.cumsum(count)]).astype(np.int64), chosen)
+        return ActingPrincipals(subjects, np.concatenate([[0], np.cumsum(count)]).astype(np.int64), chosen)
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Roles:
     subject: Ints
     role: Ints
 
-    def hats(self, subjects: Ints, closure: Closure) -> Hats:
-        """One hat a held role, with the subject and what the role reaches; none for who holds no role."""
+    def acting(self, subjects: Ints, closure: Closure) -> ActingPrincipals:
+        """One row a held role, with the subject and what the role reaches; none for a subject without roles."""
         low = np.searchsorted(self.subject, subjects, side="left")
         count = np.searchsorted(self.subject, subjects, side="right") - low
         return _with_role(np.repeat(subjects, count), self.role[ranges(low, count)], closure)
 
 
-def as_role(subject: int, role: int, closure: Closure) -> Hats:
+def as_role(subject: int, role: int, closure: Closure) -> ActingPrincipals:
     """The subject with that role active."""
     return _with_role(np.array([subject]), np.array([role]), closure)
 
 
-def _with_role(subject: Ints, role: Ints, closure: Closure) -> Hats:
+def _with_role(subject: Ints, role: Ints, closure: Closure) -> ActingPrincipals:
     count = closure.offset[role + 1] - closure.offset[role]
     offset = np.concatenate([[0], np.cumsum(count + 1)]).astype(np.int64)
     holder = np.empty(int(offset[-1]), np.int64)
@@ -56,4 +56,4 @@ def _with_role(subject: Ints, role: Ints, closure: Closure) -> Hats:
     own[offset[:-1]] = True
     holder[own] = subject
     holder[~own] = closure.holder[ranges(closure.offset[role], count)]
-    return Hats(subject, offset, holder)
+    return ActingPrincipals(subject, offset, holder)

@@ -18,7 +18,7 @@ from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
 from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
 from grantpath.spark_sync.folding import fold
-from grantpath.spark_sync.intervals import Hats, Ints
+from grantpath.spark_sync.intervals import ActingPrincipals, Ints
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.tree_order import Numbering
@@ -131,8 +131,8 @@ def evaluate(
     """
     prepared = Prepared(fact_table, [question.ask])
     found = []
-    for hats in _hats(question, closure, roles):
-        for piece in hats.pieces(prepared.facts):
+    for acting in _acting(question, closure, roles):
+        for piece in acting.pieces(prepared.facts):
             ((row, low, high),) = prepared.answers(piece)
             if question.kind == "who":
                 found.append(piece.subject[row])
@@ -141,7 +141,9 @@ def evaluate(
     return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
 
 
-def _hats(question: BoundQuestion, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]) -> list[Hats]:
+def _acting(
+    question: BoundQuestion, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
+) -> list[ActingPrincipals]:
     subjects = question.subjects
     if not len(subjects):
         return []
@@ -149,12 +151,12 @@ def _hats(question: BoundQuestion, closure: Callable[[Ints], Closure], roles: Ca
         held = closure(np.array([*subjects, question.as_role]))
         if question.as_role not in held.holders(int(subjects[0])):
             return []
-        return [as_role(int(subjects[0]), question.as_role, held) if question.one_role else held.hats(subjects)]
+        return [as_role(int(subjects[0]), question.as_role, held) if question.one_role else held.acting(subjects)]
     if not question.one_role:
-        return [closure(subjects).hats(subjects)]
+        return [closure(subjects).acting(subjects)]
     direct = roles()
     used = direct.role[np.isin(direct.subject, subjects)]
-    return [direct.hats(subjects, closure(np.unique(used)))]
+    return [direct.acting(subjects, closure(np.unique(used)))]
 
 
 def ask(snapshot: Path, question: str) -> SnapshotAnswer:

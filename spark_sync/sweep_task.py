@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from grantpath.spark_sync.fact_table import Prepared
-from grantpath.spark_sync.intervals import AnyInts, Bools, Hats, Ints, union
+from grantpath.spark_sync.intervals import ActingPrincipals, AnyInts, Bools, Ints, union
 
 SCHEMA = "what string, condition int, a long, b long, c long"
 ROWS = 200_000  # rows of (subject, role, holder) that are worth a sweep
@@ -32,7 +32,7 @@ def sweep(tally: Tally, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
     steps = _Steps(tally.prepared)
     for subject, role, holder in _whole_subjects(batches):
         counted = tally.users[subject]
-        for piece in _hats(subject[counted], role[counted], holder[counted]).pieces(tally.prepared.facts):
+        for piece in _acting(subject[counted], role[counted], holder[counted]).pieces(tally.prepared.facts):
             parts: list[tuple[str, int, Columns]] = []
             for at, (row, low, high) in enumerate(tally.prepared.answers(piece)):
                 parts += _count(tally, at, piece.subject, (row, low, high), steps)
@@ -118,9 +118,9 @@ def _columns(table: pa.Table) -> Columns:
     return table["subject"].to_numpy(), table["role"].to_numpy(), table["holder"].to_numpy()
 
 
-def _hats(subject: Ints, role: Ints, holder: AnyInts) -> Hats:
+def _acting(subject: Ints, role: Ints, holder: AnyInts) -> ActingPrincipals:
     if not len(subject):
-        return Hats(subject, np.zeros(1, np.int64), holder)
+        return ActingPrincipals(subject, np.zeros(1, np.int64), holder)
     fresh = np.append(True, (subject[1:] != subject[:-1]) | (role[1:] != role[:-1]))
     first = np.flatnonzero(fresh)
-    return Hats(subject[first], np.append(first, len(subject)).astype(np.int64), holder)
+    return ActingPrincipals(subject[first], np.append(first, len(subject)).astype(np.int64), holder)

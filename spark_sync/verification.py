@@ -15,7 +15,7 @@ from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.bulk_access import EVERYBODY, conditions, prepare, users
 from grantpath.spark_sync.fact_table import Prepared
-from grantpath.spark_sync.intervals import Hats, Ints, union
+from grantpath.spark_sync.intervals import ActingPrincipals, Ints, union
 from grantpath.spark_sync.moved_since import Entry, Touched
 from grantpath.spark_sync.principals import Closure
 from grantpath.spark_sync.snapshot import Snapshot
@@ -170,7 +170,7 @@ def intervals_of(
     source: Snapshot, prepared: Prepared, question: Requirement, subjects: Ints, closure: Closure
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
     """The same in columns (user, low, high), in pieces."""
-    hats: Hats = source.roles.hats(subjects, closure) if question.one_role else closure.hats(subjects)
-    for piece in hats.pieces(prepared.facts):
+    acting: ActingPrincipals = source.roles.acting(subjects, closure) if question.one_role else closure.acting(subjects)
+    for piece in acting.pieces(prepared.facts):
         ((row, low, high),) = prepared.answers(piece)
         yield union(piece.subject[row], low, high)

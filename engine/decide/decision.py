@@ -98,9 +98,9 @@ def _words(check: Check) -> str:
     )
 
 
-def winner(hats: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def winner(acted: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Of those who acted (each with its role, what was found and the verdict), the one for whom the answer is yes."""
-    return min((hat for hat in hats if hat["allowed"]), key=lambda hat: hat["role"] or "", default=None)
+    return min((one for one in acted if one["allowed"]), key=lambda one: one["role"] or "", default=None)
 
 
 def _because(evidence: Evidence) -> list[str]:

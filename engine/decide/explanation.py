@@ -21,19 +21,19 @@ class PinnedAsk(Protocol):
 
 
 def explained(
-    ask: PinnedAsk, evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], check: Mapping[str, Any]
+    ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], check: Mapping[str, Any]
 ) -> Explanation:
-    """The answer that a check spelled in `hats`, explained; `check` is the row that it came in, and `ask` asks
+    """The answer that a check spelled in `acted`, explained; `check` is the row that it came in, and `ask` asks
     at the same revision."""
-    won = winner(hats)
-    remedy = None if won else _remedy(ask, evaluation, hats)
+    won = winner(acted)
+    remedy = None if won else _remedy(ask, evaluation, acted)
     found = evaluation.by_fact(won["found"]) if won else {}
     if won:
         facts, role = winning(evaluation.clauses, found), won["role"] if evaluation.one_role else None
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(evaluation, facts, role))
-    decision = Decision(bool(won), check["revision"], Evidence(evaluation, hats, remedy))
+    decision = Decision(bool(won), check["revision"], Evidence(evaluation, acted, remedy))
     if remedy:
         return Explanation(decision, path_text.told(row["ways"]), [*remedy.statements])
     notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}
@@ -41,9 +41,9 @@ def explained(
     return Explanation(decision, sorted({*ways}) or decision.because, [])
 
 
-def _remedy(ask: PinnedAsk, evaluation: Evaluation, hats: Sequence[Mapping[str, Any]]) -> Remedy:
-    row = ask("remedy", **remedy_parameters(evaluation, hats))
-    return nearest(evaluation, hats, remedy_context(evaluation, row))
+def _remedy(ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> Remedy:
+    row = ask("remedy", **remedy_parameters(evaluation, acted))
+    return nearest(evaluation, acted, remedy_context(evaluation, row))
 
 
 def path_parameters(evaluation: Evaluation, facts: Sequence[Fact], role: str | None) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def path_parameters(evaluation: Evaluation, facts: Sequence[Fact], role: str | N
     }
 
 
-def remedy_parameters(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def remedy_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The parameters of remedy.cypher, but root."""
     names = new_names(evaluation)
     return {
@@ -67,7 +67,7 @@ def remedy_parameters(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]])
         "joining": [
             {"member": member, "container": container}
             for container in _containers(evaluation)
-            for member in dict.fromkeys([evaluation.subject.text, *(hat["role"] for hat in hats if hat["role"])])
+            for member in dict.fromkeys([evaluation.subject.text, *(one["role"] for one in acted if one["role"])])
         ],
         "roles": later_roles(evaluation),
         "places": [{"at": at, "ref": ref.text} for at, ref in evaluation.by_at.items()],

@@ -33,14 +33,14 @@ class Remedy:
     cost: float
 
 
-def nearest(evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], context: RemedyContext | None) -> Remedy:
+def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context: RemedyContext | None) -> Remedy:
     """The nearest remedy. Without `context` it is worded from what the check saw, and some of it stays unnamed."""
-    if not hats and context is None:
+    if not acted and context is None:
         return Remedy(
             (), [_nobody_acts(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
         )
     planner = _Planner(evaluation, context)
-    ways = (way for candidate in candidates(evaluation, hats, context) for way in planner.ways(candidate))
+    ways = (way for candidate in candidates(evaluation, acted, context) for way in planner.ways(candidate))
     best = min(ways, key=lambda way: (way.cost, way.role or ""), default=None)
     return best or Remedy((), [impossible(evaluation, planner.hopeless)], [], None, float("inf"))
 

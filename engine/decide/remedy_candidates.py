@@ -38,17 +38,17 @@ class Candidate:
 
 
 def candidates(
-    evaluation: Evaluation, hats: Sequence[Mapping[str, Any]], context: RemedyContext | None
+    evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context: RemedyContext | None
 ) -> Iterator[Candidate]:
-    """All that come into question. `hats` are who acted in the check, each with what was found."""
-    for hat in hats:
-        yield from _as_found(evaluation, hat["role"], evaluation.by_fact(hat["found"]), context)
+    """All that come into question. `acted`: who acted in the check, each with what was found."""
+    for one in acted:
+        yield from _as_found(evaluation, one["role"], evaluation.by_fact(one["found"]), context)
     if context is None:
         return
     added = _added(evaluation, context)
-    if not hats and evaluation.as_role:
+    if not acted and evaluation.as_role:
         yield _joining(evaluation, evaluation.as_role, context, added)
-    elif not hats and not evaluation.one_role:
+    elif not acted and not evaluation.one_role:
         yield Candidate(
             None,
             evaluation.subject.text,
@@ -59,7 +59,7 @@ def candidates(
             *added,
         )
     if not evaluation.as_role and (evaluation.one_role or not _grantable(evaluation, evaluation.subject.text)):
-        yield from _with_a_new_role(evaluation, hats, context, added)
+        yield from _with_a_new_role(evaluation, acted, context, added)
 
 
 def new_names(evaluation: Evaluation) -> list[str]:
@@ -140,7 +140,7 @@ def _joining(
 
 def _with_a_new_role(
     evaluation: Evaluation,
-    hats: Sequence[Mapping[str, Any]],
+    acted: Sequence[Mapping[str, Any]],
     context: RemedyContext,
     added: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> Iterator[Candidate]:
@@ -149,11 +149,11 @@ def _with_a_new_role(
     if name is None:
         return
     found = dict(_later(evaluation, context))
-    for hat in hats if not evaluation.one_role else ():
-        found.update(evaluation.by_fact(hat["found"]))
+    for one in acted if not evaluation.one_role else ():
+        found.update(evaluation.by_fact(one["found"]))
     first = (f"add {name}", f"member {subject} of {name}")
     kind = type_of(name)
-    lacks = f"{subject} holds no {kind} of its own" if hats and context.held else f"{subject} holds no {kind}"
+    lacks = f"{subject} holds no {kind} of its own" if acted and context.held else f"{subject} holds no {kind}"
     yield Candidate(
         name if evaluation.one_role else None,
         name,

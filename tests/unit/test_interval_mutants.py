@@ -102,7 +102,7 @@ MUTANTS = [
         'np.minimum(np.maximum(np.searchsorted(runs[0], high, side="left") - first, 0), 1)',
     ),
     Mutant(
-        "a holder's facts go to the next hat",
+        "a principal's facts go to the next row",
         "intervals",
         "row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))",
         "row = np.minimum(np.repeat(np.arange(len(self.subject)), np.diff(self.offset)) + 1, len(self.subject) - 1)",
@@ -143,7 +143,7 @@ MUTANTS = [
         "type_ in policy.names.one_segment)\n    return Entity(ref.text, type_)",
     ),
     Mutant(
-        "a hat without its subject",
+        "a role without its subject",
         "principals",
         "holder[own] = subject",
         "holder[own] = closure.holder[closure.offset[role]]",
@@ -193,7 +193,10 @@ MUTANTS = [
     Mutant("any second object will do", "fact_table", "here = (start <= fixed) & (fixed <= last)", "here = start >= 0"),
     Mutant("HOLDS a name holds anything", "fact_table", "if ref == fact.entity], np.int64)", "], np.int64)"),
     Mutant(
-        "IS counts for the whole tree", "fact_table", "(everything if whole else hats.subject)[row]", "everything[row]"
+        "IS counts for the whole tree",
+        "fact_table",
+        "(everything if whole else acting.subject)[row]",
+        "everything[row]",
     ),
     Mutant("IS any second object", "fact_table", "chosen = np.arange(len(chosen)) == fixed", "pass"),
     Mutant(

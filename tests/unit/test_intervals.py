@@ -14,7 +14,7 @@ from grantpath.engine.policy.policy import load
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
 from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
-from grantpath.spark_sync.intervals import Hats, IntervalRows, runs_of, union, within
+from grantpath.spark_sync.intervals import ActingPrincipals, IntervalRows, runs_of, union, within
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.tree_order import Entity, Numbering, number
 
@@ -169,11 +169,11 @@ class World:
         )
 
 
-def answers(prepared: Prepared, hats: Hats, asked: int = 0) -> set[tuple[int, int]]:
-    """The answer as pairs of hat and target."""
+def answers(prepared: Prepared, acting: ActingPrincipals, asked: int = 0) -> set[tuple[int, int]]:
+    """The answer as pairs of row and target."""
     pairs = []
     begin = 0
-    for piece in hats.pieces(prepared.facts):
+    for piece in acting.pieces(prepared.facts):
         row, low, high = list(prepared.answers(piece))[asked]
         pairs += [
             (int(begin + r), int(prepared.asked[asked].targets[at]))
@@ -199,7 +199,7 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
         asks = [TargetedQuestion(world.clauses(places), type_, targets, {"k": world.at[second]}) for _ in range(3)]
         prepared = Prepared(fact_table, asks)
         for number_, ask in enumerate(asks):
-            got = answers(prepared, closure.hats(subjects), number_)
+            got = answers(prepared, closure.acting(subjects), number_)
             expected = {
                 (row, int(target))
                 for row, subject in enumerate(subjects)
@@ -237,7 +237,7 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
             for target in tables
             if world.allowed(ask.clauses, "", set(), world.chain(numbering.refs[target]) | bound)
         }
-        assert answers(prepared, world.closure().hats(subjects), number_) == expected
+        assert answers(prepared, world.closure().acting(subjects), number_) == expected
     assert len(there) > 40 and len(bound) == 80
 
 
@@ -262,14 +262,14 @@ def test_one_role_at_a_time(seed: int) -> None:
     users = np.array(sorted(at for ref, at in world.at.items() if world.type[ref] == "user"))
     held = sorted((world.at[a], world.at[b]) for a, b in world.edges if world.type[b] == "role")
     roles = Roles(np.array([a for a, _ in held], np.int64), np.array([b for _, b in held], np.int64))
-    hats = roles.hats(users, closure)
+    acting = roles.acting(users, closure)
     expected = [
         (user, {user} | {int(each) for each in closure.holders(role)})
         for user in users
         for role in [b for a, b in held if a == user]
     ]
-    spoken = [set(hats.holder[a:b].tolist()) for a, b in pairwise(hats.offset)]
-    assert list(zip(hats.subject, spoken, strict=True)) == expected
+    spoken = [set(acting.holder[a:b].tolist()) for a, b in pairwise(acting.offset)]
+    assert list(zip(acting.subject, spoken, strict=True)) == expected
     for user in users:
         for role in numbering.of_type("role").nonzero()[0]:
             active = as_role(int(user), int(role), closure)
@@ -321,7 +321,7 @@ def test_every_reads_each_type_alone() -> None:
             clauses = (((Atom((Fact.parse("EVERY A schema,table below metalake"),)),),),)
             ask = TargetedQuestion(clauses, "metalake", np.array([0]), {})
             subjects = np.array([world.at["user:user0"]])
-            got = answers(Prepared(world.fact_table(), [ask]), world.closure().hats(subjects))
+            got = answers(Prepared(world.fact_table(), [ask]), world.closure().acting(subjects))
             wanted = world.allowed(clauses, "user:user0", set(world.reach("user:user0")), world.chain("metalake:m"))
             assert bool(got) == wanted
 
