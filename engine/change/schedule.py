@@ -22,18 +22,18 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.reference import Reference
 
-Key = str
-ACTOR: Key = "actor"
-LEAVING: Key = "leaving"
-OWNING: Key = "owning"
+ResourceKey = str
+ACTOR: ResourceKey = "actor"
+LEAVING: ResourceKey = "leaving"
+OWNING: ResourceKey = "owning"
 
 
 @dataclass(frozen=True)
 class ReadWriteSet:
     """What a statement reads and writes. `joins`: its circles are counted with those of the level, in order."""
 
-    reads: set[Key]
-    writes: set[Key]
+    reads: set[ResourceKey]
+    writes: set[ResourceKey]
     joins: bool
 
     @property
@@ -45,8 +45,8 @@ class ReadWriteSet:
 def levels(sets: Sequence[ReadWriteSet]) -> list[list[int]]:
     """The statements, by index, that can be made together; one level after the other."""
     made: list[list[int]] = []
-    read: dict[Key, int] = {}  # by key the last level that reads it
-    written: dict[Key, int] = {}
+    read: dict[ResourceKey, int] = {}  # by key the last level that reads it
+    written: dict[ResourceKey, int] = {}
     joined = 0
     for index, one in enumerate(sets):
         levels_before = [written[key] + 1 for key in one.reads if key in written]
@@ -88,7 +88,7 @@ class ReadWriteSets:
         self._by_kind(change, reads, writes)
         return ReadWriteSet(reads, writes, change.joining is not None)
 
-    def _by_kind(self, change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
+    def _by_kind(self, change: ResolvedStatement, reads: set[ResourceKey], writes: set[ResourceKey]) -> None:
         at = f"at {change.object}"
         match change.kind:
             case "add":
@@ -109,7 +109,7 @@ class ReadWriteSets:
                 if change.subject and change.subject.text in self._held:
                     writes.add(at)
 
-    def _membership(self, change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
+    def _membership(self, change: ResolvedStatement, reads: set[ResourceKey], writes: set[ResourceKey]) -> None:
         self._edge(change, reads, writes)
         if change.joining:
             reads.add(LEAVING)
@@ -119,13 +119,13 @@ class ReadWriteSets:
             writes.add(ACTOR)
 
     @staticmethod
-    def _edge(change: ResolvedStatement, reads: set[Key], writes: set[Key]) -> None:
+    def _edge(change: ResolvedStatement, reads: set[ResourceKey], writes: set[ResourceKey]) -> None:
         edge = f"edge {change.edge if change.effect is None else change.effect} {change.privilege} "
         edge += f"{change.subject} {change.object}"
         reads.add(edge)
         writes.add(edge)
 
-    def _taken_along(self, change: ResolvedStatement) -> Iterator[Key]:
+    def _taken_along(self, change: ResolvedStatement) -> Iterator[ResourceKey]:
         """Where subjects go, memberships go."""
         types = [change.object.type, *self._policy.names.below(change.object.type)]
         groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]
@@ -147,5 +147,5 @@ class ReadWriteSets:
 class _Chain:
     """The keys of a reference and of what is above it."""
 
-    at: frozenset[Key]
-    below: frozenset[Key]
+    at: frozenset[ResourceKey]
+    below: frozenset[ResourceKey]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from grantpath.engine.cli.browser_params import browser_line
-from grantpath.engine.cli.context import As, Session, With, command, seconds
+from grantpath.engine.cli.context import As, CommandContext, With, command, seconds
 from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    session: Session,
+    session: CommandContext,
     subject: Subject,
     name: Name,
     ref: Ref,
@@ -74,7 +74,7 @@ def check(
 
 
 def explain(
-    session: Session,
+    session: CommandContext,
     subject: Subject,
     name: Name,
     ref: Ref,
@@ -98,7 +98,7 @@ def explain(
 
 
 def who(
-    session: Session,
+    session: CommandContext,
     name: Name,
     ref: Ref,
     with_: With = [],  # noqa: B006
@@ -119,7 +119,7 @@ def who(
 
 
 def which(
-    session: Session,
+    session: CommandContext,
     type_: Type,
     subject: Subject,
     name: Name,
@@ -150,7 +150,7 @@ def which(
 
 
 def params(
-    session: Session,
+    session: CommandContext,
     subject: Subject,
     name: Name,
     ref: Ref,
@@ -199,7 +199,7 @@ def _one_more(limit: int | None) -> int | None:
     return None if limit is None else limit + 1
 
 
-def _list(session: Session, found: Listing, limit: int | None) -> None:
+def _list(session: CommandContext, found: Listing, limit: int | None) -> None:
     answer = list(found)
     complete = limit is None or len(answer) <= limit
     answer = answer if complete else answer[:limit]

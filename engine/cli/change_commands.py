@@ -9,7 +9,7 @@ import typer
 from grantpath.engine.change.deltas import net
 from grantpath.engine.change.idempotency import Change
 from grantpath.engine.cli.consent import Yes, confirm_drop
-from grantpath.engine.cli.context import As, Create, Session, Watched, command
+from grantpath.engine.cli.context import As, CommandContext, Create, Watched, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
 from grantpath.engine.policy.yaml_reader import MAX_BYTES, read_text
 from grantpath.engine.tenants.registry import sizes
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def change(
-    session: Session,
+    session: CommandContext,
     statement: Statement = None,
     by: By = None,
     as_: As = None,
@@ -151,7 +151,7 @@ def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
     return {**told, "hash": hashes[-1] if hashes else None, **lists}
 
 
-def _show(session: Session, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
+def _show(session: CommandContext, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
     already = dry_run and made[0].already
     if session.json:
         notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}

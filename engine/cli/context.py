@@ -99,7 +99,7 @@ class Watched(Authorizer):
 
 
 @dataclass(frozen=True)
-class Session:
+class CommandContext:
     """The options that every command takes."""
 
     root: str | None = None
@@ -109,26 +109,26 @@ class Session:
     timeout: float = 10.0
 
     @classmethod
-    def from_environment(cls) -> "Session":
+    def from_environment(cls) -> "CommandContext":
         """What GRANTPATH_ROOT and GRANTPATH_POLICY say; NEO4J_URI is read where the login is."""
         return cls(os.environ.get("GRANTPATH_ROOT") or None, os.environ.get("GRANTPATH_POLICY") or None)
 
     def but(
         self, root: str | None, policy: str | None, uri: str | None, json: bool, timeout: float | None
-    ) -> "Session":
+    ) -> "CommandContext":
         """With the options that are given. Raises InvalidInput for an empty one."""
         for option, value in (("--root", root), ("--policy", policy), ("--uri", uri)):
             if value == "":
                 raise InvalidInput(f"{option} is empty; name one, or leave it away")
         seconds = self.timeout if timeout is None else timeout
         need_seconds("--timeout", seconds)
-        return Session(root or self.root, policy or self.policy, uri or self.uri, json or self.json, seconds)
+        return CommandContext(root or self.root, policy or self.policy, uri or self.uri, json or self.json, seconds)
 
-    def at(self, root: str) -> "Session":
+    def at(self, root: str) -> "CommandContext":
         """The same for a root that is known to be there."""
         return replace(self, root=root, policy=None)
 
-    def with_its_policy(self) -> "Session":
+    def with_its_policy(self) -> "CommandContext":
         """The same, whatever policy is named: the root's own is meant."""
         return replace(self, policy=None)
 
@@ -255,7 +255,7 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
             timeout: float | None,
             **given: Any,
         ) -> None:
-            before: Session = context.find_root().obj or Session.from_environment()
+            before: CommandContext = context.find_root().obj or CommandContext.from_environment()
             raise typer.Exit(function(before.but(root, policy, uri, json, timeout), **given) or 0)
 
         keyword = inspect.Parameter.KEYWORD_ONLY

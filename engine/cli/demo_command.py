@@ -14,7 +14,7 @@ from rich.console import Console
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli import demo_data
 from grantpath.engine.cli import demo_story as parts
-from grantpath.engine.cli.context import Session, Watched, command
+from grantpath.engine.cli.context import CommandContext, Watched, command
 from grantpath.engine.cli.output import counting, emit, page, styled
 from grantpath.engine.cli.server_commands import browser_login
 from grantpath.engine.cli.spark_commands import check_in_batches, expect_small_jobs, table, working
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    session: Session,
+    session: CommandContext,
     target: Annotated[Path, typer.Option("--out", help="the folder for the Spark snapshot")] = Path("out/demo"),
     yes: Annotated[
         bool, typer.Option("--yes", help="use a server that is not the embedded one without asking")
@@ -101,7 +101,7 @@ def _confirm(uri: str) -> None:
         raise InvalidInput("nothing is done")
 
 
-def _fresh_roots(session: Session) -> None:
+def _fresh_roots(session: CommandContext) -> None:
     """Removes the roots of the last demo, and makes new ones. Raises InvalidInput for one that no demo made."""
     store = session.store()
     try:

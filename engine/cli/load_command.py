@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grantpath.engine.cli.change_commands import PANEL
-from grantpath.engine.cli.context import Create, Operator, Session, Watched, command
+from grantpath.engine.cli.context import CommandContext, Create, Operator, Watched, command
 from grantpath.engine.cli.output import counting, emit, err, out, styled
 from grantpath.engine.policy import policy as policies
 from grantpath.graph.errors import InvalidInput
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    session: Session,
+    session: CommandContext,
     directory: Directory,
     replace: Replace = False,
     dry_run: DryRun = False,

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from grantpath.engine.change.audit_log import MOST, Logged, moment
 from grantpath.engine.cli.change_commands import PANEL
-from grantpath.engine.cli.context import Session, command
+from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.log_upkeep import prune_log, verify_log
 from grantpath.engine.cli.output import emit, err, out, styled
 
@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def log(
-    session: Session,
+    session: CommandContext,
     limit: Limit = 20,
     by: Actor = None,
     object_: About = None,

@@ -9,12 +9,12 @@ import typer
 from grantpath.engine.change.audit_log import moment
 from grantpath.engine.change.log_prune import prune
 from grantpath.engine.change.log_verify import LogCheck
-from grantpath.engine.cli.context import Session
+from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
 from grantpath.graph.errors import InvalidInput
 
 
-def verify_log(session: Session, head: str | None) -> int:
+def verify_log(session: CommandContext, head: str | None) -> int:
     """`log --verify`: prints what was found. Returns the exit code: 0 nothing was altered, 1 something was."""
     with session.open(history=True) as authorizer, counting() as count:
         found = authorizer.verify_log(head, lambda read: count("verifying", read, max(read, authorizer.revision)))
@@ -40,7 +40,7 @@ def _counted(found: LogCheck) -> str:
     return f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}{span}{older}{proven}; head {found.head}"
 
 
-def prune_log(session: Session, before: str, by: str | None, yes: bool) -> None:
+def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -> None:
     """`log --prune-before`: removes the entries before a time or a revision, after asking."""
     bound = int(before) if before.isascii() and before.isdigit() else moment(before)
     with session.open(history=True) as authorizer:

@@ -25,7 +25,7 @@ from grantpath.engine.cli import (
     spark_commands,
     tenant_commands,
 )
-from grantpath.engine.cli.context import Commands, Json, PolicyName, Root, Session, Timeout, Uri
+from grantpath.engine.cli.context import CommandContext, Commands, Json, PolicyName, Root, Timeout, Uri
 from grantpath.engine.cli.output import emit_error, printable
 from grantpath.graph.artifacts.cache import cache_folder
 from grantpath.graph.errors import GrantpathError, Refused
@@ -62,7 +62,7 @@ def options(
     json: Json = False,
     timeout: Timeout = None,
 ) -> None:
-    context.obj = Session.from_environment().but(root, policy, uri, json, timeout)
+    context.obj = CommandContext.from_environment().but(root, policy, uri, json, timeout)
     if context.invoked_subcommand is None:
         print(context.get_help())
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.context import Commands, Operator, Session, command
+from grantpath.engine.cli.context import CommandContext, Commands, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
 from grantpath.engine.cli.policy_view import show_policy
 from grantpath.engine.policy import policy as policies
@@ -40,7 +40,7 @@ def _options(context: typer.Context) -> None:
         print(context.get_help())
 
 
-def list_policies(session: Session) -> None:
+def list_policies(session: CommandContext) -> None:
     """List the built-in policies."""
     loaded = [policies.load(path.stem) for path in sorted(BUILT_IN.glob("*.yaml"))]
     if session.json:
@@ -52,7 +52,7 @@ def list_policies(session: Session) -> None:
         out().print(styled(f"{each.name:<{width}}", "bold"), styled(f"  {each.file.title}"), sep="")
 
 
-def show(session: Session, name: Name) -> None:
+def show(session: CommandContext, name: Name) -> None:
     """Show a policy for reading; with --json its whole source."""
     policy = policies.load(name)
     if session.json:
@@ -61,7 +61,7 @@ def show(session: Session, name: Name) -> None:
         show_policy(policy)
 
 
-def validate(session: Session, file: File) -> None:
+def validate(session: CommandContext, file: File) -> None:
     """Check a policy file, and name what is wrong by file, line, key and remedy.
 
     A warning names what can be used, but may not do what its author expects.
@@ -85,7 +85,7 @@ def validate(session: Session, file: File) -> None:
         err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
 
 
-def upgrade(session: Session, name: Name, by: Operator = None, dry_run: DryRun = False) -> int:
+def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: DryRun = False) -> int:
     """Put an edited policy on a root, after every fact in it is held to it.
 
     Where facts are against it, they are named and nothing is changed. --dry-run says what is against it, and which

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from grantpath.engine.cli.context import Session, command
+from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
 from grantpath.engine.cli.spark_commands import expect_small_jobs, working
 from grantpath.engine.scenarios import runner
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def test(
-    session: Session,
+    session: CommandContext,
     files: Files,
     engine: Annotated[AnsweringEngine, typer.Option(help="who answers")] = AnsweringEngine.cypher,
     strict: Annotated[bool, typer.Option("--strict", help="a warning is an error")] = False,
@@ -85,7 +85,7 @@ def answer_by_spark(moments: Sequence[Moment], questions: Sequence[tuple[str, Qu
         return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], say)
 
 
-def _print(session: Session, report: Report) -> None:
+def _print(session: CommandContext, report: Report) -> None:
     if session.json:
         results = []
         for result in report.results:

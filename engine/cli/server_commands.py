@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.context import Session, command
+from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, saying, styled
 from grantpath.graph.embedded import server
 from grantpath.graph.embedded.server import ServerStatus
@@ -23,14 +23,14 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath browser")(browser)
 
 
-def up(session: Session, neo4j: Line = None) -> None:
+def up(session: CommandContext, neo4j: Line = None) -> None:
     """Start the embedded Neo4j server, or find it running. Its data are kept between runs."""
     with saying("starting Neo4j") as say:
         running = server.up(neo4j, progress=say)
     _show(session, running)
 
 
-def down(session: Session, neo4j: Line = None) -> None:
+def down(session: CommandContext, neo4j: Line = None) -> None:
     """Stop the embedded server; its data stay."""
     with saying("stopping Neo4j"):
         stopped = server.down(neo4j)
@@ -40,12 +40,12 @@ def down(session: Session, neo4j: Line = None) -> None:
         out().print("stopped; its data are kept" if stopped else "it was not running")
 
 
-def status(session: Session, neo4j: Line = None) -> None:
+def status(session: CommandContext, neo4j: Line = None) -> None:
     """Say whether the embedded server runs, where, and with which login."""
     _show(session, server.status(neo4j))
 
 
-def browser(session: Session, neo4j: Line = None) -> None:
+def browser(session: CommandContext, neo4j: Line = None) -> None:
     """Say where Neo4j Browser is and with which login; starts the server if need be."""
     with saying("starting Neo4j") as say:
         running = server.up(neo4j, progress=say)
@@ -80,7 +80,7 @@ def _facts(found: ServerStatus) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, found: ServerStatus) -> None:
+def _show(session: CommandContext, found: ServerStatus) -> None:
     if session.json:
         emit(_facts(found))
         return

@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.cli.context import Session, command
+from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import Say, counting, emit, err, out, printable, saying, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.graph.embedded.connect import connection
@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath verify ./monday --sample 1000")(verify)
 
 
-def mirror(session: Session, target: Out) -> None:
+def mirror(session: CommandContext, target: Out) -> None:
     """Mirror a root's graph into a snapshot for Spark.
 
     Parquet files of one revision, the memberships closed over.
@@ -68,7 +68,7 @@ def mirror(session: Session, target: Out) -> None:
     out().print(styled(f"  {counts}", "dim"))
 
 
-def access(session: Session, snapshot: Snapshot, names: Names = [], expand: Expand = []) -> None:  # noqa: B006
+def access(session: CommandContext, snapshot: Snapshot, names: Names = [], expand: Expand = []) -> None:  # noqa: B006
     """Answer for everybody at once: who may use what, as reach by user and exposure by object.
 
     Without --names all privileges, and all operations that need no second object. The Parquet files are written into
@@ -106,7 +106,7 @@ def show_access(report: "AccessReport", tops: bool) -> None:
     console.print(styled(f"Parquet in {report.snapshot / 'access'}", "dim"))
 
 
-def ask(session: Session, snapshot: Snapshot, question: Question) -> int:
+def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
     """Ask a snapshot one question; the database is not needed.
 
     The question is who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF. For the last the exit
@@ -137,7 +137,7 @@ def _state(meta: "SnapshotMeta") -> str:
 
 
 def diff(
-    session: Session,
+    session: CommandContext,
     before: Annotated[Path, typer.Argument(metavar="A", help="the earlier snapshot")],
     after: Annotated[Path, typer.Argument(metavar="B", help="the later one")],
     names: Names = [],  # noqa: B006
@@ -153,7 +153,7 @@ def diff(
 
 
 def verify(
-    session: Session,
+    session: CommandContext,
     snapshot: Snapshot,
     sample: Annotated[int, typer.Option(min=1, metavar="N", help="how many answers to compare")] = 1000,
     seed: Annotated[int | None, typer.Option(metavar="N", help="to draw the same sample again")] = None,

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from grantpath.engine.cli.consent import Yes, confirm_drop
-from grantpath.engine.cli.context import Commands, Json, Operator, Root, Session, Timeout, Uri, command
+from grantpath.engine.cli.context import CommandContext, Commands, Json, Operator, Root, Timeout, Uri, command
 from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, saying, styled
 from grantpath.engine.tenants import dropped_roots
 from grantpath.engine.tenants import registry as tenants
@@ -46,13 +46,13 @@ def _list(
     timeout: Timeout = None,
     dropped: Dropped = False,
 ) -> None:
-    before: Session = context.find_root().obj or Session.from_environment()
+    before: CommandContext = context.find_root().obj or CommandContext.from_environment()
     context.find_root().obj = session = before.but(root, None, uri, json, timeout)
     if context.invoked_subcommand is None:
         list_roots(session, dropped)
 
 
-def list_roots(session: Session, dropped: Dropped = False) -> None:
+def list_roots(session: CommandContext, dropped: Dropped = False) -> None:
     """List the roots, as `grantpath roots` alone does.
 
     Of one that a change has dropped only the history is left. `grantpath test` makes a root for each scenario and
@@ -80,7 +80,7 @@ def list_roots(session: Session, dropped: Dropped = False) -> None:
         console.print(styled(f"  {_holds(each)}", "dim"))
 
 
-def _show_dropped(session: Session, found: list[dropped_roots.DroppedRoot]) -> None:
+def _show_dropped(session: CommandContext, found: list[dropped_roots.DroppedRoot]) -> None:
     if session.json:
         emit({"answer": [{**asdict(each), "at": each.at.isoformat()} for each in found], "complete": True})
         return
@@ -110,7 +110,7 @@ def _holds(root: tenants.Root) -> str:
     return ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
 
 
-def drop(session: Session, name: Name, yes: Yes = False, by: Operator = None) -> None:
+def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = None) -> None:
     """Remove a root, with all that it holds and its history. This cannot be undone: dump it first.
 
     At a terminal it asks for the root's name; elsewhere --yes must confirm it. A note of it is kept: `roots --dropped`.
@@ -134,14 +134,14 @@ def drop(session: Session, name: Name, yes: Yes = False, by: Operator = None) ->
     _say(session, name, root.sizes, "")
 
 
-def _say(session: Session, name: str, sizes: dict[str, int], what: str) -> None:
+def _say(session: CommandContext, name: str, sizes: dict[str, int], what: str) -> None:
     if session.json:
         emit({"dropped": name, "sizes": sizes})
     else:
         out().print(styled("dropped", "bold green"), styled(f" {name}{what}"), sep="")
 
 
-def dump(session: Session, directory: Directory, format_: As = "csv") -> None:
+def dump(session: CommandContext, directory: Directory, format_: As = "csv") -> None:
     """Write a root into a folder, all from one revision: a backup that `grantpath load` restores.
 
     The folder has the tables, the history, the refused attempts and the request ids, and meta.json with the policy and

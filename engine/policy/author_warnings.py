@@ -5,17 +5,17 @@ from itertools import product
 
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.index import Key, PolicyIndex
+from grantpath.engine.policy.index import PolicyIndex, YamlPath
 
 
-def warnings(expander: Expander) -> Iterator[tuple[Key, str]]:
+def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     """Each with the key of the policy file that it is about; the policy is one that can be used."""
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
     yield from _unowned(expander)
 
 
-def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[Key, str]]:
+def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
     """Privileges that imply others, where a DENY of one leaves those that imply it."""
     remedy = "to deny those, too, write `deny: cascades` under `grants`"
     for at, ladder in enumerate(names.file.ladders):
@@ -33,7 +33,7 @@ def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[Key, str]]:
             )
 
 
-def _unowned(expander: Expander) -> Iterator[tuple[Key, str]]:
+def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     """Operations that ask for the owner of something that has none."""
     for types, entries in expander.file.operations.items():
         for written, rule in entries.items():

@@ -18,7 +18,7 @@ from grantpath.engine.policy.expression import (
 )
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.engine.policy.index import Key, PolicyIndex, PolicyProblem
+from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
 from grantpath.engine.policy.validate import check_conditions, check_names
@@ -33,7 +33,7 @@ class Expander:
     def __init__(self, file: PolicyFile, names: PolicyIndex) -> None:
         self.file = file
         self.names = names
-        self.unowned: list[tuple[Key, str]] = []  # where a condition asks for the owner of a type that has none
+        self.unowned: list[tuple[YamlPath, str]] = []  # where a condition asks for the owner of a type that has none
         self._trees: dict[str, Expression] = {}
         self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
@@ -66,7 +66,7 @@ class Expander:
         check_names(self.names)
         check_conditions(self)
 
-    def _scope(self, key: Key, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
+    def _scope(self, key: YamlPath, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
         named = {key: TypedPlace(entry.with_[key].type, f"with.{key}.") for key in with_}
         return Scope(key, TypedPlace(type_), named, frozenset(entry.with_.keys() - named.keys()))
 
@@ -88,7 +88,7 @@ class Expander:
     def _text(self, text: str, scope: Scope) -> Clauses:
         return self._tree(self.parse(text, scope.key), scope)
 
-    def parse(self, text: str, key: Key) -> Expression:
+    def parse(self, text: str, key: YamlPath) -> Expression:
         """The tree of a condition that stands at `key`. Raises PolicyProblem."""
         if text not in self._trees:
             try:
@@ -161,7 +161,7 @@ class Expander:
         if typed.type not in self._effective(name):
             return NEVER
         types, text = self._in_effect.get(typed.type, ("", "granted"))
-        key: Key = ("in_effect", types)
+        key: YamlPath = ("in_effect", types)
         if entry.in_effect:
             key, text = ("privileges", name, "in_effect"), entry.in_effect
         return self._text(text, scope.enter(f"{name}({typed.prefix}{typed.type})", key=key, object=typed, granted=name))

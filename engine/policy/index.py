@@ -10,7 +10,7 @@ from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.messages import short
 from grantpath.graph.near_names import nearest
 
-Key = Sequence[str | int]
+YamlPath = Sequence[str | int]
 ROLE = "Role"  # the label of whatever is of the kind role: by it a membership is HAS_ROLE
 _OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
 OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
@@ -19,7 +19,7 @@ OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
 class PolicyProblem(ValueError):
     """Something in a policy file that cannot be: `key` says where, the text what and the remedy."""
 
-    def __init__(self, key: Key, text: str) -> None:
+    def __init__(self, key: YamlPath, text: str) -> None:
         super().__init__(text)
         self.key = tuple(key)
 
@@ -93,7 +93,7 @@ class PolicyIndex:
         stated = self.types[type_].protected
         return type_ == self.root if stated is None else stated
 
-    def need_type(self, type_: str, key: Key) -> None:
+    def need_type(self, type_: str, key: YamlPath) -> None:
         """Raises PolicyProblem for a type that the policy file doesn't have."""
         if type_ not in self.types:
             raise PolicyProblem(
@@ -131,14 +131,14 @@ class PolicyIndex:
         """A privilege's entry, of the one that an alias stands for. Raises Unknown."""
         return self.privileges[self.canonical(name)]
 
-    def need_privilege(self, name: str, key: Key) -> None:
+    def need_privilege(self, name: str, key: YamlPath) -> None:
         """Raises PolicyProblem for a privilege that the policy file doesn't have."""
         if name not in self.privileges:
             raise PolicyProblem(
                 key, f"the privilege {short(name)!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`"
             )
 
-    def need_own_name(self, name: str, key: Key) -> None:
+    def need_own_name(self, name: str, key: YamlPath) -> None:
         """Raises PolicyProblem for a privilege that the policy file doesn't have, or only as another's alias."""
         self.need_privilege(name, key)
         other = self.privileges[name].alias_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from grantpath.engine.policy.index import Key, PolicyIndex, PolicyProblem
+from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.graph.near_names import nearest
 
 MAX_NESTED = 60
@@ -26,7 +26,7 @@ class Scope:
     `absent` are the second objects that may be named and are not.
     """
 
-    key: Key
+    key: YamlPath
     object: TypedPlace
     with_: dict[str, TypedPlace] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.index import OWN_LABELS, ROLE, Key, PolicyIndex, PolicyProblem, label_of
+from grantpath.engine.policy.index import OWN_LABELS, ROLE, PolicyIndex, PolicyProblem, YamlPath, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.messages import indefinite
@@ -34,7 +34,7 @@ def check_names(names: PolicyIndex) -> None:
         _check_builtin(names, reference, entry)
 
 
-def _lower(name: str, key: Key) -> None:
+def _lower(name: str, key: YamlPath) -> None:
     if not _LOWER.match(name):
         raise PolicyProblem(key, f"{name!r} is not in lower_snake_case; write it so")
 
@@ -56,7 +56,7 @@ def _check_types(names: PolicyIndex) -> None:
             _each_type_once(names, ("define", name), definition)
 
 
-def _each_type_once(names: PolicyIndex, key: Key, entries: Iterable[str]) -> None:
+def _each_type_once(names: PolicyIndex, key: YamlPath, entries: Iterable[str]) -> None:
     """Keys such as `table, topic` name types there are, and none of them twice."""
     seen: set[str] = set()
     for types in entries:
@@ -67,7 +67,7 @@ def _each_type_once(names: PolicyIndex, key: Key, entries: Iterable[str]) -> Non
             seen.add(type_)
 
 
-def _need_subject(names: PolicyIndex, type_: str, key: Key) -> None:
+def _need_subject(names: PolicyIndex, type_: str, key: YamlPath) -> None:
     names.need_type(type_, key)
     if names.types[type_].kind == "object":
         raise PolicyProblem(key, f"{type_!r} is no subject; give it a `kind`, or name a user, group or role type")
@@ -135,7 +135,7 @@ def _check_privileges(names: PolicyIndex) -> None:
                 )
 
 
-def _check_alias(names: PolicyIndex, other: str, key: Key) -> None:
+def _check_alias(names: PolicyIndex, other: str, key: YamlPath) -> None:
     names.need_privilege(other, key)
     if names.privileges[other].alias_of:
         raise PolicyProblem(key, f"{other} is an alias itself; name the privilege it stands for")
@@ -198,7 +198,7 @@ def _check_changes(names: PolicyIndex) -> None:
                         )
 
 
-def _check_change(names: PolicyIndex, kind: str, type_: str, key: Key) -> None:
+def _check_change(names: PolicyIndex, kind: str, type_: str, key: YamlPath) -> None:
     if kind in ("member", "remove") and type_ not in names.file.members:
         raise PolicyProblem(key, f"{type_} has no members; add it to `members`, or leave the rule out")
     if kind == "owner" and not names.types[type_].owned_by:
@@ -287,7 +287,7 @@ def _choices(entry: ConditionEntry) -> list[list[str]]:
     return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
 
 
-def _guarded(key: Key, expand: Callable[..., Clauses], *what: object) -> None:
+def _guarded(key: YamlPath, expand: Callable[..., Clauses], *what: object) -> None:
     try:
         expand(*what)
     except PolicyProblem as problem:

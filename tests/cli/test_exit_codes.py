@@ -16,7 +16,7 @@ import pytest
 import typer.main
 
 from grantpath.engine.cli import main
-from grantpath.engine.cli.context import Session
+from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.decide.decision import Decision, Explanation
 
 from ..support.sizes import say, size
@@ -77,10 +77,10 @@ class Fixed:
 
 def fix(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> None:
     @contextmanager
-    def opened(session: Session, *_: object, **__: object) -> Iterator[Fixed]:
+    def opened(session: CommandContext, *_: object, **__: object) -> Iterator[Fixed]:
         yield Fixed(allowed)
 
-    monkeypatch.setattr(Session, "open", opened)
+    monkeypatch.setattr(CommandContext, "open", opened)
 
 
 @pytest.fixture
