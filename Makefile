@@ -39,11 +39,13 @@ trust: $(INSTALLED)
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)
 
-# mypy finds the namespace by a folder with one link, grantpath, to this one.
+# mypy finds the packages by a folder of links that has the form of an installed `grantpath`.
 lint: $(INSTALLED)
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
-	@mkdir -p build/types && ln -sfn ../.. build/types/grantpath
+	@rm -rf build/types && mkdir -p build/types/grantpath
+	@for each in graph cypher engine spark_sync engine/front/__init__.py engine/front/py.typed; do \
+		ln -s ../../../$$each build/types/grantpath/$${each##*/}; done
 	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
 	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py
 

@@ -1,4 +1,4 @@
-"""grantpath.graph"""
+"""What is stored: the server, its connections, guarded reads and writes, and the texts of references and statements."""
 
 import logging
 

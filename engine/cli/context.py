@@ -64,6 +64,7 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="with this 
 
 
 SHOWN = 20  # of the roots there are
+HELP, VERSION = ("--help", "-h"), "--version"
 
 
 class Watched(Authorizer):
@@ -224,18 +225,20 @@ def _unfolded(text: str) -> str:
 
 
 def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
-    """Parses; help ends with exit code 0 only where nothing else was asked. Raises BadParameter.
+    """Parses; help and version end with exit code 0 only where nothing else was asked. Raises BadParameter.
 
     `grantpath check "$S" "$NAME" "$REF"` is a gate: 0 means yes there, and a word from outside must not produce it.
     """
     given = list(args)
     try:
         return parse(ctx, args)
-    except typer.Exit:  # the help is printed
-        if given == ["--help"]:
+    except typer.Exit:  # the help or the version is printed
+        if len(given) == 1:
             raise
+        option = next((word for word in given if word in (*HELP, VERSION)), HELP[0])
         raise typer.BadParameter(
-            "--help stands beside other words, so nothing was done; if it is one of them, write -- before them", ctx=ctx
+            f"{option} stands beside other words, so nothing was done; if it is one of them, write -- before them",
+            ctx=ctx,
         ) from None
 
 

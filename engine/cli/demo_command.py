@@ -6,10 +6,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli import demo_data
@@ -20,9 +19,11 @@ from grantpath.engine.cli.server_commands import browser_login
 from grantpath.engine.cli.spark_commands import check_in_batches, expect_small_jobs, table, working
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
-from grantpath.graph.embedded import server
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SAMPLE = 500
 OF_A_SNAPSHOT = re.compile(r"(^(meta|policy)\.json|\.parquet|\.crc|^_SUCCESS)$")
@@ -48,6 +49,8 @@ def demo(
     terminal --yes must confirm it. The data are the worked example of the Gravitino document, and the tables of TPC-DS
     and TPC-H with invented users.
     """
+    from grantpath.graph.embedded import server
+
     started = time.monotonic()
     console = page(quiet=session.json)
     _check_folder(target)
@@ -119,7 +122,7 @@ def _fresh_roots(session: CommandContext) -> None:
         store.close()
 
 
-def _estate(authorizer: Watched, console: Console) -> None:
+def _estate(authorizer: Watched, console: "Console") -> None:
     """Loads the estate."""
     from grantpath.engine.transfer.importer import load
 
@@ -139,7 +142,7 @@ def _estate(authorizer: Watched, console: Console) -> None:
     console.print()
 
 
-def _spark(authorizer: Watched, login: Connection, console: Console, target: Path) -> dict[str, int]:
+def _spark(authorizer: Watched, login: Connection, console: "Console", target: Path) -> dict[str, int]:
     """Mirrors the estate, answers for everybody, and compares with Cypher. Raises GrantpathError where they differ."""
     from grantpath.spark_sync.bulk_access import access
     from grantpath.spark_sync.graph_reader import mirror
@@ -171,7 +174,7 @@ def _spark(authorizer: Watched, login: Connection, console: Console, target: Pat
     return {"revision": meta.revision, "compared": found.compared, "different": len(found.different)}
 
 
-def _next(login: Connection, console: Console, target: Path) -> None:
+def _next(login: Connection, console: "Console", target: Path) -> None:
     parts.heading(console, "What to try next", "The demo's graphs stay until the next run.")
     subject, operation, object_ = demo_data.STORIES["allowed"]
     folder = Path(sys.argv[0]).absolute().parent
@@ -191,6 +194,8 @@ def _next(login: Connection, console: Console, target: Path) -> None:
     console.print()
     console.print(styled(f"Parquet in {target}; in Spark: {parquet}"), soft_wrap=True)
     console.print("Neo4j Browser:")
+    from grantpath.graph.embedded import server
+
     running = server.status()
     told = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
     for key, value in told:

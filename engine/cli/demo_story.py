@@ -1,16 +1,16 @@
 """What the demo does in Neo4j: the worked example of the Gravitino document, and an estate of TPC tables."""
 
 from dataclasses import dataclass
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.demo_data import STORIES
 from grantpath.engine.cli.output import lines, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.graph.errors import GrantpathError, Refused
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ROOT = "metalake:demo"
 MARK = "made by grantpath demo"  # the id of the first change in each root that a demo makes
@@ -100,10 +100,10 @@ STEPS = (
 )
 
 
-def heading(console: Console, title: str, note: str) -> None:
+def heading(console: "Console", title: str, note: str) -> None:
     """A part of the demo begins."""
     console.print()
-    console.print(Text(title, "bold underline"))
+    console.print(styled(title, "bold underline"))
     for line in note.splitlines():
         console.print(styled(line, "dim"))
     console.print()
@@ -119,11 +119,13 @@ def made_here(authorizer: Authorizer) -> bool:
     return authorizer.revision_now() == 0 or bool(authorizer.log(id=MARK, limit=1))
 
 
-def worked_example(authorizer: Authorizer, console: Console) -> None:
+def worked_example(authorizer: Authorizer, console: "Console") -> None:
     """The thirteen steps, each with its decision.
 
     Raises GrantpathError where one is not decided as the document says.
     """
+    from rich.text import Text
+
     mark(authorizer)
     authorizer.given(BEFORE)
     for number, step in enumerate(STEPS, 1):
@@ -132,7 +134,7 @@ def worked_example(authorizer: Authorizer, console: Console) -> None:
             _do(authorizer, console, deed)
 
 
-def _do(authorizer: Authorizer, console: Console, deed: Deed) -> None:
+def _do(authorizer: Authorizer, console: "Console", deed: Deed) -> None:
     decision = authorizer.check(deed.by, deed.operation, deed.object)
     if decision.allowed != deed.allowed:
         raise GrantpathError(f"{deed} was decided otherwise than the document says: {decision}")
@@ -147,16 +149,18 @@ def _do(authorizer: Authorizer, console: Console, deed: Deed) -> None:
     _verdict(console, decision, "done", "refused", f"{deed.statement}  (by {deed.by})")
 
 
-def _verdict(console: Console, decision: Decision, yes: str, no: str, text: str) -> None:
+def _verdict(console: "Console", decision: Decision, yes: str, no: str, text: str) -> None:
+    from rich.table import Table
+
     verdict, style = (yes, "bold green") if decision else (no, "bold red")
     reasons = f"because {'; '.join(decision.because)}" if decision else f"missing {'; '.join(decision.missing)}"
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(Text(f"    {verdict:<7}", style), styled(text))
+    grid.add_row(styled(f"    {verdict:<7}", style), styled(text))
     grid.add_row("", styled(reasons, "dim"))
     console.print(grid)
 
 
-def stories(authorizer: Authorizer, console: Console) -> None:
+def stories(authorizer: Authorizer, console: "Console") -> None:
     """Three checks with their paths, a `who` and a `which`, on the estate."""
     told: list[tuple[str, tuple[str, str, str]]] = [
         ("Allowed, with its path", STORIES["allowed"]),
@@ -171,23 +175,25 @@ def stories(authorizer: Authorizer, console: Console) -> None:
     _list(console, f"which {type_} {subject} {operation}", list(authorizer.which(type_, subject, operation)), "tables")
 
 
-def _explain(authorizer: Authorizer, console: Console, title: str, subject: str, operation: str, object_: str) -> None:
-    console.print(Text(title, "bold"))
+def _explain(
+    authorizer: Authorizer, console: "Console", title: str, subject: str, operation: str, object_: str
+) -> None:
+    console.print(styled(title, "bold"))
     _command(console, f"explain {subject} {operation} {object_}")
     told = authorizer.explain(subject, operation, object_)
     decision = told.decision
-    console.print(Text("  allowed", "bold green") if decision else Text("  not allowed", "bold red"))
+    console.print(styled("  allowed", "bold green") if decision else styled("  not allowed", "bold red"))
     lines(console, "because", decision.because, "green")
     lines(console, "missing", decision.missing, "yellow")
     lines(console, "path", told.paths[:PATHS], "cyan")
     console.print()
 
 
-def _command(console: Console, text: str) -> None:
+def _command(console: "Console", text: str) -> None:
     console.print(styled(f"  $ grantpath {text}", "dim"), soft_wrap=True)
 
 
-def _list(console: Console, command: str, refs: list[str], what: str) -> None:
+def _list(console: "Console", command: str, refs: list[str], what: str) -> None:
     _command(console, command)
     more = [f"and {len(refs) - SHOWN} more"] if len(refs) > SHOWN else []
     lines(console, f"{len(refs)} {what}:", [", ".join([*refs[:SHOWN], *more])], "bold")

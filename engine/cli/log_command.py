@@ -2,16 +2,18 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from grantpath.engine.change.audit_log import MOST, Logged, moment
 from grantpath.engine.cli.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.log_upkeep import prune_log, verify_log
 from grantpath.engine.cli.output import emit, err, out, styled
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 TIME = "a day or a time, as 2026-01-31 or 2026-01-31T12:00, in UTC"
 Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="how many, the last ones")]
@@ -112,7 +114,9 @@ def _told(entry: Logged) -> dict[str, Any]:
     return told
 
 
-def _table(entries: list[Logged], refused: bool) -> Table:
+def _table(entries: list[Logged], refused: bool) -> "Table":
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("revision", justify="right")
     table.add_column("at (UTC)", no_wrap=True)

@@ -9,7 +9,8 @@ import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
 from errno import EIO, ENOSPC
-from typing import Any, TextIO
+from importlib import metadata
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -25,9 +26,9 @@ from grantpath.engine.cli import (
     spark_commands,
     tenant_commands,
 )
-from grantpath.engine.cli.context import CommandContext, Commands, Json, PolicyName, Root, Timeout, Uri
+from grantpath.engine.cli.context import HELP as HELP_OPTIONS
+from grantpath.engine.cli.context import VERSION, CommandContext, Commands, Json, PolicyName, Root, Timeout, Uri
 from grantpath.engine.cli.output import emit_error, printable
-from grantpath.graph.artifacts.cache import cache_folder
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.private_files import create_private, make_private
 
@@ -50,7 +51,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    context_settings={"help_option_names": list(HELP_OPTIONS)},
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"grantpath {metadata.version('grantpath')}")
+        raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
@@ -61,6 +69,7 @@ def options(
     uri: Uri = None,
     json: Json = False,
     timeout: Timeout = None,
+    version: Annotated[bool, typer.Option(VERSION, help="print the version", is_eager=True, callback=_version)] = False,
 ) -> None:
     context.obj = CommandContext.from_environment().but(root, policy, uri, json, timeout)
     if context.invoked_subcommand is None:
@@ -119,6 +128,9 @@ def _run(given: list[str], as_json: bool) -> int:
         return _fail(error.lines, as_json, 1 if isinstance(error, Refused) else 2)
     except UsageError as error:
         return _fail([_usage(error)], as_json, 2)
+    except ModuleNotFoundError as error:
+        known = "pip install 'grantpath[" in str(error)  # a part that is not installed (graph/extras.py)
+        return _fail([str(error)], as_json, 2) if known else _failed(error, given, as_json)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except SystemExit as end:  # so the library ends where nobody reads any more
@@ -177,6 +189,8 @@ def _unquoted(context: Any, extra: str) -> str:
 
 def _unexpected(error: BaseException, arguments: list[str]) -> str:
     """One line, and the details in a file."""
+    from grantpath.graph.artifacts.cache import cache_folder
+
     now = datetime.now(UTC)
     what = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no text'}"
     file = cache_folder() / "errors" / f"{now:%Y%m%dT%H%M%S%f}.txt"

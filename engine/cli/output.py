@@ -4,12 +4,11 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:  # imported when something is printed: it takes long
+    from rich.console import Console
+    from rich.text import Text
 
 WIDE = 10_000
 SHOWN = 20  # statements of a list
@@ -17,30 +16,27 @@ Say = Callable[[str], None]
 Count = Callable[[str, int, int], None]
 
 
-class _Trimmed(Console):
-    """A console whose lines have no trailing blanks, which a table would leave behind its last column."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        with self.capture() as printed:
-            super().print(*objects, **options)
-        self.file.write("".join(f"{line.rstrip()}\n" for line in printed.get().split("\n")[:-1]))
-
-
-def out() -> Console:
+def out() -> "Console":
     """For answers. Lines are not wrapped, and tables are in a pipe as wide as they need to be."""
     return page(soft_wrap=True)
 
 
-def page(soft_wrap: bool = False, quiet: bool = False) -> Console:
+def page(soft_wrap: bool = False, quiet: bool = False) -> "Console":
     """For text to read: wrapped at the width of the terminal, and in a pipe never, so that grep finds what it says."""
+    from rich.console import Console
+
+    from grantpath.engine.cli.trimmed_console import TrimmedConsole
+
     console = Console(highlight=False, soft_wrap=soft_wrap, markup=False, emoji=False, quiet=quiet)
     if console.is_terminal:
         return console
-    return _Trimmed(highlight=False, soft_wrap=soft_wrap, markup=False, emoji=False, quiet=quiet, width=WIDE)
+    return TrimmedConsole(highlight=False, soft_wrap=soft_wrap, markup=False, emoji=False, quiet=quiet, width=WIDE)
 
 
-def err() -> Console:
+def err() -> "Console":
     """For progress, notes and errors."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
@@ -54,13 +50,18 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def styled(text: str, style: str = "") -> Text:
+def styled(text: str, style: str = "") -> "Text":
     """Text for the console, safe to show."""
+    from rich.text import Text
+
     return Text(printable(text), style)
 
 
-def lines(console: Console, label: str, texts: list[str], style: str = "dim") -> None:
+def lines(console: "Console", label: str, texts: list[str], style: str = "dim") -> None:
     """Indented lines, the first with its label; wrapped under themselves where the console wraps."""
+    from rich.table import Table
+    from rich.text import Text
+
     grid = Table.grid(padding=(0, 1))
     for at, text in enumerate(texts):
         head = Text(f"  {label if at == 0 else '':<8}", style)
@@ -88,6 +89,8 @@ def saying(what: str) -> Iterator[Say]:
     if not console.is_terminal:
         yield lambda text: print(text, file=sys.stderr, flush=True)
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         bar.add_task(what, total=None)
@@ -108,6 +111,8 @@ def counting() -> Iterator[Count]:
 
         yield plain
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         tasks: dict[str, Any] = {}
@@ -125,4 +130,6 @@ def emit_error(texts: Sequence[str], as_json: bool) -> None:
     if as_json:
         print(json.dumps({"error": "\n".join(texts)}, ensure_ascii=False), file=sys.stderr, flush=True)
     else:
+        from rich.text import Text
+
         err().print(Text.assemble(("error: ", "bold red"), "\n".join(map(printable, texts))))

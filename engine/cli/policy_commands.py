@@ -8,7 +8,6 @@ import typer
 
 from grantpath.engine.cli.context import CommandContext, Commands, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
-from grantpath.engine.cli.policy_view import show_policy
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.schema import BUILT_IN
 
@@ -58,6 +57,8 @@ def show(session: CommandContext, name: Name) -> None:
     if session.json:
         emit(json.loads(policy.source))
     else:
+        from grantpath.engine.cli.policy_view import show_policy
+
         show_policy(policy)
 
 

@@ -1,13 +1,14 @@
 """The commands about the embedded server: up, down, status, browser."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, saying, styled
-from grantpath.graph.embedded import server
-from grantpath.graph.embedded.server import ServerStatus
+
+if TYPE_CHECKING:
+    from grantpath.graph.embedded.server import ServerStatus
 
 PANEL = "Server"
 Line = Annotated[
@@ -25,6 +26,8 @@ def register(app: typer.Typer) -> None:
 
 def up(session: CommandContext, neo4j: Line = None) -> None:
     """Start the embedded Neo4j server, or find it running. Its data are kept between runs."""
+    from grantpath.graph.embedded import server
+
     with saying("starting Neo4j") as say:
         running = server.up(neo4j, progress=say)
     _show(session, running)
@@ -32,6 +35,8 @@ def up(session: CommandContext, neo4j: Line = None) -> None:
 
 def down(session: CommandContext, neo4j: Line = None) -> None:
     """Stop the embedded server; its data stay."""
+    from grantpath.graph.embedded import server
+
     with saying("stopping Neo4j"):
         stopped = server.down(neo4j)
     if session.json:
@@ -42,11 +47,15 @@ def down(session: CommandContext, neo4j: Line = None) -> None:
 
 def status(session: CommandContext, neo4j: Line = None) -> None:
     """Say whether the embedded server runs, where, and with which login."""
+    from grantpath.graph.embedded import server
+
     _show(session, server.status(neo4j))
 
 
 def browser(session: CommandContext, neo4j: Line = None) -> None:
     """Say where Neo4j Browser is and with which login; starts the server if need be."""
+    from grantpath.graph.embedded import server
+
     with saying("starting Neo4j") as say:
         running = server.up(neo4j, progress=say)
     if session.json:
@@ -57,7 +66,7 @@ def browser(session: CommandContext, neo4j: Line = None) -> None:
     out().print("\nThen run the line that `grantpath params SUBJECT NAME REF` prints, and paste cypher/check.cypher.")
 
 
-def browser_login(running: ServerStatus) -> list[tuple[str, str]]:
+def browser_login(running: "ServerStatus") -> list[tuple[str, str]]:
     """What a person needs to get into Browser."""
     return [
         ("open", str(running.browser)),
@@ -67,7 +76,7 @@ def browser_login(running: ServerStatus) -> list[tuple[str, str]]:
     ]
 
 
-def _facts(found: ServerStatus) -> dict[str, Any]:
+def _facts(found: "ServerStatus") -> dict[str, Any]:
     return {
         "running": found.running,
         "version": found.version,
@@ -80,7 +89,7 @@ def _facts(found: ServerStatus) -> dict[str, Any]:
     }
 
 
-def _show(session: CommandContext, found: ServerStatus) -> None:
+def _show(session: CommandContext, found: "ServerStatus") -> None:
     if session.json:
         emit(_facts(found))
         return

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.context import CommandContext, command
@@ -21,6 +20,8 @@ from grantpath.engine.decide.decision import Decision
 from grantpath.graph.embedded.connect import connection
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from grantpath.spark_sync.bulk_access import AccessReport
     from grantpath.spark_sync.difference import Difference
     from grantpath.spark_sync.snapshot import SnapshotMeta
@@ -219,8 +220,10 @@ def check_in_batches(authorizer: Authorizer, checks: list[tuple[str, str, str]])
     return decisions
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
     """A table for reading; the last column is numbers."""
+    from rich.table import Table
+
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for at, title in enumerate(head):
         made.add_column(title, justify="right" if at == len(head) - 1 else "left", overflow="fold")

@@ -16,15 +16,29 @@ def main() -> int:
         from grantpath.engine.cli.main import main as run
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        return _missing(error)
     except BaseException as error:
         return _broken(error)
     return run()
 
 
+def _missing(error: ModuleNotFoundError) -> int:
+    if (error.name or "").partition(".")[0] in ("", "grantpath"):
+        return _broken(error)
+    return _report(
+        f"the command needs the extra `cli` (the package {error.name} is missing): pip install 'grantpath[cli]'"
+    )
+
+
 def _broken(error: BaseException) -> int:
     what = " ".join(f"{type(error).__name__}: {error}".split())
+    return _report(f"grantpath cannot start ({what}); install it again")
+
+
+def _report(text: str) -> int:
     with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may read it; the code says enough
-        sys.stderr.write(f"error: grantpath cannot start ({what}); install it again\n")
+        sys.stderr.write(f"error: {text}\n")
         sys.stderr.flush()
     return FAILED
 

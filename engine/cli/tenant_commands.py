@@ -2,18 +2,20 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from grantpath.engine.cli.consent import Yes, confirm_drop
 from grantpath.engine.cli.context import CommandContext, Commands, Json, Operator, Root, Timeout, Uri, command
 from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, saying, styled
 from grantpath.engine.tenants import dropped_roots
 from grantpath.engine.tenants import registry as tenants
-from grantpath.engine.transfer.dump_files import Format
+from grantpath.engine.transfer.dump_meta import Format
 from grantpath.graph.errors import Unknown
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
@@ -90,7 +92,9 @@ def _show_dropped(session: CommandContext, found: list[dropped_roots.DroppedRoot
         out().print(styled(each.root, "bold"), styled(f"{told}, log {each.head or 'without hashes'}"), sep="")
 
 
-def _table(found: list[tenants.Root]) -> Table:
+def _table(found: list[tenants.Root]) -> "Table":
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("root", "policy"):
         table.add_column(name, no_wrap=True)

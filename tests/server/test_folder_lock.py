@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.graph.artifacts import cache
-from grantpath.graph.artifacts.cache import lock_folder
+from grantpath.graph.artifacts import folder_lock
+from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.errors import ServerError
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from grantpath.graph.artifacts.cache import lock_folder
+from grantpath.graph.artifacts.folder_lock import lock_folder
 with lock_folder(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(120)
@@ -37,7 +37,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_suspended_holder_is_not_waited_for(
     holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "SUSPENDED_SECONDS", 0.5)
+    monkeypatch.setattr(folder_lock, "SUSPENDED_SECONDS", 0.5)
     os.kill(holder.pid, signal.SIGSTOP)
     began = time.monotonic()
     with pytest.raises(ServerError, match=rf"is locked by process {holder.pid} \(.*python.*\), which is suspended"):
@@ -49,7 +49,7 @@ def test_suspended_holder_is_not_waited_for(
 def test_holder_that_runs_is_waited_for_within_the_limit(
     holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "LOCK_SECONDS", 0.5)
+    monkeypatch.setattr(folder_lock, "LOCK_SECONDS", 0.5)
     with pytest.raises(ServerError, match=rf"has been locked for 1 s by process {holder.pid} .*or end it"):
         hold(tmp_path)
 

@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "engine.change": {"cypher", "graph", "engine.policy", "engine.tenants", "engine.decide"},
     "engine.transfer": {"cypher", "graph", "engine.policy", "engine.tenants", "engine.change"},
     "engine": {"graph", "graph.embedded", "engine.policy", "engine.tenants", "engine.decide", "engine.change"},
+    "engine.front": {"engine"},
     "engine.scenarios": {"graph", "engine.policy", "engine.tenants", "engine"},
     "spark_sync": {
         "cypher",

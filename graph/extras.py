@@ -1,0 +1,27 @@
+"""The extras of this package: parts that are installed on request. An error for a missing one names it."""
+
+from importlib.util import find_spec
+
+NEEDED = {
+    "cli": ("typer", "rich", "numpy", "pyarrow", "platformdirs"),
+    "server": ("psutil", "filelock", "jgo", "platformdirs"),
+    "spark": ("pyspark", "numpy", "pyarrow", "psutil"),
+}
+
+
+def is_installed(extra: str) -> bool:
+    """Are the packages of the extra there?"""
+    return not _missing(extra)
+
+
+def need_extra(extra: str, what: str) -> None:
+    """Raises ModuleNotFoundError, which names the extra and how to install it, where a package of it is missing."""
+    if missing := _missing(extra):
+        raise ModuleNotFoundError(
+            f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): pip install 'grantpath[{extra}]'",
+            name=missing[0],
+        )
+
+
+def _missing(extra: str) -> list[str]:
+    return [package for package in NEEDED[extra] if find_spec(package) is None]
