@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 NEEDED = {
-    "cli": ("typer", "rich", "numpy", "pyarrow", "platformdirs"),
+    "cli": ("typer", "rich", "numpy", "pyarrow"),
     "server": ("psutil", "filelock", "jgo", "platformdirs"),
     "spark": ("pyspark", "numpy", "pyarrow", "psutil"),
 }
