@@ -50,6 +50,7 @@ def ask(auth: Authorizer, query: str, **parameters: Any) -> dict[str, Any]:
 
 def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
     """What is asked, by the name of the verb; each is truthy where it is right."""
+    asked = {"object": TABLE, "privileges": ["SELECT_TABLE"], "places": ["table", "schema", "catalog", "metalake"]}
     top = {"object": GROUPS[-1][0], "subject": GROUPS[0][0], "edge": "MEMBER", "privilege": None, "index": 0}
     return {
         "check yes": lambda: auth.check(LOW, "load_table", TABLE),
@@ -58,6 +59,8 @@ def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
         "check_many of 100": lambda: all(
             auth.check_many([(user, "load_table", TABLE) for user in [LOW, *fan("user")[:99]]])
         ),
+        "one privilege": lambda: ask(auth, "privilege", subject=LOW, **asked)["allowed"],
+        "one privilege of one in many groups": lambda: ask(auth, "privilege", subject=MANY, **asked)["allowed"],
         "who": lambda: list(auth.who("load_table", TABLE)) == LISTED,
         "who with many grants": lambda: list(auth.who("create_schema", "catalog:c")) == ["user:boss", MANY],
         "which": lambda: list(auth.which("table", LOW, "load_table")) == [TABLE],

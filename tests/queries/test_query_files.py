@@ -16,7 +16,7 @@ from grantpath.graph.connection import Connection
 from ..conftest import Tenants
 
 FILES = {file.stem: file for file in Path(str(cypher.__file__)).parent.rglob("*.cypher")}
-PASTED = ["check", "explain", "remedy", "schema", "which", "who"]
+PASTED = ["check", "explain", "privilege", "remedy", "schema", "which", "who"]
 NAMES = [name for name in cypher.names() if name != "schema"]
 README_GRAPH = [
     "add catalog:hr",
@@ -176,6 +176,8 @@ def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> Non
         assert rows[0]["answer"] == ANSWERS[name]
     if name == "check":
         assert [hat["allowed"] for answer in rows[0]["answers"] for hat in answer["hats"]] == [True]
+    if name == "privilege":
+        assert rows[0]["allowed"] is True
     if name == "explain":
         assert [way["members"] for way in rows[0]["ways"]] == [["user:bob", "group:readers", "role:analyst"]]
 
