@@ -101,6 +101,12 @@ def test_each_room_imports_exactly_what_the_matrix_allows() -> None:
     assert {room_of(path) for path in FILES} == set(MAY_IMPORT)
 
 
+def test_the_page_of_the_architecture_shows_the_matrix() -> None:
+    page = (HOUSE / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d \| `(\S+)` \| (.*) \|$", page, re.MULTILINE)
+    assert {room: set(re.findall(r"`(\S+?)`", imported)) for room, imported in rows} == MAY_IMPORT
+
+
 def test_arrows_are_few_and_point_one_way() -> None:
     def floor(room: str, above: tuple[str, ...] = ()) -> int:
         assert room not in above, f"a circle: {' -> '.join((*above, room))}"
