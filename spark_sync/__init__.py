@@ -1,7 +1,11 @@
 """The same in bulk: a mirror of a root in Parquet, and what Spark computes from it for all users at once.
 
-Needs the extra `spark`: without it, the import raises ModuleNotFoundError, which says how to install it.
+Start at `graph_reader.py`, which writes a snapshot; `bulk_access.py` answers from it for all users. The exported names
+are imported when they are first used. Needs the extra `spark`: without it, the import raises ModuleNotFoundError, which
+says how to install it.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.extras import need_extra
 
@@ -9,3 +13,29 @@ if __name__ != "grantpath.spark_sync":
     raise ImportError("import grantpath.spark_sync, not spark_sync")
 
 need_extra("spark", "Spark")
+
+if TYPE_CHECKING:
+    from grantpath.spark_sync.bulk_access import access as access
+    from grantpath.spark_sync.difference import diff as diff
+    from grantpath.spark_sync.graph_reader import mirror as mirror
+    from grantpath.spark_sync.snapshot import Snapshot as Snapshot
+    from grantpath.spark_sync.snapshot_questions import ask as ask
+    from grantpath.spark_sync.verification import verify as verify
+
+_HOMES = {
+    "Snapshot": "snapshot",
+    "access": "bulk_access",
+    "ask": "snapshot_questions",
+    "diff": "difference",
+    "mirror": "graph_reader",
+    "verify": "verification",
+}
+__all__ = ["Snapshot", "access", "ask", "diff", "mirror", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

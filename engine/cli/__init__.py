@@ -1,1 +1,4 @@
-"""The command line: `grantpath`."""
+"""The command line: `grantpath`.
+
+Start at `main.py`, which registers the commands; `context.py` has the options that all of them take.
+"""

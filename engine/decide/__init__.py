@@ -1,1 +1,4 @@
-"""From a question to its answer: decisions, lists, explanations, remedies."""
+"""From the words of a question to its answer: decisions, lists, explanations, remedies.
+
+Start at `request.py`, which resolves every question, then read `decision.py`.
+"""

@@ -1,1 +1,4 @@
-"""Scenario files: the tests that policy authors write."""
+"""Scenario files: the tests that policy authors write.
+
+Start at `runner.py`; `scenario_file.py` has the format.
+"""
