@@ -1,0 +1,18 @@
+"""What `grantpath.spark_sync` exports, and that Spark is not imported for it."""
+
+import subprocess
+import sys
+
+LAZY = """
+import sys
+import grantpath.spark_sync as front
+assert "pyspark" not in sys.modules and "grantpath.spark_sync.snapshot" not in sys.modules
+assert all(callable(getattr(front, name)) for name in front.__all__), front.__all__
+assert not hasattr(front, "nothing")
+print(*front.__all__)
+"""
+
+
+def test_the_bulk_verbs_are_exported_and_imported_when_they_are_used() -> None:
+    ran = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("Snapshot access ask diff mirror verify\n", "")
