@@ -84,14 +84,14 @@ def _facts(source: Snapshot) -> set[str]:
         for a, b in zip(ints(members, "source").tolist(), ints(members, "target").tolist(), strict=True)
     }
     fact_table = source.fact_table
-    for holder, key, place in zip(
-        fact_table.holder.tolist(), fact_table.key.tolist(), fact_table.place.tolist(), strict=True
+    for principal, key, place in zip(
+        fact_table.principal.tolist(), fact_table.key.tolist(), fact_table.place.tolist(), strict=True
     ):
         fact = fact_table.keys[key]
         if fact.kind is FactKind.OWNS:
-            facts.add(f"owner {refs[holder]} of {refs[place]}")
+            facts.add(f"owner {refs[principal]} of {refs[place]}")
         else:
-            facts.add(f"{fact.kind.value.lower()} {fact.privileges[0]} on {refs[place]} to {refs[holder]}")
+            facts.add(f"{fact.kind.value.lower()} {fact.privileges[0]} on {refs[place]} to {refs[principal]}")
     return facts
 
 

@@ -13,9 +13,9 @@ from grantpath.spark_sync.intervals import (
     Bools,
     CompiledCondition,
     Events,
-    HolderFacts,
     IntervalRows,
     Ints,
+    PrincipalFacts,
     check_size,
     ranges,
     runs_of,
@@ -28,7 +28,7 @@ OF_TARGETS = (
     FactKind.BUILTIN,
     FactKind.EVERY_BELOW,
 )  # for each target either true or false, whoever asks
-OF_HOLDERS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, FactKind.ALLOW_BELOW)
+OF_PRINCIPALS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, FactKind.ALLOW_BELOW)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class FactTable:
     """The numbered entities and the grants and ownerships on them: `key` is a number in `keys`."""
 
     numbering: Numbering
-    holder: Ints
+    principal: Ints
     key: Ints
     place: Ints
     keys: tuple[Fact, ...]  # `ALLOW SELECT_TABLE table`, `OWNS schema`
@@ -95,9 +95,9 @@ class Prepared:
         self.last = self._numbering.last
         self._every = [self._prepare_every(fact) for fact in every]
         self._self = [self._prepare_self(fact) for fact in facts if fact.kind is FactKind.IS]
-        rows = [self._rows(fact) for fact in facts if fact.kind in OF_HOLDERS]
+        rows = [self._rows(fact) for fact in facts if fact.kind in OF_PRINCIPALS]
         rows += [self._point_rows(key, code) for key, code in self._points.items()]
-        self.facts = HolderFacts(IntervalRows.concat(rows).merged(), len(self._numbering))
+        self.facts = PrincipalFacts(IntervalRows.concat(rows).merged(), len(self._numbering))
         self._counted: dict[int, Ints] = {}
         self.asked = [self._prepare(ask) for ask in asks]
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
@@ -135,38 +135,38 @@ class Prepared:
 
     def _rows(self, fact: Fact) -> IntervalRows:
         type_, fixed = self._place(fact)
-        holder, start = self._held(fact, type_) if fact.kind is FactKind.HOLDS else self._granted(fact, type_)
-        holder, start = holder[start >= 0], start[start >= 0]
+        principal, start = self._held(fact, type_) if fact.kind is FactKind.HOLDS else self._granted(fact, type_)
+        principal, start = principal[start >= 0], start[start >= 0]
         last = self._numbering.last[start]
         if fixed is not None:
             here = (start <= fixed) & (fixed <= last)
-            holder, start = holder[here], self.root[start[here]]
+            principal, start = principal[here], self.root[start[here]]
             last = self._numbering.last[start]
-        return IntervalRows(holder, np.full(len(holder), self.codes[fact]), start, last)
+        return IntervalRows(principal, np.full(len(principal), self.codes[fact]), start, last)
 
     def _point_rows(self, key: Fact, code: int) -> IntervalRows:
         """The grants on their places alone, for EVERY."""
-        holder, place = self._base(key)
-        return IntervalRows(holder, np.full(len(holder), code), place, place)
+        principal, place = self._base(key)
+        return IntervalRows(principal, np.full(len(principal), code), place, place)
 
     def _granted(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
         if fact.kind is not FactKind.ALLOW_BELOW:
             return self._base(Fact(fact.kind, type_, fact.privileges))
-        holder, place = self._base(Fact(FactKind.ALLOW, fact.types[0], fact.privileges))
-        return holder, self._numbering.above(place, type_)
+        principal, place = self._base(Fact(FactKind.ALLOW, fact.types[0], fact.privileges))
+        return principal, self._numbering.above(place, type_)
 
     def _base(self, key: Fact) -> tuple[Ints, Ints]:
         if key not in self._fact_table.keys:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         chosen = self._fact_table.key == self._fact_table.keys.index(key)
-        return self._fact_table.holder[chosen].astype(np.int64), self._fact_table.place[chosen].astype(np.int64)
+        return self._fact_table.principal[chosen].astype(np.int64), self._fact_table.place[chosen].astype(np.int64)
 
     def _held(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
         if fact.entity:
-            holder = np.array([at for at, ref in enumerate(self._numbering.refs) if ref == fact.entity], np.int64)
-            return holder, self.root[holder]
-        holder = np.flatnonzero(self._numbering.of_type(type_))
-        return holder, holder
+            principal = np.array([at for at, ref in enumerate(self._numbering.refs) if ref == fact.entity], np.int64)
+            return principal, self.root[principal]
+        principal = np.flatnonzero(self._numbering.of_type(type_))
+        return principal, principal
 
     # ---- facts of the subject itself --------------------------------------------------------------------------------
     def _prepare_self(self, fact: Fact) -> tuple[int, Bools, bool]:
@@ -239,7 +239,7 @@ class Prepared:
         return PreparedQuestion(ask.targets, self._before(ask.targets), parts, always)
 
     def _before(self, targets: Ints) -> Ints:
-        """Shared by the questions that name the very same targets: it is as long as the estate."""
+        """Shared by the questions that name the very same targets: it is as long as the numbering."""
         if id(targets) not in self._counted:
             here = np.zeros(len(self._numbering) + 1, np.int64)
             here[targets + 1] = 1

@@ -71,8 +71,8 @@ class IntervalRows:
         return IntervalRows(owner[first], key[first], start[first], furthest[ends])
 
 
-class HolderFacts:
-    """The rows of facts by holder: who holds them looks them up by the holder's position."""
+class PrincipalFacts:
+    """The rows of facts, found by the position of the principal that has them."""
 
     def __init__(self, rows: IntervalRows, size: int) -> None:
         order = np.argsort(rows.owner, kind="stable")
@@ -82,15 +82,15 @@ class HolderFacts:
 
 @dataclass(frozen=True)
 class ActingPrincipals:
-    """The principals that act together: row i is `subject[i]` with holder[offset[i]:offset[i + 1]]."""
+    """The principals that act together: row i is `subject[i]` with principal[offset[i]:offset[i + 1]]."""
 
     subject: Ints
     offset: Ints
-    holder: AnyInts
+    principal: AnyInts
 
-    def pieces(self, facts: HolderFacts) -> "Iterator[ActingPrincipals]":
+    def pieces(self, facts: PrincipalFacts) -> "Iterator[ActingPrincipals]":
         """The rows in parts that are small enough for one sweep each; the rows of a subject stay together."""
-        pairs = np.concatenate([[0], np.cumsum(facts.offset[self.holder + 1] - facts.offset[self.holder])])
+        pairs = np.concatenate([[0], np.cumsum(facts.offset[self.principal + 1] - facts.offset[self.principal])])
         load = pairs[self.offset[1:]] + np.arange(1, len(self.subject) + 1)
         begin = 0
         while begin < len(self.subject):
@@ -101,14 +101,16 @@ class ActingPrincipals:
                 last = int(np.flatnonzero(self.subject == self.subject[end])[-1])
                 end = first if first > begin else last + 1
             low, high = self.offset[begin], self.offset[end]
-            yield ActingPrincipals(self.subject[begin:end], self.offset[begin : end + 1] - low, self.holder[low:high])
+            yield ActingPrincipals(
+                self.subject[begin:end], self.offset[begin : end + 1] - low, self.principal[low:high]
+            )
             begin = end
 
-    def gather(self, facts: HolderFacts) -> IntervalRows:
+    def gather(self, facts: PrincipalFacts) -> IntervalRows:
         """The facts of every row: those of its principals."""
         row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
-        count = facts.offset[self.holder + 1] - facts.offset[self.holder]
-        at = ranges(facts.offset[self.holder], count)
+        count = facts.offset[self.principal + 1] - facts.offset[self.principal]
+        at = ranges(facts.offset[self.principal], count)
         return IntervalRows(np.repeat(row, count), facts.key[at], facts.start[at], facts.last[at])
 
 

@@ -53,7 +53,7 @@ class Touched:
     def touches(self, subject: int, target: int, clauses: Clauses, closure: Closure) -> bool:
         """May the answer to a question about this subject and object, by these clauses, be another one now?"""
         return (
-            bool(np.isin(closure.holders(subject), self._subjects).any())
+            bool(np.isin(closure.principals(subject), self._subjects).any())
             or any(first <= target <= last for first, last in self._trees)
             or (self._tree and any(fact.below for fact in facts_of(clauses)))
         )
@@ -70,9 +70,9 @@ class Touched:
         fact_table = self._source.fact_table
         owning = np.array([key.kind is FactKind.OWNS for key in fact_table.keys], np.bool_)
         owners: Ints = (
-            fact_table.holder[(fact_table.place == at) & owning[fact_table.key]]
+            fact_table.principal[(fact_table.place == at) & owning[fact_table.key]]
             if len(owning)
-            else fact_table.holder[:0]
+            else fact_table.principal[:0]
         )
         return owners
 

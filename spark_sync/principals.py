@@ -12,20 +12,20 @@ class Closure:
     """Every subject with its effective principals, itself included."""
 
     offset: Ints
-    holder: AnyInts
+    principal: AnyInts
 
     @staticmethod
-    def of(subject: AnyInts, holder: AnyInts, size: int) -> "Closure":
+    def of(subject: AnyInts, principal: AnyInts, size: int) -> "Closure":
         """From pairs sorted by subject."""
-        return Closure(offsets(subject, size), holder)
+        return Closure(offsets(subject, size), principal)
 
-    def holders(self, subject: int) -> AnyInts:
-        return self.holder[self.offset[subject] : self.offset[subject + 1]]
+    def principals(self, subject: int) -> AnyInts:
+        return self.principal[self.offset[subject] : self.offset[subject + 1]]
 
     def acting(self, subjects: Ints) -> ActingPrincipals:
         """One row a subject, with its effective principals."""
         count = self.offset[subjects + 1] - self.offset[subjects]
-        chosen = self.holder[ranges(self.offset[subjects], count)]
+        chosen = self.principal[ranges(self.offset[subjects], count)]
         return ActingPrincipals(subjects, np.concatenate([[0], np.cumsum(count)]).astype(np.int64), chosen)
 
 
@@ -51,9 +51,9 @@ def as_role(subject: int, role: int, closure: Closure) -> ActingPrincipals:
 def _with_role(subject: Ints, role: Ints, closure: Closure) -> ActingPrincipals:
     count = closure.offset[role + 1] - closure.offset[role]
     offset = np.concatenate([[0], np.cumsum(count + 1)]).astype(np.int64)
-    holder = np.empty(int(offset[-1]), np.int64)
-    own = np.zeros(len(holder), np.bool_)
+    principal = np.empty(int(offset[-1]), np.int64)
+    own = np.zeros(len(principal), np.bool_)
     own[offset[:-1]] = True
-    holder[own] = subject
-    holder[~own] = closure.holder[ranges(closure.offset[role], count)]
-    return ActingPrincipals(subject, offset, holder)
+    principal[own] = subject
+    principal[~own] = closure.principal[ranges(closure.offset[role], count)]
+    return ActingPrincipals(subject, offset, principal)

@@ -127,7 +127,7 @@ def evaluate(
 ) -> Ints:
     """The positions that are the answer: subjects for who, targets for check and which.
 
-    `closure` gives the holders of subjects, `roles` who holds which role directly.
+    `closure` gives the effective principals of subjects, `roles` who holds which role directly.
     """
     prepared = Prepared(fact_table, [question.ask])
     found = []
@@ -149,7 +149,7 @@ def _acting(
         return []
     if question.as_role is not None:
         held = closure(np.array([*subjects, question.as_role]))
-        if question.as_role not in held.holders(int(subjects[0])):
+        if question.as_role not in held.principals(int(subjects[0])):
             return []
         return [as_role(int(subjects[0]), question.as_role, held) if question.one_role else held.acting(subjects)]
     if not question.one_role:

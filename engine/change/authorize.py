@@ -48,7 +48,7 @@ class _Checks:
             )
         return self._checks[key]
 
-    def hats(self, ask: Ask) -> list[Any]:
+    def answers(self, ask: Ask) -> list[Any]:
         """By index whom the actor acts as, and what is allowed to each."""
         row = ask("check", checks=request.numbered(self.checks), conditions=self.conditions)[0]
         return [answer["hats"] for answer in request.in_order(row["answers"], len(self.checks))]
@@ -111,8 +111,8 @@ class Authorizing:
                 asked.append((step, checks.add(above, where)))
         if not asked or len(checks.checks) * SHARED > len(asked):
             return set()
-        hats = checks.hats(self._ask)
-        return {step for step, at in asked if any(hat["allowed"] for hat in hats[at])}
+        answers = checks.answers(self._ask)
+        return {step for step, at in asked if any(each["allowed"] for each in answers[at])}
 
     def _above_of(self, change: ResolvedStatement, where: request.Places) -> FactPlan:
         """Its right, as far as the places above its object answer it."""
@@ -130,10 +130,10 @@ class Authorizing:
             asked.append((step, right, where, checks.add(right, where)))
         if not asked:
             return {}
-        answers = checks.hats(self._ask)
+        answers = checks.answers(self._ask)
         roles = {}
         for step, right, where, at in asked:
-            won: list[str | None] = [hat["role"] for hat in answers[at] if hat["allowed"]]
+            won: list[str | None] = [each["role"] for each in answers[at] if each["allowed"]]
             if won:
                 roles[step] = min(won, key=lambda role: (role or "").encode())
                 continue

@@ -145,8 +145,8 @@ MUTANTS = [
     Mutant(
         "a role without its subject",
         "principals",
-        "holder[own] = subject",
-        "holder[own] = closure.holder[closure.offset[role]]",
+        "principal[own] = subject",
+        "principal[own] = closure.principal[closure.offset[role]]",
     ),
     Mutant(
         "one role acts with another one's holders",
@@ -175,14 +175,14 @@ MUTANTS = [
     Mutant(
         "a grant for EVERY counts below",
         "fact_table",
-        "np.full(len(holder), code), place, place)",
-        "np.full(len(holder), code), place, self._numbering.last[place])",
+        "np.full(len(principal), code), place, place)",
+        "np.full(len(principal), code), place, self._numbering.last[place])",
     ),
     Mutant(
         "`below` looks at the place itself",
         "fact_table",
-        "return holder, self._numbering.above(place, type_)",
-        "return holder, place",
+        "return principal, self._numbering.above(place, type_)",
+        "return principal, place",
     ),
     Mutant(
         "a second object's fact counts for its tree alone",

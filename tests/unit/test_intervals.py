@@ -69,13 +69,13 @@ class World:
     def fact_table(self) -> FactTable:
         rows = sorted((self.at[who], f"{what} {self.type[ref]}", self.at[ref]) for who, what, ref in self.grants)
         keys = sorted({key for _, key, _ in rows})
-        holders = np.array([who for who, _, _ in rows], np.int64)
+        principals = np.array([who for who, _, _ in rows], np.int64)
         numbers = np.array([keys.index(key) for _, key, _ in rows], np.int64)
         places = np.array([at for _, _, at in rows], np.int64)
-        return FactTable(self.numbering, holders, numbers, places, tuple(map(Fact.parse, keys)))
+        return FactTable(self.numbering, principals, numbers, places, tuple(map(Fact.parse, keys)))
 
     def closure(self) -> Closure:
-        pairs = sorted((self.at[who], self.at[holder]) for who in self.subjects for holder in self.reach(who))
+        pairs = sorted((self.at[who], self.at[principal]) for who in self.subjects for principal in self.reach(who))
         return Closure.of(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs]), len(self.at))
 
     # ---- one fact at a time ------------------------------------------------------------------------------------
@@ -87,27 +87,31 @@ class World:
             at = int(self.numbering.parent[at])
         return places
 
-    def true(self, fact: Fact, subject: str, holders: set[str], places: Mapping[str, str]) -> bool:
+    def true(self, fact: Fact, subject: str, principals: set[str], places: Mapping[str, str]) -> bool:
         words = str(fact).split()
         if words[-1].startswith("="):
-            return words[-1][1:] in holders
+            return words[-1][1:] in principals
         place = places[words[-1]]
         exists = self.numbering.exists
         match words:
             case ["IS", _]:
                 return place == subject
             case ["HOLDS", _]:
-                return place in holders
+                return place in principals
             case ["EXISTS", _]:
                 return bool(exists[self.at[place]])
             case ["BUILTIN", _]:
                 return bool(self.numbering.builtin[self.at[place]])
             case ["OWNS", _]:
-                return any((holder, "OWNS", place) in self.grants for holder in holders)
+                return any((principal, "OWNS", place) in self.grants for principal in principals)
             case ["EVERY", privileges, types, "below", _]:
                 below = [ref for ref in self.at if place in self.chain(ref).values() and exists[self.at[ref]]]
                 return all(
-                    any((who, f"ALLOW {name}", ref) in self.grants for who in holders for name in privileges.split(","))
+                    any(
+                        (who, f"ALLOW {name}", ref) in self.grants
+                        for who in principals
+                        for name in privileges.split(",")
+                    )
                     for ref in below
                     if self.type[ref] in types.split(",")
                 )
@@ -116,15 +120,15 @@ class World:
                     (who, f"ALLOW {name}", ref) in self.grants
                     for ref in self.at
                     if self.type[ref] == type_ and place in self.chain(ref).values()
-                    for who in holders
+                    for who in principals
                 )
             case [effect, name, _]:
-                return any((who, f"{effect} {name}", place) in self.grants for who in holders)
+                return any((who, f"{effect} {name}", place) in self.grants for who in principals)
         raise AssertionError(fact)
 
-    def allowed(self, clauses: Clauses, subject: str, holders: set[str], places: Mapping[str, str]) -> bool:
+    def allowed(self, clauses: Clauses, subject: str, principals: set[str], places: Mapping[str, str]) -> bool:
         def truth(fact: Fact) -> bool:
-            return self.true(fact, subject, holders, places)
+            return self.true(fact, subject, principals, places)
 
         return any(
             all(any(any(map(truth, atom.any)) and not any(map(truth, atom.none)) for atom in term) for term in clause)
@@ -264,16 +268,16 @@ def test_one_role_at_a_time(seed: int) -> None:
     roles = Roles(np.array([a for a, _ in held], np.int64), np.array([b for _, b in held], np.int64))
     acting = roles.acting(users, closure)
     expected = [
-        (user, {user} | {int(each) for each in closure.holders(role)})
+        (user, {user} | {int(each) for each in closure.principals(role)})
         for user in users
         for role in [b for a, b in held if a == user]
     ]
-    spoken = [set(acting.holder[a:b].tolist()) for a, b in pairwise(acting.offset)]
+    spoken = [set(acting.principal[a:b].tolist()) for a, b in pairwise(acting.offset)]
     assert list(zip(acting.subject, spoken, strict=True)) == expected
     for user in users:
         for role in numbering.of_type("role").nonzero()[0]:
             active = as_role(int(user), int(role), closure)
-            assert set(active.holder.tolist()) == {user, *closure.holders(int(role)).tolist()}
+            assert set(active.principal.tolist()) == {user, *closure.principals(int(role)).tolist()}
 
 
 def test_numbering_is_in_tree_order() -> None:
