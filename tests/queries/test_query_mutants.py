@@ -1,137 +1,83 @@
-"""Every query, broken on purpose: comparisons with the oracle and with what was said must notice each mutant.
+"""The queries that decide, broken by operators: comparisons with the oracle and with what was said notice each mutant.
 
-A mutant whose text is no longer in its file fails, and so does one that the database cannot plan, so that the list
-stays true.
+By default one mutant of each operator and query is tried, with --all every mutant. equivalent_mutants.yaml lists those
+that nothing can notice, with the reason.
 """
 
+import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from grantpath import cypher
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
-from ..conftest import Closing, Tenants
-from ..queries import (
-    mutants_asking,
-    mutants_deltas,
-    mutants_dumps,
-    mutants_history,
-    mutants_log,
-    mutants_moving,
-    mutants_reading,
-    mutants_rehearsals,
-)
-from ..support.sizes import size
+from ..conftest import CLOSING, Tenants
+from ..queries import mutation, probes_facts, probes_marks, probes_paths, probes_questions, probes_remedies
 from ..support.small_tenants import WORLDS
-from .mutants import Mutant, NoQuery, Probe, broken, mutated
-from .mutants_asking import twin
-from .mutants_changes import CHANGES
-from .mutants_decisions import DECISIONS
-from .mutants_deltas import DELTAS
-from .mutants_dumps import DUMPS
-from .mutants_keeping import KEEPING
-from .mutants_lists import LISTS
-from .mutants_loads import MOVING
-from .mutants_log import CHAIN, DIGESTS, DROPS, REFUSALS
+from .mutation import Score
+from .operators import Mutant
+from .probe import Probe
 
-pytestmark = pytest.mark.trust
-
-MUTANTS = [
-    *(*DECISIONS, *LISTS, *CHANGES, *KEEPING, *CHAIN, *DIGESTS, *DROPS, *REFUSALS),
-    *(*MOVING, *DUMPS, *DELTAS),
-]
-GUARD = [file.stem for file in (Path(str(cypher.__file__)).parent / "guard").iterdir()]
-# files without a mutant, and why
-UNBROKEN = {
-    "schema": "its constraints are there as long as the server: what it says twice it does once",
-    "privilege": "tests/agreement/test_privilege_query.py holds it to check",
-    **dict.fromkeys(GUARD, "tests/trust pauses, kills and cuts off the writers that send it"),
-}
+DECIDING = ("check", "who", "which", "explain", "remedy")
+WHOLE = ("check", "who", "remedy")  # the others still have literals, too: test_query_literals.py
+LIMIT = 20.0  # seconds of one answer; a mutant that takes longer is killed by that
+SEED = 13
 
 
 @pytest.fixture(scope="module")
-def scratch(store: Store) -> Iterator[Tenants]:
-    """Tenants of one comparison each."""
-    tenants = Tenants(store)
-    yield tenants
+def limited(server: Connection) -> Iterator[Store]:
+    """A store whose questions end soon, whatever a mutant asks."""
+    opened = Store(server, timeout=LIMIT)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def probes(limited: Store) -> Iterator[list[Probe]]:
+    tenants = Tenants(limited)
+    twins = [probes_questions.twin(tenants, policy) for policy in WORLDS]
+    wide = tenants("lakehouse", probes_paths.wide_facts())
+    yield [
+        *probes_questions.probes(twins),
+        *probes_facts.probes(*twins[:3]),
+        *probes_remedies.probes(*twins[:3]),
+        *probes_paths.probes(twins[0], wide),
+        *probes_marks.probes(wide, DECIDING),
+    ]
     tenants.remove()
 
 
 @pytest.fixture(scope="module")
-def probes(
-    module_tenant: Tenants, scratch: Tenants, server: Connection, tmp_path_factory: pytest.TempPathFactory
-) -> list[Probe]:
-    twins = [twin(module_tenant, policy) for policy in WORLDS]
-    kept = mutants_history.kept_tenant(module_tenant)
-    return [
-        *mutants_asking.probes(twins),
-        *mutants_rehearsals.probes(scratch),
-        *mutants_history.probes(kept, scratch),
-        *mutants_log.probes(kept, scratch),
-        *mutants_reading.probes(kept, twins, server),
-        *mutants_moving.probes(scratch, tmp_path_factory.mktemp("tables")),
-        *mutants_deltas.probes(scratch),
-        *mutants_dumps.probes(scratch, tmp_path_factory.mktemp("dumps")),
-    ]
+def score(pytestconfig: pytest.Config) -> Iterator[Score]:
+    """Counts for all tests of this file, and is printed at the end."""
+    kept = Score()
+    yield kept
+    pytestconfig.stash.setdefault(CLOSING, []).append(str(kept))
 
 
-def chosen() -> list[Mutant]:
-    """All, or in the short form the first of each file and every twelfth."""
-    first = {mutant.file: mutant for mutant in reversed(MUTANTS)}
-    return [mutant for at, mutant in enumerate(MUTANTS) if at % size(1, 12) == 0 or mutant is first[mutant.file]]
+def sample(file: str) -> list[Mutant]:
+    """One mutant of each operator that has any, always the same as long as the file stays."""
+    by_operator: dict[str, list[Mutant]] = {}
+    for mutant in mutation.mutants(file):
+        if not mutation.is_equivalent(mutant):
+            by_operator.setdefault(mutant.operator, []).append(mutant)
+    return [random.Random(f"{SEED} {file} {name}").choice(found) for name, found in by_operator.items()]
 
 
-@pytest.mark.slow
-def test_the_unbroken_queries_pass(probes: list[Probe], scratch: Tenants) -> None:
-    assert not failing(probes, scratch)
+def test_the_unbroken_queries_pass(probes: list[Probe]) -> None:
+    assert mutation.failing(probes) == []
 
 
-def failing(probes: list[Probe], scratch: Tenants) -> list[str]:
-    """What fails, and how."""
-    found = []
-    for probe in probes:
-        if failure := probe.fails():
-            found.append(f"{probe.what}: {failure}")
-        scratch.remove()
-    return found
+@pytest.mark.parametrize("file", DECIDING)
+def test_a_mutant_of_each_operator_is_killed(file: str, probes: list[Probe], score: Score) -> None:
+    assert mutation.run(sample(file), probes, score) == []
 
 
 @pytest.mark.slow
-def test_every_mutant_is_killed(probes: list[Probe], scratch: Tenants, closing: Closing) -> None:
-    mutants, survivors = chosen(), []
-    for mutant in mutants:
-        try:
-            if not _is_killed(mutant, probes):
-                survivors.append(str(mutant))
-        except NoQuery as error:
-            survivors.append(f"{mutant} is no query: {error}")
-        scratch.remove()
-    killed = [mutant for mutant in mutants if str(mutant) not in survivors]
-    closing(
-        f"query mutants: {len(mutants) - len(survivors)} of {len(mutants)} killed, of {len(MUTANTS)} on the list, "
-        f"in {len({mutant.file for mutant in mutants})} files: {'; '.join(map(str, killed))}"
-    )
-    assert not survivors, "\n".join(survivors)
-    assert not failing(probes, scratch), "a mutant spoilt what the others are held to"
-
-
-def _is_killed(mutant: Mutant, probes: list[Probe]) -> bool:
-    watching = [probe for probe in probes if mutant.file in probe.files]
-    for probe in watching:
-        probe.wanted  # noqa: B018  # found out before anything is broken
-    with broken(mutant):
-        return any(probe.fails() for probe in watching)
-
-
-def test_every_query_has_a_mutant_or_a_reason() -> None:
-    assert {mutant.file for mutant in chosen()} == {mutant.file for mutant in MUTANTS}
-    assert sorted({*(mutant.file for mutant in MUTANTS), *UNBROKEN}) == cypher.names()
-    assert not UNBROKEN.keys() & {mutant.file for mutant in MUTANTS}
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_a_mutant_fits_its_file(mutant: Mutant) -> None:
-    assert mutated(mutant) != cypher.load(mutant.file).text
+@pytest.mark.parametrize("file", WHOLE)
+def test_every_other_mutant_is_killed_too(file: str, probes: list[Probe], score: Score) -> None:
+    tried = sample(file)
+    rest = [mutant for mutant in mutation.mutants(file) if mutant not in tried]
+    assert mutation.run(rest, probes, score) == []
+    assert mutation.failing([probe for probe in probes if file in probe.files]) == [], "a mutant left something broken"

@@ -1,6 +1,6 @@
 """The queries around decisions and changes, broken: history, requests, roots, and what mirrors read."""
 
-from .mutants import Mutant, each
+from .literals import Mutant, each
 
 HISTORY = [
     *each("log refusals tenant_state revision", "half a change is not noticed", ".begun", ".revision"),

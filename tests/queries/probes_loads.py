@@ -19,7 +19,7 @@ from grantpath.graph.bulk_write import Bulk
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
 from ..transfer.test_load import Tables, dump, marks, write
-from .mutants import Probe, always
+from .probe import Probe, always
 
 LOADING = (
     "load_memberships load_created load_edges load_entities load_grants load_existing load_members audit_write"

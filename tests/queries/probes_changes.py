@@ -10,7 +10,7 @@ from ..conftest import Tenants
 from ..oracle import Oracle, oracle
 from ..support.small_tenants import ROOT_NAME
 from ..transfer.test_load import dump
-from .mutants import Probe, always
+from .probe import Probe, always
 
 FILES = "add create_tenant drop grant join leave own revoke preconditions audit_write"
 

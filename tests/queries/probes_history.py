@@ -12,8 +12,8 @@ from grantpath.engine import Authorizer, Invalid, Refused
 
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
-from .mutants import Probe, always
-from .mutants_asking import heeding
+from .probe import Probe, always
+from .probes_questions import heeding
 
 
 def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:

@@ -1,6 +1,6 @@
 """The two lists, who and which, broken where they are not alike."""
 
-from .mutants import Mutant
+from .literals import Mutant
 
 WHO = [
     Mutant(

@@ -1,6 +1,6 @@
 """The queries that write changes, and the one that reads what stands before them, broken."""
 
-from .mutants import Mutant
+from .literals import Mutant
 
 STANDING = [
     Mutant("names are there", "preconditions", " WHERE coalesce(entity.exists, true)", ""),

@@ -1,6 +1,6 @@
 """What the queries that decide have in common, broken; and what check and explain have for themselves."""
 
-from .mutants import Mutant, each
+from .literals import Mutant, each
 
 ALIKE = [
     *each("check who which", "drop the `none` half", "none(fact IN atom.none WHERE fact IN facts)", "true"),

@@ -1,6 +1,6 @@
 """The queries of policy upgrades and imports, broken."""
 
-from .mutants import Mutant, each
+from .literals import Mutant, each
 
 UPGRADES = [
     Mutant("the policy stays", "set_policy", "mark.policy = $policy, ", ""),

@@ -14,7 +14,7 @@ from grantpath.graph.statement import Check, Which, Who, parse_check
 from ..conftest import Tenants
 from ..oracle import Oracle, OracleError, oracle
 from ..support.small_tenants import ROOT_NAME, WORLDS, Small
-from .mutants import Probe, always
+from .probe import Probe, always
 
 AROUND: tuple[str, ...] = ("types", "names", "joining", "roles", "places", "below")
 INSIDE = "catalog:c <-CHILD_OF- schema:c.s <-CHILD_OF- table:c.s.t"
@@ -250,7 +250,7 @@ def _explanation(world: Twin, check: Check) -> Probe:
     return Probe(f"explain {check}, {world.oracle.policy}", "explain remedy", look, look)
 
 
-HELD = ["role:lower", "role:banned", "role:upper"]  # what is held directly comes first
+HELD = ["role:lower", "role:banned", "role:upper", "role:wide"]  # what is held directly comes first
 
 
 def _held(world: Twin) -> list[str]:

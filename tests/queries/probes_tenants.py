@@ -13,9 +13,9 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_reader import read
 
-from .mutants import Probe, always
-from .mutants_asking import Twin, heeding
-from .mutants_history import marked
+from .probe import Probe, always
+from .probes_history import marked
+from .probes_questions import Twin, heeding
 
 # that hold grants before they are created
 NAMES = {

@@ -1,0 +1,143 @@
+"""Runs mutants against probes, and knows which mutants are equivalent to the file they were made of."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from grantpath import cypher
+
+from .operators import Mutant
+from .operators import mutants as generated
+from .probe import NotPlanned, Probe, replaced
+
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
+
+
+class Verdict(StrEnum):
+    """What became of a mutant."""
+
+    DISCARDED = "discarded"  # the database cannot plan it
+    EQUIVALENT = "equivalent"  # on the list, and no probe fails
+    KILLED = "killed"
+    SURVIVED = "survived"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of equivalent_mutants.yaml: mutants that no probe can kill, and why.
+
+    Without `becomes` and `number` it stands for every mutant of this operator and text.
+    """
+
+    file: str
+    operator: str
+    text: str
+    reason: str
+    becomes: str | None = None
+    number: int | None = None
+
+    def names(self, mutant: Mutant) -> bool:
+        return (
+            (self.file, self.operator, self.text) == (mutant.file, mutant.operator, mutant.text)
+            and self.becomes in (None, mutant.becomes)
+            and self.number in (None, mutant.number)
+        )
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """The list of equivalent mutants; `file` may name several."""
+    found = []
+    for given in yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")):
+        found += [Entry(**{**given, "file": file}) for file in given["file"].split()]
+    return tuple(found)
+
+
+@cache
+def mutants(file: str) -> tuple[Mutant, ...]:
+    """All mutants of a file."""
+    return tuple(generated(file, cypher.load(file).text))
+
+
+def is_equivalent(mutant: Mutant) -> bool:
+    return any(entry.names(mutant) for entry in entries())
+
+
+@dataclass
+class Score:
+    """How many mutants came to what, and which of them must not have."""
+
+    counts: Counter[Verdict] = field(default_factory=Counter)
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        generated = sum(self.counts.values())
+        parts = ", ".join(f"{self.counts[verdict]} {verdict}" for verdict in Verdict)
+        rest = self.counts[Verdict.KILLED] + self.counts[Verdict.SURVIVED]
+        share = f"{self.counts[Verdict.KILLED] / rest:.1%}" if rest else "none left"
+        return f"query mutants: {generated} generated, {parts}; score {share}, in {self.seconds:.0f} s"
+
+
+def run(
+    chosen: Iterable[Mutant], probes: Iterable[Probe], score: Score, clean: Callable[[], object] = lambda: None
+) -> list[str]:
+    """Runs each mutant against the probes of its file, up to the first that fails, and adds to the score.
+
+    `clean` is called after each probe. Returns the mutants that survive, and those that are on the list of equivalent
+    ones and are not.
+    """
+    wrong = []
+    began = time.monotonic()
+    order = list(probes)
+    for mutant in chosen:
+        watching = [probe for probe in order if mutant.file in probe.files]
+        killer: Probe | None = None
+        try:
+            killer = _killer(mutant, watching, clean)
+            verdict = Verdict.KILLED if killer else Verdict.SURVIVED
+        except NotPlanned:
+            verdict = Verdict.DISCARDED
+        if killer:  # what noticed one mutant often notices the next
+            order.remove(killer)
+            order.insert(0, killer)
+        if is_equivalent(mutant):
+            if verdict is Verdict.SURVIVED:
+                verdict = Verdict.EQUIVALENT
+            else:
+                wrong.append(f"listed as equivalent, but {verdict} by {killer and killer.what}: {mutant}")
+        elif verdict is Verdict.SURVIVED:
+            wrong.append(f"survived: {mutant}")
+        score.counts[verdict] += 1
+    score.seconds += time.monotonic() - began
+    score.wrong += wrong
+    return wrong
+
+
+def _killer(mutant: Mutant, watching: list[Probe], clean: Callable[[], object]) -> Probe | None:
+    for probe in watching:
+        probe.wanted  # noqa: B018  # found out before anything is broken
+    clean()
+    for probe in watching:
+        with replaced(mutant.file, mutant.body):
+            failure = probe.fails()
+        clean()
+        if failure:
+            return probe
+    return None
+
+
+def failing(probes: Iterable[Probe], clean: Callable[[], object] = lambda: None) -> list[str]:
+    """Which probes fail while nothing is broken, and how."""
+    found = []
+    for probe in probes:
+        if failure := probe.fails():
+            found.append(f"{probe.what}: {failure}")
+        clean()
+    return found

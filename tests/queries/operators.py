@@ -1,0 +1,177 @@
+"""Mutation operators: each breaks the body of a .cypher file in one small way, wherever its pattern occurs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..queries import operators_conditions as conditions
+from ..queries import operators_patterns as patterns
+from .edits import Edit, edit
+from .tokens import CLAUSES, Statement, shown, statement
+
+SIBLINGS = (("begun", "revision"), ("name", "type"), ("digest", "source"), ("hash", "previous"))
+SIBLING = dict(SIBLINGS) | {second: first for first, second in SIBLINGS}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One broken body: the file, the operator, what it matched, what stands there instead, and which match it is of
+    those with the same texts (1 is the first)."""
+
+    file: str
+    operator: str
+    text: str
+    becomes: str
+    number: int
+    body: str
+
+    def __str__(self) -> str:
+        number = f" (match {self.number})" if self.number > 1 else ""
+        return f"{self.file}: {self.operator}: {self.text!r} becomes {self.becomes!r}{number}"
+
+
+Operator = Callable[[Statement], Iterator[Edit]]
+
+
+def mutants(file: str, text: str) -> list[Mutant]:
+    """All mutants of a .cypher file's text; its header stays as it is."""
+    lines = text.splitlines(keepends=True)
+    start = next(at for at, line in enumerate(lines) if not line.startswith("//"))
+    header, found = "".join(lines[:start]), statement("".join(lines[start:]))
+    made: list[Mutant] = []
+    numbers: Counter[tuple[str, str, str]] = Counter()
+    for name, operator in OPERATORS.items():
+        for each in operator(found):
+            body = found.text[: each.start] + each.new + found.text[each.end :]
+            first, last = found.tokens[each.first].start, found.tokens[each.last].end
+            changed = found.text[first : each.start] + each.new + found.text[each.end : last]
+            key = name, shown(found.text[first:last]), shown(changed)
+            numbers[key] += 1
+            made.append(Mutant(file, *key, numbers[key], header + body))
+    return made
+
+
+# ---- rows --------------------------------------------------------------------------------------------------------
+def drop_branch(of: Statement) -> Iterator[Edit]:
+    """A branch of UNION."""
+    for level in sorted({*of.around}):
+        tokens = [at for at, around in enumerate(of.around) if around == level]
+        unions = [at for at in tokens if of.keyword(at) == "UNION"]
+        starts = [tokens[0], *(at + 1 + (of.key(at + 1) == "ALL") for at in unions)] if unions else []
+        for number, start in enumerate(starts):
+            last = max(at for at in tokens if at < unions[number]) if number < len(unions) else tokens[-1]
+            if number == 0:
+                yield edit(of, start, starts[1] - 1, "", (start, last))
+            else:
+                yield edit(of, unions[number - 1], last, "", (start, last))
+
+
+def drop_distinct(of: Statement) -> Iterator[Edit]:
+    for at in range(len(of.tokens)):
+        if of.keyword(at) == "DISTINCT":
+            yield edit(of, at, at, "", (at - 1, min(at + 3, len(of.tokens) - 1)))
+
+
+def change_order(of: Statement) -> Iterator[Edit]:
+    """An item of ORDER BY is turned; LIMIT, SKIP and the end of a slice are shifted by one."""
+    for at in range(len(of.tokens) - 1):
+        if of.keyword(at) == "ORDER":
+            for item in of.items(of.until(at + 2, CLAUSES), (",",)):
+                turned = of.slice(item[0], item[-1]).removesuffix(" DESC")
+                turned += "" if of.key(item[-1]) == "DESC" else " DESC"
+                yield edit(of, item[0], item[-1], turned)
+        elif of.keyword(at) in ("LIMIT", "SKIP"):
+            count = of.until(at + 1, CLAUSES)
+            yield edit(of, count[0], count[-1], of.slice(count[0], count[-1]) + " + 1", (at, count[-1]))
+        elif of.keys(at, 2) == ["[", ".."]:
+            count = of.until(at + 2, CLAUSES)
+            yield edit(of, count[0], count[-1], of.slice(count[0], count[-1]) + " + 1", (at - 1, of.partner[at]))
+
+
+# ---- writes, and properties --------------------------------------------------------------------------------------
+def drop_write(of: Statement) -> Iterator[Edit]:
+    """An item of SET, a DELETE, a FOREACH; MERGE becomes CREATE."""
+    for at in range(len(of.tokens) - 1):
+        key = of.keyword(at)
+        if key == "SET":
+            yield from _dropped_items(of, at)
+        elif key == "DELETE":
+            tokens = of.until(at, CLAUSES - {"DELETE"})
+            yield edit(of, at - (of.key(at - 1) == "DETACH"), tokens[-1], "")
+        elif key == "FOREACH":
+            yield edit(of, at, of.partner[at + 1], "")
+        elif key == "MERGE":
+            yield edit(of, at, at, "CREATE", (at, of.until(at, CLAUSES - {"MERGE"})[-1]))
+
+
+def _dropped_items(of: Statement, at: int) -> Iterator[Edit]:
+    items = of.items(of.until(at + 1, CLAUSES), (",",))
+    for number, item in enumerate(items):
+        first, last = item[0], item[-1]
+        if len(items) == 1:
+            first = at - 2 if of.key(at - 2) == "ON" else at
+        elif number:
+            first -= 1
+        else:
+            last += 1
+        yield edit(of, first, last, "", (first, last))
+
+
+def swap_property(of: Statement) -> Iterator[Edit]:
+    """The property beside it: begun for revision."""
+    for at in range(2, len(of.tokens)):
+        other = SIBLING.get(of.tokens[at].text)
+        if other and of.key(at - 1) == ".":
+            yield edit(of, at, at, other, (at - 2, min(at + 2, len(of.tokens) - 1)))
+
+
+# ---- values ------------------------------------------------------------------------------------------------------
+def empty_list(of: Statement) -> Iterator[Edit]:
+    """What UNWIND takes apart is empty."""
+    for at in range(len(of.tokens) - 1):
+        if of.keyword(at) == "UNWIND":
+            listed = of.until(at + 1, {"AS"})
+            yield edit(of, listed[0], listed[-1], "[]", (at, listed[-1] + 2))
+
+
+def forget_value(of: Statement) -> Iterator[Edit]:
+    """A column of the last RETURN, or a value of a map that is made, becomes null."""
+    returns = [at for at in range(len(of.tokens)) if of.keyword(at) == "RETURN" and of.around[at] == -1]
+    for column in of.items(of.until(returns[-1] + 1, CLAUSES), (",",)) if returns else ():
+        named = of.items(column, ("AS",))
+        if len(named) == 2:
+            yield edit(of, named[0][0], named[0][-1], "null", (column[0], column[-1]))
+    for at, token in enumerate(of.tokens):
+        if token.text == "{" and of.key(at + 2) == ":" and _is_made(of, at):
+            for entry in of.items(list(of.level(at + 1)), (",",)):
+                if of.key(entry[0]) != "ROOT":
+                    yield edit(of, entry[2], entry[-1], "null", (entry[0], entry[-1]))
+
+
+def _is_made(of: Statement, at: int) -> bool:
+    """Is the map a value, or that of a node that CREATE makes? Behind a name it belongs to a pattern."""
+    if of.key(at - 1) in ("(", "[", ",", "=", ":", "|"):
+        return True
+    clauses = [of.keyword(each) for each in of.level(of.around[at]) if each < at and of.keyword(each) in CLAUSES]
+    return clauses[-1:] == ["CREATE"]
+
+
+OPERATORS: dict[str, Operator] = {
+    "drop a condition": conditions.drop_condition,
+    "swap AND and OR": conditions.swap_and_or,
+    "reverse an arrow": patterns.reverse_arrow,
+    "change a length": patterns.change_length,
+    "drop a type": patterns.drop_type,
+    "drop the root": patterns.drop_root,
+    "swap a comparison": conditions.swap_comparison,
+    "swap any, all, none": conditions.swap_quantifier,
+    "drop a branch": drop_branch,
+    "drop DISTINCT": drop_distinct,
+    "negate": conditions.negate,
+    "turn a default": conditions.turn_default,
+    "change order or limit": change_order,
+    "drop a write": drop_write,
+    "swap a property": swap_property,
+    "empty a list": empty_list,
+    "forget a value": forget_value,
+}

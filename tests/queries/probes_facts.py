@@ -1,0 +1,142 @@
+"""What queries return beside a decision: the facts that check finds, what is known of the names in a question."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from grantpath import cypher
+
+from .probe import Probe, always
+from .probes_marks import answers
+from .probes_questions import Twin
+
+MARKS = ["EXISTS", "BUILTIN", "IS", "HOLDS"]
+# by subject, what is found of these marks on itself, on a group that it is in, on another, and on a role
+ASKED = ["user:grouped", "group:in", "group:left", "role:service_admin"]
+ON_PLACES = [
+    *("EXISTS user:grouped", "IS user:grouped", "HOLDS user:grouped", "EXISTS group:in", "HOLDS group:in"),
+    *("EXISTS group:left", "EXISTS role:service_admin", "BUILTIN role:service_admin"),
+]
+# of a place with many grants, and of places with few
+GRANTS = {
+    ("user:direct", "table:c.s.busy"): ["ALLOW SELECT_TABLE by user:direct"],
+    ("user:owner", "table:c.s.busy"): ["OWNS by user:owner"],
+    ("user:direct", "table:c.s.t"): ["ALLOW SELECT_TABLE by user:direct"],
+    ("user:direct", "schema:c.s"): [],
+    ("user:joiner", "table:c.s.u"): ["ALLOW SELECT_TABLE by group:many3"],
+}
+# there are two ways to each of them
+NAMED = {
+    ("user:diamond", "group:top", False): ["HOLDS =group:top"],
+    ("user:hatted", "role:upper", True): ["HOLDS =role:upper"],
+}
+# several tables have the same privilege
+BELOW = ["ALLOW MODIFY_TABLE table below by user:direct", "ALLOW SELECT_TABLE table below by user:direct"]
+
+
+# a name without an entity, and an entity of another tenant
+NAMED_IN_A_QUESTION = ["namespace:n", "dataset:n.missing", "namespace:empty"]
+# where the answer hinges on one fact about a second object: on which namespaces
+SECONDS = {
+    ("EXISTS", "namespace:n"): ["namespace:bare", "namespace:half", "namespace:n", "namespace:tall"],
+    ("EXISTS", "dataset:n.missing"): [],
+    ("BUILTIN", "namespace:n"): [],
+}
+KNOWN = (("who", "needed", "known"), ("which", "needed", "known"), ("remedy", "names", "there"))
+
+
+def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
+    yield from _facts(lakehouse)
+    for query, parameter, column in KNOWN:
+        asked = {parameter: NAMED_IN_A_QUESTION}
+        yield Probe(
+            f"what {query} knows", query, partial(_column, cdap, query, column, asked), always(NAMED_IN_A_QUESTION[:1])
+        )
+    for (word, ref), namespaces in SECONDS.items():
+        asked = _hinging_on(f"{word} second", "user:early", "namespace", "instance:main", ref)
+        about = partial(_column, cdap, "which", "answer", asked)
+        yield Probe(f"{word} {ref}, a second object", "which", about, always(namespaces))
+    asked = _hinging_on("IS group", "user:grouped", "group", "metalake:main")
+    yield Probe("a user is no group", "which", partial(_column, lakehouse, "which", "answer", asked), always([]))
+    question = ("select_from_relation", "relation:d.s.r")
+    allowed = deltastream.oracle.who(*question) - {"user:u"}
+    yield Probe(
+        "who lists users, not names", "who", partial(_who_without, deltastream, *question), always(sorted(allowed))
+    )
+
+
+def _hinging_on(fact: str, subject: str, type_: str, top: str, *seconds: str) -> dict[str, Any]:
+    """The parameters of which.cypher where the answer hinges on one fact."""
+    return {
+        "subject": subject,
+        "type": type_,
+        "above": [type_, top.partition(":")[0]],
+        "top": top,
+        "facts": [fact],
+        "seconds": [{"at": "second", "ref": ref} for ref in seconds],
+        "clauses": [[[{"any": [fact], "none": []}]]],
+    }
+
+
+def _column(world: Twin, query: str, column: str, asked: dict[str, Any]) -> object:
+    [row] = answers(world.graph, query, **asked)
+    return row[column]
+
+
+SET = "MATCH (user:Entity {root: $root, ref: 'user:u'}) SET user.exists = $exists"
+
+
+def _who_without(world: Twin, name: str, on: str) -> list[str]:
+    """Who is allowed, while user:u is only a name that holds its roles."""
+    graph = world.graph
+    graph.store.execute(SET, {"root": graph.tenant, "exists": False})
+    try:
+        return list(graph.who(name, on))
+    finally:
+        graph.store.execute(SET, {"root": graph.tenant, "exists": None})
+
+
+def _facts(world: Twin) -> Iterator[Probe]:
+    found = partial(_found, world)
+    places = [{"at": ref, "ref": ref, "edges": [], "marks": MARKS} for ref in ASKED]
+    yield Probe("marks on places", "check", partial(found, "user:grouped", places=places), always(sorted(ON_PLACES)))
+    for (subject, ref), grants in GRANTS.items():
+        place = {"at": "", "ref": ref, "edges": ["SELECT_TABLE", "OWNS"], "marks": []}
+        yield Probe(f"grants on {ref}", "check", partial(found, subject, places=[place]), always(grants))
+    for (subject, ref, one_role), named in NAMED.items():
+        yield Probe(f"{ref} is held", "check", partial(found, subject, named=[ref], one_role=one_role), always(named))
+    yield Probe("the role that acts", "check", partial(_roles, world, "user:hatted"), always(["role:lower"]))
+    below = [{"at": "", "ref": "schema:c.s"}]
+    yield Probe("grants below", "check", partial(found, "user:direct", below=below), always(BELOW))
+
+
+def _roles(world: Twin, subject: str) -> list[str | None]:
+    return [each["role"] for each in _acting(world, subject, one_role=True)]
+
+
+def _found(world: Twin, subject: str, **asked: Any) -> list[str]:
+    """The facts of the one principal that acts."""
+    [acting] = _acting(world, subject, **asked)
+    found = [f"{each['fact'].strip()} by {each['by']}".removesuffix(" by None") for each in acting["found"]]
+    return sorted(found)
+
+
+def _acting(world: Twin, subject: str, **asked: Any) -> list[dict[str, Any]]:
+    """Who acts, with the facts of each, as check returns them."""
+    check = {
+        "index": 0,
+        "subject": subject,
+        "needed": [],
+        "places": [],
+        "condition": 0,
+        "one_role": False,
+        "as_role": None,
+        "named": [],
+        "below": [],
+        "every": [],
+        **asked,
+    }
+    given = {"root": world.graph.tenant, "checks": [check], "conditions": [[]]}
+    [row] = world.graph.store.read(cypher.load("check").text, given)
+    acting: list[dict[str, Any]] = row["answers"][0]["hats"]
+    return acting

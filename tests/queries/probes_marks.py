@@ -1,0 +1,50 @@
+"""Queries that return the marks of a tenant must return them as they are: by them a reader notices half a change."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from grantpath import cypher
+from grantpath.engine import Authorizer
+
+from .probe import Probe, always
+from .test_query_files import example
+
+SET = """MATCH (mark:Revision {root: $root})
+SET mark.revision = $revision, mark.begun = $begun, mark.digest = $digest, mark.made = $made"""
+GET = """MATCH (mark:Revision {root: $root})
+RETURN mark.revision AS revision, mark.begun AS begun, mark.digest AS digest, mark.made AS made"""
+BEGUN = {"revision": 3, "begun": 4, "digest": "the digest", "made": "the making"}
+WANTED = {
+    "revision": 3,
+    "begun": 4,
+    "revision_after": 3,
+    "begun_after": 4,
+    "policy": "the digest",
+    "made": "the making",
+}
+
+
+def probes(graph: Authorizer, names: Iterable[str]) -> Iterator[Probe]:
+    """Each of these queries that returns marks, with the parameters of its example, beside other tenants."""
+    for name in names:
+        if "begun_after" in cypher.load(name).text:
+            columns = WANTED.keys() & set(answers(graph, name)[0])
+            wanted = [{column: WANTED[column] for column in columns}]
+            yield Probe(f"marks of {name}", name, partial(_marks, graph, name, columns), always(wanted))
+
+
+def _marks(graph: Authorizer, name: str, columns: set[str]) -> list[dict[str, Any]]:
+    before = graph.store.execute(GET, {"root": graph.tenant})[0]
+    graph.store.execute(SET, {"root": graph.tenant, **BEGUN})
+    try:
+        return [{column: row[column] for column in columns} for row in answers(graph, name)]
+    finally:
+        graph.store.execute(SET, {"root": graph.tenant, **before})
+
+
+def answers(graph: Authorizer, name: str, **asked: object) -> list[dict[str, Any]]:
+    """The rows of a query: with the parameters of its example, but for the tenant and those in `asked`."""
+    [given] = graph.store.read("RETURN " + example(name) + " AS map", {})
+    rows = graph.store.read(cypher.load(name).text, {**given["map"], "root": graph.tenant, **asked})
+    return [dict(row) for row in rows]

@@ -1,0 +1,128 @@
+"""What explain.cypher returns for each kind of path: grants above, grants below, membership alone; by who acts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from grantpath.engine import Authorizer
+
+from .probe import Probe, always
+from .probes_marks import answers
+from .probes_questions import Twin
+
+TABLE, SCHEMA = "table:c.s.t", "schema:c.s"
+WIDE = 51  # one more than explain shows of one fact
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked about a subject: places with the object whose way up they are on, facts, what is below."""
+
+    subject: str
+    facts: list[str] = field(default_factory=list)
+    role: str | None = None
+    places: list[tuple[str, str]] = field(default_factory=list)
+    below: list[tuple[str, str]] = field(default_factory=list)  # a place, and a privilege on tables below it
+
+
+HELD = ["role:staff", "group:mixed-out", "group:mixed", "user:mixed"]
+# each way: fact, members and links from the subject to the holder, edge and place, up, down
+WAYS: list[tuple[Asked, list[list[Any]]]] = [
+    (
+        Asked("user:admin", ["HOLDS =role:service_admin"]),
+        [["HOLDS =role:service_admin", ["user:admin", "role:service_admin"], ["HAS_ROLE"], None, None, [], []]],
+    ),
+    (Asked("user:former", ["HOLDS =role:service_admin"]), []),
+    (
+        Asked("user:grouped", ["HOLDS group", "HOLDS user"], places=[("group:out", TABLE), ("user:hatted", TABLE)]),
+        [["HOLDS group", ["user:grouped", "group:in", "group:out"], ["MEMBER_OF", "MEMBER_OF"], None, None, [], []]],
+    ),
+    (
+        Asked("user:mixed", ["ALLOW SELECT_TABLE table"], "role:staff", [(TABLE, TABLE)]),
+        [
+            [
+                *("ALLOW SELECT_TABLE table", HELD[::-1], ["MEMBER_OF", "MEMBER_OF", "HAS_ROLE"]),
+                *("ALLOW SELECT_TABLE", TABLE, [], [TABLE]),
+            ]
+        ],
+    ),
+    (
+        Asked("user:owner", ["OWNS table"], places=[("table:c.s.u", "table:c.s.u")]),
+        [["OWNS table", ["user:owner"], [], "OWNS", "table:c.s.u", [], ["table:c.s.u"]]],
+    ),
+    # what a subject has of its own it has whichever role acts
+    (
+        Asked(
+            "user:hatted",
+            ["ALLOW CREATE_TABLE schema", "HOLDS user"],
+            "role:lower",
+            [(SCHEMA, TABLE), ("user:hatted", "")],
+        ),
+        [
+            ["ALLOW CREATE_TABLE schema", ["user:hatted"], [], "ALLOW CREATE_TABLE", SCHEMA, [], [TABLE, SCHEMA]],
+            ["HOLDS user", ["user:hatted"], [], None, None, [], []],
+        ],
+    ),
+    (
+        Asked("user:hatted", role="role:lower", below=[("catalog:c", "MODIFY_TABLE")]),
+        [
+            [
+                *("ALLOW MODIFY_TABLE table below catalog", ["user:hatted"], [], "ALLOW MODIFY_TABLE", "table:c.s.u"),
+                *(["table:c.s.u", SCHEMA, "catalog:c"], []),
+            ]
+        ],
+    ),
+    (
+        Asked("user:hatted", role="role:lower", below=[("catalog:c", "SELECT_TABLE")]),
+        [
+            [
+                *("ALLOW SELECT_TABLE table below catalog", ["user:hatted", "role:lower", "role:upper"]),
+                *(["HAS_ROLE", "HAS_ROLE"], "ALLOW SELECT_TABLE", TABLE, [TABLE, SCHEMA, "catalog:c"], []),
+            ]
+        ],
+    ),
+]
+
+
+def probes(world: Twin, wide: Authorizer) -> Iterator[Probe]:
+    """`world` is the lakehouse; `wide` has user:kx in groups that all have one grant."""
+    for asked, wanted in WAYS:
+        yield Probe(f"ways of {asked}", "explain", partial(_ways, world, asked), always(wanted))
+    first = sorted(f"group:k{number}" for number in range(WIDE))[: WIDE - 1]
+    yield Probe("ways of many groups", "explain", partial(_holders, wide), always(first))
+
+
+def wide_facts() -> list[str]:
+    """One user in many groups, each with the same grant."""
+    groups = [f"group:k{number}" for number in range(WIDE)]
+    return [
+        *("add user:kx", "add catalog:kc", *(f"member user:kx of {group}" for group in groups)),
+        *(f"allow USE_CATALOG on catalog:kc to {group}" for group in groups),
+    ]
+
+
+def _parameters(asked: Asked) -> dict[str, Any]:
+    return {
+        "subject": asked.subject,
+        "role": asked.role,
+        "facts": asked.facts,
+        "places": [{"at": ref.partition(":")[0], "ref": ref, "of": of} for ref, of in asked.places],
+        "below": [
+            {"at": ref.partition(":")[0], "ref": ref, "types": ["table"], "privileges": [privilege]}
+            for ref, privilege in asked.below
+        ],
+    }
+
+
+def _ways(world: Twin, asked: Asked) -> list[list[Any]]:
+    [row] = answers(world.graph, "explain", **_parameters(asked))
+    assert all(way["by"] == way["members"][-1] and None not in way["path"] for way in row["ways"])
+    columns = ("fact", "members", "links", "edge", "place", "up", "down")
+    return sorted(([way[column] for column in columns] for way in row["ways"]), key=str)
+
+
+def _holders(graph: Authorizer) -> list[str]:
+    asked = Asked("user:kx", ["ALLOW USE_CATALOG catalog"], places=[("catalog:kc", "catalog:kc")])
+    [row] = answers(graph, "explain", **_parameters(asked))
+    return sorted(way["by"] for way in row["ways"])

@@ -1,0 +1,129 @@
+"""The queries beside those that decide, broken by literal changes of their text, which probes must notice.
+
+A mutant whose text is no longer in its file fails, and so does one that the database cannot plan, so that the list
+stays true.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grantpath import cypher
+from grantpath.graph.connection import Connection
+from grantpath.graph.store import Store
+
+from ..conftest import Closing, Tenants
+from ..queries import (
+    probes_changes,
+    probes_deltas,
+    probes_dumps,
+    probes_history,
+    probes_loads,
+    probes_log,
+    probes_questions,
+    probes_tenants,
+)
+from ..support.sizes import size
+from ..support.small_tenants import WORLDS
+from .literals import Mutant, mutated
+from .literals_changes import CHANGES
+from .literals_decisions import DECISIONS
+from .literals_deltas import DELTAS
+from .literals_dumps import DUMPS
+from .literals_keeping import KEEPING
+from .literals_lists import LISTS
+from .literals_loads import MOVING
+from .literals_log import CHAIN, DIGESTS, DROPS, REFUSALS
+from .mutation import failing
+from .probe import NotPlanned, Probe, replaced
+from .test_query_mutants import WHOLE
+
+pytestmark = pytest.mark.trust
+
+MUTANTS = [
+    *(mutant for mutant in (*DECISIONS, *LISTS) if mutant.file not in WHOLE),
+    *(*CHANGES, *KEEPING, *CHAIN, *DIGESTS, *DROPS, *REFUSALS, *MOVING, *DUMPS, *DELTAS),
+]
+GUARD = [file.stem for file in (Path(str(cypher.__file__)).parent / "guard").iterdir()]
+# files without a mutant, and why
+UNBROKEN = {
+    "schema": "its constraints are there as long as the server: what it says twice it does once",
+    "privilege": "tests/agreement/test_privilege_query.py holds it to check",
+    **dict.fromkeys(GUARD, "tests/trust pauses, kills and cuts off the writers that send it"),
+    **dict.fromkeys(WHOLE, "its mutants are generated: test_query_mutants.py"),
+}
+
+
+@pytest.fixture(scope="module")
+def scratch(store: Store) -> Iterator[Tenants]:
+    """Tenants of one comparison each."""
+    tenants = Tenants(store)
+    yield tenants
+    tenants.remove()
+
+
+@pytest.fixture(scope="module")
+def probes(
+    module_tenant: Tenants, scratch: Tenants, server: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> list[Probe]:
+    twins = [probes_questions.twin(module_tenant, policy) for policy in WORLDS]
+    kept = probes_history.kept_tenant(module_tenant)
+    return [
+        *probes_questions.probes(twins),
+        *probes_changes.probes(scratch),
+        *probes_history.probes(kept, scratch),
+        *probes_log.probes(kept, scratch),
+        *probes_tenants.probes(kept, twins, server),
+        *probes_loads.probes(scratch, tmp_path_factory.mktemp("tables")),
+        *probes_deltas.probes(scratch),
+        *probes_dumps.probes(scratch, tmp_path_factory.mktemp("dumps")),
+    ]
+
+
+def chosen() -> list[Mutant]:
+    """All, or in the short form the first of each file and every twelfth."""
+    first = {mutant.file: mutant for mutant in reversed(MUTANTS)}
+    return [mutant for at, mutant in enumerate(MUTANTS) if at % size(1, 12) == 0 or mutant is first[mutant.file]]
+
+
+@pytest.mark.slow
+def test_the_unbroken_queries_pass(probes: list[Probe], scratch: Tenants) -> None:
+    assert not failing(probes, scratch.remove)
+
+
+@pytest.mark.slow
+def test_every_mutant_is_killed(probes: list[Probe], scratch: Tenants, closing: Closing) -> None:
+    mutants, survivors = chosen(), []
+    for mutant in mutants:
+        try:
+            if not _is_killed(mutant, probes):
+                survivors.append(str(mutant))
+        except NotPlanned as error:
+            survivors.append(f"{mutant} is no query: {error}")
+        scratch.remove()
+    closing(
+        f"literal query mutants: {len(mutants) - len(survivors)} of {len(mutants)} killed, of {len(MUTANTS)} on the "
+        f"list, in {len({mutant.file for mutant in mutants})} files"
+    )
+    assert not survivors, "\n".join(survivors)
+    assert not failing(probes, scratch.remove), "a mutant spoilt what the others are held to"
+
+
+def _is_killed(mutant: Mutant, probes: list[Probe]) -> bool:
+    watching = [probe for probe in probes if mutant.file in probe.files]
+    for probe in watching:
+        probe.wanted  # noqa: B018  # found out before anything is broken
+    with replaced(mutant.file, mutated(mutant)):
+        return any(probe.fails() for probe in watching)
+
+
+def test_every_query_has_a_mutant_or_a_reason() -> None:
+    assert {mutant.file for mutant in chosen()} == {mutant.file for mutant in MUTANTS}
+    assert sorted({*(mutant.file for mutant in MUTANTS), *UNBROKEN}) == cypher.names()
+    assert not UNBROKEN.keys() & {mutant.file for mutant in MUTANTS}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_fits_its_file(mutant: Mutant) -> None:
+    assert mutated(mutant) != cypher.load(mutant.file).text
