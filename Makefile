@@ -44,7 +44,7 @@ lint: $(INSTALLED)
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@rm -rf build/types && mkdir -p build/types/grantpath
-	@for each in graph cypher engine spark_sync engine/front/__init__.py engine/front/py.typed; do \
+	@for each in graph cypher engine spark_sync tests engine/front/__init__.py engine/front/py.typed; do \
 		ln -s ../../../$$each build/types/grantpath/$${each##*/}; done
 	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
 	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py

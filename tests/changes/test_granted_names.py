@@ -12,7 +12,7 @@ from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.store import Store
 
 from ..conftest import Tenants
-from ..transfer.test_upkeep import reopened
+from ..tenants.test_policy_upgrades import reopened
 
 POLICY = """
 policy: named

@@ -9,7 +9,7 @@ from grantpath.engine import Authorizer, Invalid, Refused
 from ..conftest import Tenants
 from ..oracle import Oracle, oracle
 from ..support.small_tenants import ROOT_NAME
-from ..transfer.test_load import dump
+from ..support.table_files import dump
 from .probe import Probe, always
 
 FILES = "add create_tenant drop grant join leave own revoke preconditions audit_write"

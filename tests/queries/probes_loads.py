@@ -18,7 +18,7 @@ from grantpath.graph.bulk_write import Bulk
 
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
-from ..transfer.test_load import Tables, dump, marks, write
+from ..support.table_files import Tables, dump, marks, write
 from .probe import Probe, always
 
 LOADING = (

@@ -19,8 +19,8 @@ from ..cli.test_commands import Run, run
 from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import facts_of
+from ..support.table_files import ESTATE, GIVEN, history, write
 from ..support.tiers import others_slow
-from .test_load import ESTATE, GIVEN, history, write
 
 __all__ = ["run"]
 

@@ -14,7 +14,7 @@ from grantpath.engine import Authorizer, InvalidInput
 from grantpath.engine.transfer import importer, tables
 
 from ..conftest import Closing, Tenants
-from .test_load import ESTATE, marks, settled, write
+from ..support.table_files import ESTATE, marks, settled, write
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,9 @@ from ..conftest import Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_checks, random_world
 from ..support.small_estate import facts_of
+from ..support.table_files import marks
 from ..support.tiers import others_slow
-from .test_load import killed, marks
+from .test_interrupted_loads import killed
 
 __all__ = ["run"]
 

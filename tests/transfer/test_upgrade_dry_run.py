@@ -16,7 +16,7 @@ from ..changes.test_deltas import said
 from ..cli.test_commands import Run, run
 from ..conftest import Tenants
 from ..support.small_estate import FACTS
-from .test_upkeep import edited, reopened
+from ..tenants.test_policy_upgrades import edited, reopened
 
 __all__ = ["edited", "run"]
 PUBLIC = ("builtin:\n", "builtin:\n  role:public: {held_by_every: user, allow: USE_CATALOG}\n")

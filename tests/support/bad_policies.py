@@ -1,0 +1,236 @@
+"""A good policy, and changes to it that the loader must refuse, each with what it says."""
+
+
+# ---- bad policies
+
+GOOD = """\
+policy: mine
+types:
+  root: {}
+  folder: {in: root}
+  file: {in: folder}
+  user: {in: root, kind: user}
+  group: {in: root, kind: group}
+members:
+  group: user
+grants: {to: "user, group"}
+privileges:
+  READ: {on: "folder, file"}
+  WRITE: {on: "folder, file"}
+  ADMIN: {on: "folder, file"}
+ladders:
+  - READ, WRITE, ADMIN
+define:
+  reader: READ or WRITE
+operations:
+  file:
+    open: reader
+    move: {if: "ADMIN and WRITE(with.to)", with: {to: folder}}
+  folder:
+    list: READ
+changes:
+  add:
+    file: WRITE(parent)
+  grant:
+    file, folder: ADMIN
+"""
+
+BAD = {
+    "unknown parent type": ("in: folder}", "in: foldr}", 5, "types.file.in", "did you mean folder"),
+    "parents in a circle": (
+        "folder: {in: root}",
+        "folder: {in: file}",
+        5,
+        "types.file.in",
+        "let one stand in the root",
+    ),
+    "two roots": (
+        "folder: {in: root}",
+        "folder: {}",
+        2,
+        "types",
+        "root and folder have no `in`, and only the root may omit it",
+    ),
+    "user below an object": (
+        "{in: root, kind: user}",
+        "{in: folder, kind: user}",
+        6,
+        "types.user.in",
+        "write `in: root`",
+    ),
+    "unknown kind": (
+        "kind: group",
+        "kind: team",
+        7,
+        "types.group.kind",
+        "'team' is not a value of this key; write object, user, service_principal, group or role",
+    ),
+    "privilege on an unknown type": (
+        'READ: {on: "folder, file"}',
+        "READ: {on: fille}",
+        12,
+        "privileges.READ.on",
+        "did you mean file",
+    ),
+    "privilege on nothing": ('READ: {on: "folder, file"}', "READ: {}", 12, "privileges.READ", "add `on`"),
+    "privilege in lower case": ("  ADMIN: {on", "  admin: {on", 14, "privileges.admin", "UPPER_CASE"),
+    "privilege implies an unknown one": (
+        'ADMIN: {on: "folder, file"}',
+        "ADMIN: {on: file, implies: DELETE}",
+        14,
+        "privileges.ADMIN.implies",
+        "add it to `privileges`",
+    ),
+    "circle of implications": (
+        'READ: {on: "folder, file"}',
+        'READ: {on: "folder, file", implies: ADMIN}',
+        12,
+        "privileges.READ",
+        "implies itself in a circle; break the circle",
+    ),
+    "ladder with an unknown rung": (
+        "- READ, WRITE, ADMIN",
+        "- READ, WRIT, ADMIN",
+        16,
+        "ladders.0",
+        "did you mean WRITE",
+    ),
+    "ladder with an empty rung": (
+        "- READ, WRITE, ADMIN",
+        "- READ, , ADMIN",
+        16,
+        "ladders.0.1",
+        "there is a gap: a name is missing",
+    ),
+    "ladder with a gap": ('WRITE: {on: "folder, file"}', "WRITE: {on: file}", 16, "ladders.0", "the ladder has a gap"),
+    "ladder with a rung twice": ("- READ, WRITE, ADMIN", "- READ, WRITE, READ", 16, "ladders.0", "stands twice"),
+    "condition names an unknown privilege": (
+        "list: READ",
+        "list: REED",
+        24,
+        "operations.folder.list",
+        "did you mean READ",
+    ),
+    "condition names an unknown definition": (
+        "open: reader",
+        "open: raeder",
+        21,
+        "operations.file.open",
+        "mean reader",
+    ),
+    "condition names an unknown operation": (
+        "open: reader",
+        "open: can(look)",
+        21,
+        "operations.file.open",
+        "the operation 'look' is unknown",
+    ),
+    "condition names an unknown place": (
+        "list: READ",
+        "list: READ(drawer)",
+        24,
+        "operations.folder.list",
+        "the place 'drawer' is not on the way",
+    ),
+    "condition names an unknown second object": (
+        "WRITE(with.to)",
+        "WRITE(with.into)",
+        22,
+        "operations.file.move",
+        "there are file, folder, root",
+    ),
+    "condition that is no expression": ("open: reader", "open: reader and", 21, "operations.file.open", "is expected"),
+    "conditions in a circle": ("reader: READ or WRITE", "reader: can(open)", 18, "define.reader", "break the circle"),
+    "definition that is never asked": (
+        "reader: READ or WRITE",
+        "reader: READ or WRITE\n  other: READ or",
+        19,
+        "define.other",
+        "is expected",
+    ),
+    "second object of an unknown type": (
+        "with: {to: folder}",
+        "with: {to: foldr}",
+        22,
+        "operations.file.move.with.to",
+        "mean folder",
+    ),
+    "operation twice": ("list: READ", "list, list: READ", 24, "operations.folder.list, list", "stands twice"),
+    "operation on an unknown type": (
+        "  folder:\n    list",
+        "  foldr:\n    list",
+        23,
+        "operations.foldr",
+        "mean folder",
+    ),
+    "rule for an unknown type": (
+        "file, folder: ADMIN",
+        "file, foldr: ADMIN",
+        29,
+        "changes.grant.file, foldr",
+        "mean folder",
+    ),
+    "two rules for a type": (
+        "file, folder: ADMIN",
+        "file, folder: ADMIN\n    file: READ",
+        30,
+        "changes.grant.file",
+        "stands twice",
+    ),
+    "rule for members of what has none": (
+        "  grant:\n",
+        "  member:\n    file: ADMIN\n  grant:\n",
+        29,
+        "changes.member.file",
+        "has no members",
+    ),
+    "unknown key": ("grants: {to:", "grants: {two: 2, to:", 10, "grants.two", "no such key"),
+    "missing key": ('grants: {to: "user, group"}', "grants: {}", 10, "grants.to", "the key is missing; add it"),
+    "member of what has none": ("group: user", "user: group", 9, "members.user", "has no members"),
+    "grants to an object": ('{to: "user, group"}', "{to: file}", 10, "grants.to", "is no subject"),
+    "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write them as `a, b`"),
+    "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write out its keys"),
+    "text for yes or no": (
+        '{to: "user, group"}',
+        '{to: user, deny: "yes"}',
+        10,
+        "grants.deny",
+        "write true, false or cascades",
+    ),
+    "an alias where the name is due": (
+        'READ: {on: "folder, file"}\n  WRITE: {on: "folder, file"}',
+        'LOOK: {on: "folder, file"}\n  READ: {alias_of: LOOK}\n  WRITE: {on: "folder, file"}',
+        17,
+        "ladders.0",
+        "READ is another name of LOOK, for grants and questions; write LOOK here",
+    ),
+    "one role, and grants to users": (
+        'grants: {to: "user, group"}',
+        "grants: {to: user}\nask: {one_role: true}",
+        11,
+        "ask.one_role",
+        "there is no type of the kind role",
+    ),
+    "one role, and grants to a group": (
+        "{in: root, kind: group}\nmembers:\n  group: user\n",
+        "{in: root, kind: group}\n  role: {in: root, kind: role}\nask: {one_role: true}\nmembers:\n  role: user\n",
+        12,
+        "grants.to",
+        "with `ask.one_role` only roles have grants and own, not a user; name a role type here",
+    ),
+    "a role that is a group": (
+        "file: {in: folder}",
+        "file: {in: folder}\n  role: {in: root, kind: group}",
+        6,
+        "types.role",
+        "choose another name",
+    ),
+    "a type with a name of the graph's own": (
+        "file: {in: folder}",
+        "file: {in: folder}\n  change: {in: root}",
+        6,
+        "types.change",
+        "choose another name",
+    ),
+    "creating something unknown": ("define:", "creating: EVERYTHING\ndefine:", 17, "creating", "neither `owner` nor"),
+}

@@ -1,0 +1,182 @@
+"""Tables that a load refuses: the row or the file is named, and nothing is loaded."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.engine import Authorizer, InvalidInput
+from grantpath.engine.transfer import importer
+from grantpath.engine.transfer.tables import TABLES
+
+from ..conftest import Tenants
+from ..support.table_files import ESTATE, GIVEN, WRITERS, dump, marks, settled, write
+
+# ---- what is refused ---------------------------------------------------------------------------------------------
+BAD_ROWS: list[tuple[str, list[str], str]] = [
+    ("subjects", ["user"], "not a reference: write type:name"),
+    ("subjects", ["usr:bob"], "the type 'usr' is unknown.*did you mean user"),
+    ("subjects", ["catalog:x"], "a catalog is listed in objects, not in subjects"),
+    ("objects", ["role:r"], "a role is listed in subjects, not in objects"),
+    ("objects", ["metalake:ml"], "is the root and is not listed"),
+    ("objects", ["metalake:other"], "another tenant"),
+    ("objects", ["schema:sales.public"], "no parent: catalog:sales is not there.*list it in objects"),
+    ("objects", ["table:hr.staff"], "a table has 3 segments, not 2"),
+    (
+        "members",
+        ["user:bobb", "group:readers"],
+        r"user:bobb is not there \(did you mean user:bob\?\); list it in",
+    ),
+    ("members", ["user:bob", "group:writers"], "group:writers is not there"),
+    ("members", ["group:readers", "group:readers"], "a group takes user"),
+    ("members", ["role:analyst", "group:readers"], "a group takes user"),
+    ("owners", ["catalog:hr", "group:readers"], "group:readers cannot own catalog:hr: a catalog is owned by a user"),
+    ("owners", ["catalog:hr", "user:bob"], "catalog:hr has two owners, user:ann and user:bob"),
+    ("owners", ["user:bob", "user:ann"], "a user is not owned"),
+    ("owners", ["schema:hr.lost", "user:ann"], "schema:hr.lost is not there"),
+    ("grants", ["permit", "SELECT_TABLE", "catalog:hr", "role:analyst"], "the effect 'permit' is unknown"),
+    ("grants", ["allow", "SELECT_TABEL", "catalog:hr", "role:analyst"], "SELECT_TABEL is unknown.*SELECT_TABLE"),
+    ("grants", ["allow", "CREATE_CATALOG", "catalog:hr", "role:analyst"], "cannot be granted on catalog:hr, a catalog"),
+    ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "user:bob"], "user:bob cannot hold a grant"),
+    ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "role:service_admin"], "set by whoever runs the system"),
+    (
+        "grants",
+        ["allow", "SELECT_TABLE", "catalog:hx", "role:analyst"],
+        r"catalog:hx is not there \(did you mean catalog:hr",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def empty(module_tenant: Tenants) -> Authorizer:
+    """A tenant that refuses everything in these tests."""
+    return module_tenant()
+
+
+@pytest.mark.parametrize(
+    ("format_", "table", "row", "says"),
+    [("csv", *each) for each in BAD_ROWS] + [(format_, *BAD_ROWS[at]) for format_ in WRITERS for at in (0, 6, -1)],
+)
+def test_one_bad_row_is_named_and_nothing_is_loaded(
+    empty: Authorizer, tmp_path: Path, format_: str, table: str, row: list[str], says: str
+) -> None:
+    auth, before = empty, dump(empty)
+    write(tmp_path, {**ESTATE, table: [*ESTATE[table], row]}, format_)
+    number = len(ESTATE[table]) + 1
+    place = (
+        f"{table}.parquet: row {number}" if format_ == "parquet" else f"{table}.{format_}:{number + (format_ == 'csv')}"
+    )
+    with pytest.raises(InvalidInput, match=rf"(?s)nothing is loaded, 1 bad row:\n.*{place}: .*{says}"):
+        importer.load(auth, tmp_path)
+    assert dump(auth) == before
+    assert marks(auth) == settled(0)
+
+
+def test_a_policy_without_deny_takes_none(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant("onehouse", ["add project:p", "add user:ann"], root="main")
+    write(tmp_path, {"grants": [["deny", "PROJECT_MEMBER", "project:p", "user:ann"]]})
+    with pytest.raises(InvalidInput, match=r"grants\.csv:2: the policy onehouse has no DENY"):
+        importer.load(auth, tmp_path)
+
+
+def test_another_owner_is_not_replaced(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant(given=[*GIVEN, "add user:eve"])
+    write(tmp_path, {"owners": [["catalog:hr", "user:eve"]]})
+    with pytest.raises(InvalidInput, match=r"owners\.csv:2: catalog:hr is owned by user:ann; hand it on"):
+        importer.load(auth, tmp_path)
+
+
+def test_many_bad_rows_are_counted_and_the_first_are_shown(tenant: Tenants, tmp_path: Path) -> None:
+    subjects = [[f"nobody:{at}"] for at in range(15)]
+    members = [[f"user:u{at}", "group:readers"] for at in range(15)]
+    with pytest.raises(InvalidInput) as raised:
+        importer.load(tenant(), write(tmp_path, {"members": members, "subjects": [["group:readers"], *subjects]}))
+    lines = str(raised.value).splitlines()
+    assert lines[0] == "nothing is loaded, 30 bad rows:"
+    assert [line.split(": ")[0].rpartition("/")[2] for line in lines[1:-1]] == [
+        *(f"subjects.csv:{line}" for line in range(3, 18)),
+        *(f"members.csv:{line}" for line in range(2, 7)),
+    ]
+    assert lines[-1] == "... and 10 more"
+
+
+@pytest.mark.parametrize(
+    ("rows", "circle"),
+    [
+        ([["group:a", "group:a"]], "group:a in group:a"),
+        ([["group:a", "group:b"], ["group:b", "group:c"], ["group:c", "group:a"]], "group:[abc] in group:[abc] in"),
+        ([["role:r", "role:s"], ["role:s", "role:r"]], "role:[rs] in role:[rs]"),
+        ([["group:y", "group:x"]], "group:y in group:x in group:m in group:y"),
+    ],
+)
+def test_circles_are_found_with_what_is_in_the_graph(
+    tenant: Tenants, tmp_path: Path, rows: list[list[str]], circle: str
+) -> None:
+    given = ["add group:x", "add group:m", "add group:y", "member group:x of group:m", "member group:m of group:y"]
+    auth = tenant("lakehouse", given)
+    subjects = [["group:a"], ["group:b"], ["group:c"], ["role:r"], ["role:s"]]
+    with pytest.raises(InvalidInput, match=rf"members\.csv:\d: with this there is a circle: .*({circle})"):
+        importer.load(auth, write(tmp_path, {"subjects": subjects, "members": rows}))
+    assert marks(auth) == settled(len(given))
+
+
+def test_a_diamond_is_no_circle(tenant: Tenants, tmp_path: Path) -> None:
+    subjects = [[f"group:{name}"] for name in ("top", "left", "right", "bottom")]
+    members = [["left", "top"], ["right", "top"], ["bottom", "left"], ["bottom", "right"], ["bottom", "top"]]
+    rows = [[f"group:{one}", f"group:{other}"] for one, other in members]
+    assert importer.load(tenant("lakehouse"), write(tmp_path, {"subjects": subjects, "members": rows})).changed
+
+
+FILES: list[tuple[str, bytes, str]] = [
+    ("subjects.csv", b"", "subjects.csv:1: the column 'ref' is missing"),
+    ("subjects.csv", b"ref,name\n", "subjects.csv:1: the column 'name' is unknown; the columns are ref"),
+    ("members.csv", b"member,of,of\n", "members.csv:1: the column 'of' is there twice"),
+    ("subjects.csv", b"ref\nuser:a,user:b\n", "subjects.csv:2: 2 values, not 1: write ref"),
+    ("subjects.csv", b'ref\nuser:a\n"user:b\n', "subjects.csv:3: unexpected end of data"),
+    ("subjects.csv", b"ref\nuser:a\nuser:\xff\n", "subjects.csv:3: this is not UTF-8"),
+    ("subjects.jsonl", b'{"ref": "user:a"}\n{"ref": \n', "subjects.jsonl:2: .*each line is one object"),
+    ("subjects.jsonl", b'{"ref": "user:a", "x": 1}\n', "subjects.jsonl:1: the column 'x' is unknown"),
+    ("members.jsonl", b'{"member": "user:a"}\n', "members.jsonl:1: the column 'of' is missing"),
+    ("subjects.jsonl", b"[1]\n", "subjects.jsonl:1: not an object"),
+    ("subjects.jsonl", b'{"ref": "user:a", "ref": "user:b"}\n', "subjects.jsonl:1: a key is there twice"),
+    ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
+    ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
+    ("subjects.parquet", b"PAR1 no", "subjects.parquet cannot be read as Parquet"),
+    ("subject.csv", b"ref\n", r"subject.csv is not a table \(did you mean subjects.csv\?\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "says"), FILES)
+def test_a_bad_file_is_named(empty: Authorizer, tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=says):
+        importer.load(empty, tmp_path)
+
+
+def test_a_byte_order_mark_blank_lines_and_other_files_are_no_matter(tenant: Tenants, tmp_path: Path) -> None:
+    (tmp_path / "subjects.csv").write_bytes("\ufeffref\r\nuser:a\r\n\r\nuser:b\r\n".encode())
+    (tmp_path / "objects.jsonl").write_bytes(b'\n{"ref": "catalog:c"}\n\n')
+    (tmp_path / "notes.txt").write_text("what this is")
+    assert importer.load(tenant(), tmp_path).rows == {**dict.fromkeys(TABLES, 0), "subjects": 2, "objects": 1}
+
+
+def test_parquet_columns_are_texts_without_gaps(tenant: Tenants, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"ref": [1, 2]}), tmp_path / "subjects.parquet")
+    with pytest.raises(InvalidInput, match=r"subjects\.parquet: the column 'ref' holds int64; write it as strings"):
+        importer.load(tenant(), tmp_path)
+    pq.write_table(pa.table({"ref": ["user:a", None, "user:b", None]}), tmp_path / "subjects.parquet")
+    with pytest.raises(InvalidInput, match=r"(?s)2 bad rows.*row 2: the column 'ref' is empty.*row 4: the column"):
+        importer.load(tenant(), tmp_path)
+    packed = pa.array(["user:a", "user:b", "user:a"]).dictionary_encode()
+    pq.write_table(pa.table({"ref": packed}), tmp_path / "subjects.parquet")
+    assert importer.load(tenant(), tmp_path).rows["subjects"] == 3
+
+
+def test_one_table_in_two_formats_is_refused(tenant: Tenants, tmp_path: Path) -> None:
+    write(tmp_path, {"subjects": [["user:a"]]}, "csv")
+    write(tmp_path, {"subjects": [["user:a"]]}, "jsonl")
+    with pytest.raises(InvalidInput, match=r"subjects\.jsonl: subjects\.csv is there too; keep one file for subjects"):
+        importer.load(tenant(), tmp_path)
+    with pytest.raises(InvalidInput, match="is not a folder"):
+        importer.load(tenant(), tmp_path / "subjects.csv")

@@ -1,0 +1,81 @@
+"""Policies that extend another one."""
+
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine.policy.clauses import ALWAYS, NEVER
+from grantpath.engine.policy.policy import load
+from grantpath.graph.errors import Invalid, InvalidPolicy, Unknown
+
+# ---- extending
+
+
+def test_an_own_policy_adds_replaces_and_removes_entries(tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text(
+        "policy: ours\nextends: github\n"
+        "types:\n  issue: {in: repository}\n"
+        "privileges:\n  TRIAGE: {on: 'org, repository, issue'}\n  READ: {on: 'org, repository, issue'}\n"
+        "ladders:\n  - READ, TRIAGE, WRITE\n  - WRITE, MAINTAIN, ADMIN\n"
+        "operations:\n  issue: {close: TRIAGE}\n  repository: {push: null, clone: everyone}\n"
+    )
+    policy = load(str(path))
+    assert "issue" in policy.file.types
+    assert policy.question("clone", "repository").clauses == ALWAYS
+    assert len(policy.question("close", "issue").clauses) == 1
+    with pytest.raises(Unknown):
+        policy.question("push", "repository")
+    assert load("github").question("push", "repository").clauses != NEVER
+
+
+def test_what_a_policy_takes_away_may_not_be_missed(tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text("policy: ours\nextends: github\nprivileges:\n  MAINTAIN: null\n")
+    with pytest.raises(InvalidPolicy, match="the privilege 'MAINTAIN' is unknown"):
+        load(str(path))
+
+
+def test_one_entry_of_a_group_of_entries_is_replaced_by_its_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text(
+        "policy: ours\nextends: lakehouse\n"
+        "operations:\n"
+        "  catalog: {drop_catalog: owner(metalake), get_credential: null}\n"
+        "  table, topic: {get_owner: never}\n"
+        "changes:\n  grant: {tag: never}\n"
+    )
+    ours, base = load(str(path)), load("lakehouse")
+    assert len(ours.question("drop_catalog", "catalog").clauses[0][0]) == 1
+    for name, type_ in [("alter_catalog", "catalog"), ("get_credential", "table"), ("get_owner", "catalog")]:
+        assert ours.question(name, type_).clauses == base.question(name, type_).clauses
+    assert ours.question("get_owner", "topic").clauses == NEVER
+    with pytest.raises(Invalid):
+        ours.question("get_credential", "catalog")
+    assert ours.change("grant", "tag", "role", frozenset()) == NEVER
+    assert ours.change("grant", "table", "role", frozenset()) != NEVER
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "reason"),
+    [
+        ("operations:\n  repository:\n    pull: null\n", "5: operations.repository.pull", "no such entry to take away"),
+        ("operations:\n  org, repository:\n    fork: REED\n", "5: operations.repository.fork", "did you mean READ"),
+        ("changes:\n  grant:\n    org, repository: REED\n", "5: changes.grant.org", "did you mean READ"),
+        ("privileges:\n  READ:\n    implies: WRITE\n", "4: privileges.READ", "implies itself in a circle"),
+    ],
+)
+def test_an_extending_policy_is_checked_as_a_whole(text: str, where: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text(f"policy: ours\nextends: github\n{text}")
+    with pytest.raises(InvalidPolicy) as caught:
+        load(str(path))
+    assert str(caught.value).startswith(f"{path}:{where}: ")
+    assert reason in str(caught.value)
+
+
+def test_policies_that_extend_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("policy: a\nextends: b.yaml\n")
+    (tmp_path / "b.yaml").write_text("policy: b\nextends: a.yaml\n")
+    with pytest.raises(InvalidPolicy, match="break the circle"):
+        load(str(tmp_path / "a.yaml"))
