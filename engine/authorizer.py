@@ -88,7 +88,7 @@ class Authorizer(ChangeVerbs):
     ) -> Decision:
         """May `subject` use `name`, a PRIVILEGE or an operation, on `object`? One round trip, one state of the graph.
 
-        `with_` names second objects, `as_role` the active role. A user that is not there is not allowed. Raises
+        `with_` names second objects, `as_role` the active role. A user that does not exist is not allowed. Raises
         Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
         """
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:

@@ -5,7 +5,7 @@ GrantpathError
 │   ├── InvalidReference    a reference that cannot be parsed
 │   ├── InvalidPolicy       a policy file that says something impossible
 │   ├── InvalidInput        a scenario, an import row or an option that cannot be read
-│   └── Unknown             a name, type, object or root that is not there
+│   └── Unknown             a name, type, object or root that does not exist
 ├── Refused                 a change that the acting user may not make
 ├── Unavailable             the database cannot be reached, or refuses the login
 ├── Inconsistent            no answer from one state of the graph could be had
@@ -100,7 +100,7 @@ class InvalidInput(Invalid):
 
 
 class Unknown(Invalid):
-    """A name, type, object or root that is not there.
+    """A name, type, object or root that does not exist.
 
     `absent` is the reference of the object, where it is one. The names that may be meant are looked up when `hint` or
     the text is read, since that costs more than the question did.

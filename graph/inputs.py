@@ -12,14 +12,14 @@ def need_text(what: str, text: str) -> None:
     """Raises InvalidInput for what is no text of at most MAX_REFERENCE_BYTES that the database can take."""
     if not isinstance(text, str) or not encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidInput(
-            f"{what}={short(str(text))} is no text of at most {MAX_REFERENCE_BYTES} bytes of UTF-8; write another"
+            f"{what}={short(str(text))} must be a string of at most {MAX_REFERENCE_BYTES} bytes of UTF-8"
         )
 
 
 def need_number(what: str, number: int) -> None:
     """Raises InvalidInput for what is no whole number that the database can take."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidInput(f"{what}={short(repr(number))} is no whole number; write one, as 20")
+        raise InvalidInput(f"{what}={short(repr(number))} must be an integer, e.g. 20")
     if abs(number) >= TOO_LARGE:
         raise InvalidInput(f"{what}={short(str(number))} is out of range; write less than 2^63")
 
@@ -29,5 +29,5 @@ def need_seconds(what: str, seconds: float) -> None:
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not number or not 0 < seconds <= MAX_SECONDS:
         raise InvalidInput(
-            f"{what}={short(repr(seconds))} is no time to wait; write seconds above 0 and up to {MAX_SECONDS}, as 10"
+            f"{what}={short(repr(seconds))} must be a number of seconds above 0 and up to {MAX_SECONDS}, e.g. 10"
         )

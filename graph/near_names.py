@@ -1,4 +1,4 @@
-"""Which of the names that there are may be meant by one that is not there; bounded, whatever the names are."""
+"""Which of the names that there are may be meant by one that does not exist; bounded, whatever the names are."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher

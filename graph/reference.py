@@ -75,11 +75,11 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     Raises InvalidReference, naming the place and the remedy.
     """
     if not isinstance(text, str):
-        raise InvalidReference(f"{short(repr(text))} is no text; write a reference, as table:a.b.c")
+        raise InvalidReference(f"{short(repr(text))} is not a string; write a reference, e.g. table:a.b.c")
     type_, colon, name = text.partition(":")
     if not colon or not _TYPE.match(type_):
         raise InvalidReference(
-            f"{short(text)} is not a reference: write type:name, the type in lower_snake_case, as in table:a.b.c"
+            f"{short(text)} is not a reference: write type:name, the type in lower_snake_case, e.g. table:a.b.c"
         )
     if not encodable(text):
         raise InvalidReference(f"{short(text)} is not a reference: it holds what UTF-8 has no bytes for; take it out")

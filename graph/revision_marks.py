@@ -93,6 +93,6 @@ def single(result: "neo4j.Result", root: str) -> Row:
 def root_unknown(root: str) -> NoReturn:
     """Raises Unknown for a root that does not exist."""
     raise Unknown(
-        f"{root} is not there; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
+        f"{root} does not exist; create it by Authorizer.open(root={root!r}, policy=..., create=True)",
         code="root_unknown",
     )

@@ -171,7 +171,7 @@ def _actor_words(words: list[str]) -> tuple[str, str | None, list[str]]:
             return subject, role, rest
         case [subject, *rest]:
             return subject, None, rest
-    raise InvalidInput("an empty line says nothing: name a subject, as in user:bob")
+    raise InvalidInput("the line is empty; name a subject, e.g. user:bob")
 
 
 def _split(text: str) -> tuple[list[str], dict[str, str]]:
@@ -194,11 +194,11 @@ def _check(text: str) -> None:
     """Raises InvalidInput for a line that is no text or too long, holds half a character, or whose backticks don't
     pair."""
     if not isinstance(text, str):
-        raise InvalidInput(f"{_shown(repr(text))} is no text; write a line, as 'add user:bob'")
+        raise InvalidInput(f"{_shown(repr(text))} is not a string; write a line, e.g. 'add user:bob'")
     if len(text) > MAX_LINE:
         raise InvalidInput(f"{_shown(text)} has {len(text)} characters; a line has at most {MAX_LINE}")
     if _HALF.search(text):
-        raise InvalidInput(f"{_shown(text)} holds half of a surrogate pair; write whole characters")
+        raise InvalidInput(f"{_shown(text)} contains an unpaired surrogate; write whole characters")
     if text.count("`") % 2:
         raise InvalidInput(f"{_shown(text)}: a backtick is not closed; a backtick inside a name is doubled")
 

@@ -83,7 +83,7 @@ class Store:
         """The one row of a query that returns both marks before and after its facts, from one committed state.
 
         One round trip where no change is under way. Where the graph is older than the revision `at_least`, it is
-        asked again for a short while. Raises Unknown where the root is not there, Inconsistent where no such answer
+        asked again for a short while. Raises Unknown where the root does not exist, Inconsistent where no such answer
         could be had, Unavailable.
         """
         deadline = time.monotonic() + PATIENCE

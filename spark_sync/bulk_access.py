@@ -60,7 +60,7 @@ def access(snapshot: Path, names: list[str] | None, expand: list[str], progress:
     listed, questions = conditions(source.policy, [*names, *expand] if names is not None else None)
     wanted = {name for name in expand if not any(each.name == name for each in listed)}
     if wanted:
-        raise InvalidInput(f"expand: {', '.join(sorted(wanted))} cannot be asked in bulk; leave it away")
+        raise InvalidInput(f"expand: {', '.join(sorted(wanted))} cannot be asked in bulk; omit it")
     spark = engine(progress).spark
     expanded = np.array([any(n.condition == at and n.name in expand for n in listed) for at in range(len(questions))])
     with building(snapshot / "access", replace=True) as folder:

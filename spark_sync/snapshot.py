@@ -114,7 +114,7 @@ class Snapshot:
         kind, found = codes(table["type"])
         types = tuple(self.policy.names.types)
         if len(refs) != len(table):
-            raise self._broken("objects", "a reference is there twice")
+            raise self._broken("objects", "a reference occurs twice")
         if unknown := set(found.to_pylist()) - {*types}:
             raise self._broken("objects", f"the policy has no type {short(min(unknown))!r}")
         at, parent, last = np.arange(len(table)), ints(table, "parent"), ints(table, "last")

@@ -77,7 +77,7 @@ class QuestionBinder:
         """Raises Unknown where it does not exist."""
         at = self._at.get(ref.text)
         if at is None or not self._shown[at] or not self._numbering.exists[at]:
-            error = Unknown(f"{ref} is not there", "; add it, or check the name", absent=ref.text)
+            error = Unknown(f"{ref} does not exist", "; add it, or check the name", absent=ref.text)
             error.look = partial(self._nearest, ref)
             raise error
         return at

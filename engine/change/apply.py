@@ -147,7 +147,7 @@ class BatchApplier:
         return True
 
     def _absent(self, ref: str) -> GrantpathError:
-        """The error for what is not there by now, seen from within the transaction."""
+        """The error for what does not exist by now, seen from within the transaction."""
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------

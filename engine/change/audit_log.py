@@ -88,14 +88,16 @@ def moment(text: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(f"{text!r} is no time: write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z") from None
+        raise InvalidInput(
+            f"{text!r} is not a time; write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z"
+        ) from None
     return in_utc(at)
 
 
 def in_utc(at: datetime) -> datetime:
     """The same moment in UTC; one without an offset is in it already. Raises InvalidInput."""
     if not isinstance(at, datetime):
-        raise InvalidInput(f"{at!r} is no time: give a datetime, as datetime(2026, 1, 31)")
+        raise InvalidInput(f"{at!r} is not a time; pass a datetime, e.g. datetime(2026, 1, 31)")
     try:
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:

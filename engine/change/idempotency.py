@@ -40,7 +40,7 @@ class Request:
 
     def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None) -> None:
         if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
-            raise InvalidInput(f"{short(repr(id_))} is no id; give a text of 1 to {MAX_ID} characters")
+            raise InvalidInput(f"{short(repr(id_))} is not an id; pass a string of 1 to {MAX_ID} characters")
         if id_ is not None:
             need_text("id", id_)
         self.id = id_ or uuid.uuid4().hex

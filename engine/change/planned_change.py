@@ -18,7 +18,7 @@ class Actor:
 
 @dataclass(eq=False)
 class PlannedChange:
-    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it is not there; `delta`:
+    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it does not exist; `delta`:
     what it adds and removes, where that is watched."""
 
     change: ResolvedStatement

@@ -54,7 +54,7 @@ class Glance:
 
 
 def look(store: Store, root: str) -> Glance | None:
-    """The root as it is; None where a write is under way, or it is not there. Raises Unavailable."""
+    """The root as it is; None where a write is under way, or it does not exist. Raises Unavailable."""
     rows = cypher.load("log_tail").run(store.read, root=root)
     return Glance(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
 

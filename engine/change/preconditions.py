@@ -57,7 +57,7 @@ class Preconditions:
             self._there(ref)
         if change.kind == "add":
             if change.object.text in self.there:
-                raise Invalid(f"{change.object} is there already; drop it first, or choose another name")
+                raise Invalid(f"{change.object} exists already; drop it first, or choose another name")
             self._there(self.policy.parent(change.object, self.root))
         elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
             self._there(change.object)
@@ -74,7 +74,7 @@ class Preconditions:
         if ref == self.root and ref.text not in self.there:
             raise dropped(ref.text)
         if ref.text not in self.there:
-            raise Unknown(f"{ref} is not there", "; add it first, or check the name", absent=ref.text)
+            raise Unknown(f"{ref} does not exist", "; add it first, or check the name", absent=ref.text)
 
     def _circle(self, subject: str, change: ResolvedStatement) -> bool:
         """Is the container in the subject already, by the graph or by what joined before in the same batch?"""

@@ -269,7 +269,7 @@ class _Stopped(Exception):
 
 def _parsed(statement: str) -> Statement:
     if not isinstance(statement, str):
-        raise InvalidInput(f"{short(repr(statement))} is no text; write a statement, as 'add user:bob'")
+        raise InvalidInput(f"{short(repr(statement))} is not a string; write a statement, e.g. 'add user:bob'")
     return parse_statement(statement)
 
 

@@ -13,10 +13,10 @@ from grantpath.engine.decide.listing import Listing
 from grantpath.graph.reference import type_of
 
 PANEL = "Ask"
-Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="who, as user:bob")]
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, as SELECT_TABLE or load_table")]
-Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, as table:hr.public.staff")]
-Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, as table")]
+Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, e.g. table:hr.public.staff")]
+Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="at most so many; all if it is not given")]
 AtLeast = Annotated[
     int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")

@@ -31,7 +31,7 @@ Id = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="list what would be added and removed, and change nothing")]
 By = Annotated[
     str | None,
-    typer.Option("--by", metavar="SUBJECT", help="who asks for it, as user:ann; without it, a fact is written"),
+    typer.Option("--by", metavar="SUBJECT", help="the acting user, e.g. user:ann; without it, a fact is written"),
 ]
 
 

@@ -28,7 +28,7 @@ from grantpath.graph.store import Store
 
 PANEL = "Which graph, and how to print"
 Root = Annotated[
-    str | None, typer.Option(help="the tenant, as metalake:ml; else GRANTPATH_ROOT", rich_help_panel=PANEL)
+    str | None, typer.Option(help="the tenant, e.g. metalake:ml; else GRANTPATH_ROOT", rich_help_panel=PANEL)
 ]
 PolicyName = Annotated[
     str | None,
@@ -37,7 +37,7 @@ PolicyName = Annotated[
 Uri = Annotated[
     str | None,
     typer.Option(
-        help="a Neo4j server, as bolt://HOST:7687; else NEO4J_URI, else the embedded one", rich_help_panel=PANEL
+        help="a Neo4j server, e.g. bolt://HOST:7687; else NEO4J_URI, else the embedded one", rich_help_panel=PANEL
     ),
 ]
 Timeout = Annotated[
@@ -54,13 +54,13 @@ Create = Annotated[
     typer.Option("--create", help="create the root if it does not exist; --policy names its policy"),
 ]
 With = Annotated[
-    list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, as tag=tag:pii; may be repeated")
+    list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, e.g. tag=tag:pii; may be repeated")
 ]
 Operator = Annotated[
     str | None,
-    typer.Option("--by", metavar="SUBJECT", help="the operator, as user:ann: for the log; needs no authority"),
+    typer.Option("--by", metavar="SUBJECT", help="the operator for the log, e.g. user:ann; needs no authority"),
 ]
-As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="with this active role, as role:SYSADMIN")]
+As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active role, e.g. role:SYSADMIN")]
 
 
 SHOWN = 20  # of the roots there are
@@ -120,7 +120,7 @@ class CommandContext:
         """With the options that are given. Raises InvalidInput for an empty one."""
         for option, value in (("--root", root), ("--policy", policy), ("--uri", uri)):
             if value == "":
-                raise InvalidInput(f"{option} is empty; name one, or leave it away")
+                raise InvalidInput(f"{option} is empty; name one, or omit the option")
         seconds = self.timeout if timeout is None else timeout
         need_seconds("--timeout", seconds)
         return CommandContext(root or self.root, policy or self.policy, uri or self.uri, json or self.json, seconds)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TIME = "a day or a time, as 2026-01-31 or 2026-01-31T12:00, in UTC"
 Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="how many, the last ones")]
-Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only what this one did, as user:ann")]
+Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only what names this object")]
 Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only what gave this one something or took it")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"not before: {TIME}")]

@@ -184,7 +184,7 @@ def _unquoted(context: Any, extra: str) -> str:
     taken = [context.params.get(param.name) for param in context.command.params if not param.opts[0].startswith("-")]
     if not taken or not isinstance(taken[-1], str):
         return f"unexpected: {extra}; remove it"
-    return f"quote a statement, or a name with spaces, as in {shlex.quote(f'{taken[-1]} {extra}')}; or remove {extra}"
+    return f"quote a statement, or a name with spaces, e.g. {shlex.quote(f'{taken[-1]} {extra}')}; or remove {extra}"
 
 
 def _unexpected(error: BaseException, arguments: list[str]) -> str:

@@ -151,8 +151,8 @@ def _condition(entry: ConditionEntry) -> str:
 
 
 def _creating(file: PolicyFile) -> str:
-    gets = {None: "whoever creates something gets nothing by it", "owner": "whoever creates something owns it"}
-    return gets.get(file.creating, f"whoever creates something gets {file.creating} on it")
+    gets = {None: "the creator of an object gets nothing", "owner": "the creator of an object owns it"}
+    return gets.get(file.creating, f"the creator of an object gets {file.creating} on it")
 
 
 def _changes(policy: Policy) -> Iterable[tuple[str, str]]:

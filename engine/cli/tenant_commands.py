@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
 Dropped = Annotated[bool, typer.Option("--dropped", help="the roots that were dropped instead")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, as metalake:ml")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, e.g. metalake:ml")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a folder, new or empty")]
 As = Annotated[Format, typer.Option("--format", help="the files' format")]
 

@@ -110,7 +110,7 @@ def _because(evidence: Evidence) -> list[str]:
     facts = winning(evaluation.clauses, found)
     acting = [f"{subject} acts as {won['role']}"] if evaluation.one_role and won["role"] else []
     if not facts:
-        return [*acting, f"{subject} is there, and everyone may"]
+        return [*acting, f"{subject} exists, and every user may"]
     return acting + [
         _reason(evaluation, fact, next(iter(sorted(filter(None, found[fact]))), subject))
         + denied_itself(evaluation, fact, found)
@@ -144,4 +144,4 @@ def _reason(evaluation: Evaluation, fact: Fact, by: str) -> str:
             names, types = " or ".join(fact.privileges), ", ".join(fact.types)
             return f"{subject} has {names} on every existing {types} below {entity}"
         case _:
-            return f"{entity} is there"
+            return f"{entity} exists"

@@ -23,7 +23,7 @@ class Evaluation:
     by_at: Mapping[str, Reference]
     one_role: bool
     as_role: str | None
-    near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` for a subject that is not there, or nothing
+    near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` for a subject that does not exist, or nothing
 
     def entity(self, fact: Fact) -> str:
         """The reference of the entity that a fact is about."""

@@ -48,13 +48,13 @@ def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context:
 def _nobody_acts(evaluation: Evaluation) -> str:
     subject = evaluation.subject.text
     if evaluation.as_role:
-        lacks = f"{subject} is not there{evaluation.near()} or does not hold {evaluation.as_role}"
+        lacks = f"{subject} does not exist{evaluation.near()} or does not hold {evaluation.as_role}"
         return f"{lacks}: add it, member {subject} of {evaluation.as_role}"
     if evaluation.one_role:
         return (
-            f"{subject} is not there{evaluation.near()} or holds no role to act with: add it, make it a member of one"
+            f"{subject} does not exist{evaluation.near()} or holds no role to act with: add it, make it a member of one"
         )
-    return f"{subject} is not there{evaluation.near()}: add {subject}"
+    return f"{subject} does not exist{evaluation.near()}: add {subject}"
 
 
 def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
@@ -177,7 +177,7 @@ class _Planner:
         return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)
 
     def _creation(self, at: str) -> list[str]:
-        """Adds a place, and what is above it, as far as it is not there."""
+        """Adds a place, and what is above it, as far as it does not exist."""
         evaluation = self._evaluation
         chain = [ref for _, ref in evaluation.policy.chain(evaluation.by_at[at], evaluation.root)]
         missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.there]
@@ -216,7 +216,7 @@ class _Planner:
 
 
 def _together(ways: Sequence[tuple[int, tuple[RemedyStep, ...]]]) -> tuple[int, list[RemedyStep]]:
-    """Steps that several terms ask for are made once; what is not there is added before anything else."""
+    """Steps that several terms ask for are made once; what does not exist is added before anything else."""
     penalties = sum(cost - sum(step.cost for step in steps) for cost, steps in ways)
     steps = {step.fact: step for _, each in ways for step in each}
     return penalties + sum(step.cost for step in steps.values()), sorted(steps.values(), key=_is_late)

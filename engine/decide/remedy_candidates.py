@@ -117,7 +117,7 @@ def _added(evaluation: Evaluation, context: RemedyContext) -> tuple[tuple[str, .
     subject = evaluation.subject.text
     if subject in context.there:
         return (), ()
-    return (f"add {subject}",), (f"{subject} is not there{evaluation.near()}: add {subject}",)
+    return (f"add {subject}",), (f"{subject} does not exist{evaluation.near()}: add {subject}",)
 
 
 def _joining(

@@ -42,7 +42,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
         case FactKind.HOLDS:
             return f"{candidate.joiner} is not in {entity}: {todo}"
         case FactKind.EXISTS:
-            return f"{entity} is not there: {todo or 'add it, with what it stands in'}"
+            return f"{entity} does not exist: {todo or 'add it and its parents'}"
         case FactKind.ALLOW_BELOW:
             todo = todo or f"allow it on one to {candidate.said}"
             return f"{fact.privileges[0]} is granted on no {fact.types[0]} below {entity}: {todo}"
@@ -58,7 +58,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
 def impossible(evaluation: Evaluation, hopeless: Sequence[Fact]) -> str:
     """Why no change helps."""
     if not evaluation.clauses:
-        return "nobody may: the policy gives this to no one"
+        return "the policy never allows this"
     reasons = list(dict.fromkeys(_hopeless(evaluation, fact) for fact in hopeless))
     return f"no change allows it: {'; '.join(reasons[:REASONS])}"
 
@@ -73,11 +73,11 @@ def _hopeless(evaluation: Evaluation, fact: Fact) -> str:
         case FactKind.OWNS:
             return f"{entity} cannot be given to {evaluation.subject}"
         case FactKind.HOLDS if entity in evaluation.policy.hidden:
-            return "whoever runs the system sets who may"
+            return "the operator sets the members"
         case FactKind.HOLDS:
             return f"{evaluation.as_role or evaluation.subject} cannot be in {entity}"
         case FactKind.EXISTS:
-            return f"{entity} is not there and cannot be added"
+            return f"{entity} does not exist and cannot be added"
         case FactKind.ALLOW_BELOW | FactKind.EVERY_BELOW:
             return f"{fact.privileges[0]} can be granted to {evaluation.subject} on no {_types(fact)} below {entity}"
         case FactKind.DENY:

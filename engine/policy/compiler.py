@@ -152,7 +152,7 @@ class Expander:
             raise PolicyProblem(
                 scope.key,
                 f"{name} is never in effect on {typed.type}, only on {', '.join(sorted(self._effective(name)))}; "
-                "name the place, as in PRIVILEGE(type)",
+                "name the place, e.g. PRIVILEGE(type)",
             )
         return self._privilege(name, scope, typed)
 

@@ -17,7 +17,7 @@ def split(key: str) -> list[str]:
 
 
 def merge(base: Mapping[str, Any], document: Document) -> dict[str, Any]:
-    """The base's data with what the document says. Raises InvalidPolicy for taking away what is not there."""
+    """The base's data with what the document says. Raises InvalidPolicy for taking away what does not exist."""
     assert isinstance(document.data, dict)
     return _merge(base, document.data, (), document)
 
@@ -32,7 +32,7 @@ def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: 
         if value is None and key:
             if name not in merged:
                 where = f"{document.file}:{document.line((*key, name))}: {'.'.join(map(str, (*key, name)))}"
-                raise InvalidPolicy(f"{where}: there is no such entry to take away; check the name, or leave it out")
+                raise InvalidPolicy(f"{where}: no such entry to remove; check the name, or remove this line")
             del merged[name]
         elif isinstance(value, dict) and isinstance(merged.get(name), dict) and len(key) < 2:
             merged[name] = _merge(merged[name], value, (*key, name), document)

@@ -103,7 +103,7 @@ class PolicyIndex:
     def check_type(self, type_: str) -> None:
         """Raises Unknown with the nearest types."""
         if not isinstance(type_, str):
-            raise Unknown(f"{short(repr(type_))} is no text; write a type, as {self.root}")
+            raise Unknown(f"{short(repr(type_))} is not a string; write a type, e.g. {self.root}")
         if type_ not in self.types:
             raise Unknown(
                 f"the type {short(type_)!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
@@ -197,7 +197,7 @@ class PolicyIndex:
                     for name in split(names):
                         if (name, type_) in operations:
                             raise PolicyProblem(
-                                ["operations", types, names], f"{name} stands twice for {type_}; keep one"
+                                ["operations", types, names], f"{name} is defined twice for {type_}; keep one"
                             )
                         operations[name, type_] = entry
         return operations

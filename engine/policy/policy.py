@@ -191,7 +191,7 @@ class Policy:
     def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
         """What a privilege or operation asks on a type, with these second objects named. Raises Unknown, Invalid."""
         if not isinstance(name, str):
-            raise Unknown(f"{short(repr(name))} is no text; write a PRIVILEGE or an operation")
+            raise Unknown(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
         key = (name, type_, with_)
         if key not in self._questions:
             self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
@@ -224,7 +224,7 @@ class Policy:
     def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:
         for key in sorted(with_ - entry.with_.keys(), key=str):
             known = ", ".join(entry.with_) or "none"
-            raise Invalid(f"{name} takes no second object {short(str(key))!r} (it takes {known}); leave it away")
+            raise Invalid(f"{name} takes no second object {short(str(key))!r} (it takes {known}); omit it")
         for key, second in entry.with_.items():
             if key not in with_ and not second.optional:
                 raise Invalid(
@@ -243,7 +243,7 @@ class Policy:
         """The reference of an operator: a user or a service principal. Raises InvalidReference, Unknown, Invalid."""
         ref = self.reference(text, root)
         if ref.type not in self.user_types:
-            raise Invalid(f"{short(text)} does not act; name a {' or '.join(self.user_types)} as the operator")
+            raise Invalid(f"{short(text)} cannot be the operator; name a {' or '.join(self.user_types)}")
         return ref.text
 
     # ---- changes ---------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class TypeEntry(_Entry):
     owned_by: NameList = Field(default=[], description="the types that may own it")
     keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns something")
     protected: bool | None = Field(
-        default=None, description="nobody may add or drop it; if it is not said, that holds for the root alone"
+        default=None, description="no change may add or drop it; by default only for the root"
     )
 
 

@@ -96,7 +96,7 @@ class Rules:
         named = {change.object.text, *([change.subject.text] if change.subject else [])}
         for ref in sorted(named & set(self.policy.hidden)):
             if not (loading and change.edge == "MEMBER" and change.object.text == ref):
-                raise Invalid(f"{ref} is set by whoever runs the system, when facts are loaded; no change may touch it")
+                raise Invalid(f"{ref} is set by the operator when facts are loaded; no change may touch it")
 
     def _add(self, change: ResolvedStatement) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):
@@ -129,7 +129,7 @@ class Rules:
     def _drop(self, change: ResolvedStatement) -> None:
         if self.policy.names.is_protected(change.object.type):
             raise Invalid(
-                f"{change.object}: {indefinite(change.object.type)} is protected in {self.policy.name}; nobody drops it"
+                f"{change.object}: {indefinite(change.object.type)} is protected and cannot be dropped"
             )
         self._not_builtin(change.object, "dropped")
 

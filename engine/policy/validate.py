@@ -63,14 +63,16 @@ def _each_type_once(names: PolicyIndex, key: YamlPath, entries: Iterable[str]) -
         for type_ in split(types):
             names.need_type(type_, (*key, types))
             if type_ in seen:
-                raise PolicyProblem((*key, types), f"{type_} stands twice; keep one")
+                raise PolicyProblem((*key, types), f"{type_} is listed twice; keep one")
             seen.add(type_)
 
 
 def _need_subject(names: PolicyIndex, type_: str, key: YamlPath) -> None:
     names.need_type(type_, key)
     if names.types[type_].kind == "object":
-        raise PolicyProblem(key, f"{type_!r} is no subject; give it a `kind`, or name a user, group or role type")
+        raise PolicyProblem(
+            key, f"{type_!r} is not a subject type; give it a `kind`, or name a user, group or role type"
+        )
 
 
 def _check_members(names: PolicyIndex) -> None:
@@ -92,7 +94,7 @@ def _check_one_role(names: PolicyIndex) -> None:
     """Where one role must do alone, roles have everything, and nothing stands between a user and a role."""
     roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
     if not roles:
-        raise PolicyProblem(("ask", "one_role"), "there is no type of the kind role; add one, or leave one_role out")
+        raise PolicyProblem(("ask", "one_role"), "no type has the kind role; add one, or remove one_role")
     owners = [(("types", type_, "owned_by"), entry.owned_by) for type_, entry in names.types.items()]
     for key, types in ((("grants", "to"), names.file.grants.to), *owners):
         for type_ in types:
@@ -146,7 +148,7 @@ def _check_ladders(names: PolicyIndex) -> None:
         for name in ladder:
             names.need_own_name(name, ("ladders", at))
         if len(set(ladder)) != len(ladder):
-            raise PolicyProblem(("ladders", at), "a rung stands twice; name each privilege once, from low to high")
+            raise PolicyProblem(("ladders", at), "a privilege is listed twice; name each one once, from low to high")
         _check_rungs(names, at, ladder)
     names.check_implications()
 
@@ -245,7 +247,7 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
     for holder in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
         if holder not in names.file.members.get(type_, []):
             raise PolicyProblem(
-                key, f"{holder} is no member of {indefinite(type_)}; add it to `members`, or name another type"
+                key, f"{holder} cannot be a member of {indefinite(type_)}; add it to `members`, or name another type"
             )
 
 

@@ -44,9 +44,7 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
 
 def _unknown_key(name: str, value: object, known: list[str]) -> str:
     if value is None and name not in known:
-        return (
-            f'no such key; if {name} belongs to the list before it, put the list in quotes, as in {{on: "a, {name}"}}'
-        )
+        return f'no such key; if {name} belongs to the list before it, put the list in quotes, e.g. {{on: "a, {name}"}}'
     close = get_close_matches(name, known, n=1)
     if close:
         return f"no such key; did you mean {close[0]}?"

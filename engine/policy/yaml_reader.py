@@ -80,7 +80,7 @@ def parse_documents(text: str, file: str) -> list[Document]:
     except yaml.YAMLError as error:
         raise InvalidInput(f"{file}: not YAML: {error}") from None
     except UnicodeEncodeError:
-        raise InvalidInput(f"{file}: it holds half of a surrogate pair; write whole characters") from None
+        raise InvalidInput(f"{file}: it contains an unpaired surrogate; write whole characters") from None
     except RecursionError:
         raise InvalidInput(f"{file}: nested deeper than {MAX_DEPTH} levels; flatten it") from None
 
@@ -94,7 +94,7 @@ def _refuse_what_grows(text: str, file: str, loader: type) -> None:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise InvalidInput(f"{file}:{line}: anchors and aliases are not accepted; write it out")
         if getattr(event, "tag", None):
-            raise InvalidInput(f"{file}:{line}: tags are not accepted; leave it away")
+            raise InvalidInput(f"{file}:{line}: tags are not accepted; remove it")
         values += isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent)
         if values > MAX_VALUES:
             raise InvalidInput(f"{file}:{line}: more than {MAX_VALUES:,} keys and values; split it")
@@ -126,7 +126,7 @@ def _mapping(node: yaml.MappingNode, key: Key, document: Document) -> dict[str, 
             raise InvalidInput(f"{document.file}:{line}: a key must be text")
         name = str(key_node.value)
         if name in data:
-            raise InvalidInput(f"{document.file}:{line}: the key {name!r} stands twice; keep one")
+            raise InvalidInput(f"{document.file}:{line}: duplicate key {name!r}; keep one")
         document.lines[(*key, name)] = line
         data[name] = _value(value_node, (*key, name), document)
     return data

@@ -97,7 +97,7 @@ def run(
             progress(at + 1, len(scenarios))
     if engine != "cypher":
         if bulk is None:
-            raise Invalid(f"the engine {engine} needs somebody who answers in bulk")
+            raise Invalid(f"the engine {engine} needs a bulk evaluator")
         runner.answer_in_bulk(bulk)
     return Report(runner.ordered())
 

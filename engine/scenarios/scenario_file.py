@@ -131,7 +131,7 @@ def _explain(error: ValidationError, document: Document, at: Key) -> str:
         "string_type": "a text is expected; write it, in quotes if it looks like something else",
         "list_type": "a list is expected; write [a, b]",
         "literal_error": "it is true or not there; write true, or take the key away",
-        "too_short": "nothing is asked here; write a check, as user:bob can load_catalog on catalog:hr",
+        "too_short": "the list is empty; write a check, e.g. user:bob can load_catalog on catalog:hr",
         "model_type": "keys are expected; write `scenario:`, `policy:`, `root:`, `given:`, `then:`",
     }.get(first["type"], first["msg"])
     return f"{document.file}:{document.line(key)}: {'.'.join(map(str, key)) or 'the file'}: {remedy}"

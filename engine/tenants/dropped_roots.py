@@ -23,7 +23,7 @@ class DroppedRoot:
 
 
 def drop(store: Store, tenant: str, by: str | None) -> None:
-    """Removes a root with all that it holds and its log, and leaves a note of it. Does nothing where it is not there.
+    """Removes a root with all that it holds and its log, and leaves a note of it. Does nothing where it does not exist.
 
     `by` is the operator that the note names; it needs no authority. The note is written first: it says how the root was
     when the drop began. Raises InvalidReference, Unknown or Invalid for what is no operator, Inconsistent, Unavailable.

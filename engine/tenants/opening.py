@@ -60,7 +60,7 @@ def open_root(
 
 
 def _meant(store: Store, root: str) -> str:
-    """The key of the one root of this name, where no type is said; a root that is not there keeps its name."""
+    """The key of the one root of this name, where no type is said; a root that does not exist keeps its name."""
     if ":" in root:
         return root
     fitting = registry.named_like(registry.names(store), root)

@@ -175,10 +175,10 @@ def exists(store: Reads, tenant: str, ref: str) -> bool:
 
 
 def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
-    """The error for a name that is not there."""
+    """The error for a name that does not exist."""
     if not exists(store, tenant, root.text):
         return dropped(tenant)
-    return Unknown(f"{short(ref)} is not there", "; add it, or check the name", absent=ref)
+    return Unknown(f"{short(ref)} does not exist", "; add it, or check the name", absent=ref)
 
 
 def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unknown:

@@ -206,7 +206,7 @@ def filling(directory: Path) -> Iterator[Callable[[Writer | Notes], None]]:
             with suppress(OSError):
                 directory.rmdir()
         if isinstance(error, FileExistsError | NotADirectoryError):
-            raise InvalidInput(f"{directory} is there already; name a folder that is new or empty") from None
+            raise InvalidInput(f"{directory} exists and is not empty; name a new or empty folder") from None
         if isinstance(error, OSError):
             raise InvalidInput(
                 f"{directory} cannot be written: {error.strerror or error}; name another folder"

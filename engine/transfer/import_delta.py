@@ -119,7 +119,7 @@ class DeltaBuilder:
     def _not_there(self, number: int) -> str:
         text, type_ = self.names.texts[number], self.names.types[number]
         table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
-        return f"{text} is not there{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
+        return f"{text} does not exist{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
 
     def _like(self, text: str, type_: str) -> list[str]:
         """The names of a type that stand beside one in byte order, as similar_names.cypher lists them."""

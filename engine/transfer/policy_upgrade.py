@@ -187,7 +187,7 @@ class _Facts:
             self._check_type(ref)
         elif change.kind == "grant":
             if ref.text not in {*there, self._root.text, *self._new.builtins} and not self._new.grants_on_missing:
-                raise Invalid(f"{ref} is not there, and {self._new.name} grants on nothing that is not")
+                raise Invalid(f"{ref} does not exist, and {self._new.name} allows no grants on such names")
             if fact.privilege and change.privilege and fact.privilege != change.privilege:
                 self.renamed.add((fact.privilege, change.privilege))
 

@@ -64,7 +64,7 @@ def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
         if file.stem not in TABLES or file.suffix.lower() != file.suffix:
             raise _unknown(file)
         if file.stem in files:
-            raise InvalidInput(f"{file}: {files[file.stem].name} is there too; keep one file for {file.stem}")
+            raise InvalidInput(f"{file}: {files[file.stem].name} exists too; keep one file for {file.stem}")
         files[file.stem] = file
         if not file.is_file():
             raise InvalidInput(f"{file} is not a plain file (a folder, a device, a pipe); write the table there")

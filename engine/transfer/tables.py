@@ -95,5 +95,5 @@ def check_columns(file: Path, found: Sequence[str], wanted: Sequence[str], line:
             raise InvalidInput(f"{where}: the column {name!r} is unknown; the columns are {', '.join(wanted)}")
     for name in wanted:
         if found.count(name) != 1:
-            what = "missing" if name not in found else "there twice"
+            what = "missing" if name not in found else "duplicated"
             raise InvalidInput(f"{where}: the column {name!r} is {what}; the columns are {', '.join(wanted)}")

@@ -83,7 +83,7 @@ def read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problems
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("duplicate key")
     return row
 
 

@@ -47,7 +47,7 @@ def _mirror(settings: Path) -> Repository | None:
     try:
         tree = ElementTree.parse(settings)
     except ElementTree.ParseError as error:
-        raise ServerError(f"{settings} is not XML ({error}); mend it or set GRANTPATH_MAVEN") from error
+        raise ServerError(f"{settings} is not XML ({error}); correct it or set GRANTPATH_MAVEN") from error
     for element in tree.iter():
         element.tag = element.tag.rpartition("}")[2]
     for mirror in tree.iterfind("mirrors/mirror"):

@@ -169,7 +169,7 @@ class ServerHome:
         """Raises ServerError where `create` could not make the folders."""
         there = next(path for path in (self.folder, *self.folder.parents) if os.path.exists(path))
         if not there.is_dir():
-            raise self._useless(f"{there} is no folder")
+            raise self._useless(f"{there} is not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
             raise self._useless(f"{there} may not be written")
 

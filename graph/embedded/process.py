@@ -105,7 +105,7 @@ def stop(home: ServerHome, pid: int) -> None:
         return
     except PermissionError as error:
         raise ServerError(
-            f"the server in {home.folder} (pid {pid}) belongs to somebody else; ask them to stop it"
+            f"the server in {home.folder} (pid {pid}) belongs to another user; ask that user to stop it"
         ) from error
     deadline = time.monotonic() + STOP_SECONDS
     while _is_alive(pid):

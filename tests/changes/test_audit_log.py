@@ -85,7 +85,7 @@ def test_a_refused_attempt_is_found_by_the_id_it_was_made_with(auth: Authorizer)
             auth.change_all(batch, by="user:bob", id="batch")
     with pytest.raises(Refused):
         auth.change("add catalog:x", by="user:bob", id="mine", dry_run=True)
-    with pytest.raises(InvalidInput, match="is no id"):
+    with pytest.raises(InvalidInput, match="is not an id"):
         auth.change_all(["add catalog:y", "add what"], by="user:bob", id="")
     assert statements(auth, refused=True, id="mine") == ["add catalog:x"]
     assert statements(auth, refused=True, id="batch") == ["add catalog:y"] * 2
@@ -153,7 +153,7 @@ def test_what_is_no_filter_is_refused(auth: Authorizer) -> None:
     wrong: list[dict[str, Any]] = [{"limit": 2.5}, {"limit": True}, {"after": "1"}, {"before": 2**63}, {"id": 5}]
     early = datetime.min.replace(tzinfo=timezone(timedelta(hours=5)))
     for each in [*wrong, {"since": "2026-01-31"}, {"until": 0}, {"since": early}]:
-        with pytest.raises(InvalidInput, match=f"{next(iter(each))}=|is no time|is out of range"):
+        with pytest.raises(InvalidInput, match=f"{next(iter(each))}=|is not a time|is out of range"):
             auth.log(**each)
 
 

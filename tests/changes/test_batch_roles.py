@@ -14,12 +14,12 @@ ROLES = ["add role:a", "member user:u of role:a", "member user:u of role:SYSADMI
 @pytest.mark.parametrize(
     ("as_role", "kind", "text"),
     [
-        ("role:ghost", Unknown, "role:ghost is not there; add it, or check the name"),
-        ("role:sysadmin", Unknown, r"role:sysadmin is not there \(did you mean role:SYSADMIN.*\?\); add it"),
+        ("role:ghost", Unknown, "role:ghost does not exist; add it, or check the name"),
+        ("role:sysadmin", Unknown, r"role:sysadmin does not exist \(did you mean role:SYSADMIN.*\?\); add it"),
         (
             "role:SYSADMI",
             Unknown,
-            r"role:SYSADMI is not there \(did you mean .*role:SYSADMIN.*\?\); add it",
+            r"role:SYSADMI does not exist \(did you mean .*role:SYSADMIN.*\?\); add it",
         ),
         ("database:zz", Invalid, "as database:zz: a database is not a role"),
         ("user:u", Invalid, "as user:u: a user is not a role"),
@@ -47,9 +47,9 @@ def test_a_role_that_is_none_is_invalid_and_one_that_is_not_held_refused(
 
 def test_a_role_that_is_not_there_is_not_made_by_acting_as_it(tenant: Tenants) -> None:
     auth = tenant("deltastream", [*ROLES, "member user:u of role:USERADMIN"])
-    with pytest.raises(Unknown, match=r"^statement 0: role:new is not there"):
+    with pytest.raises(Unknown, match=r"^statement 0: role:new does not exist"):
         auth.change_all(["add role:new", "member user:u of role:new"], by="user:u", as_role="role:new")
-    with pytest.raises(Unknown, match="role:new is not there"):
+    with pytest.raises(Unknown, match="role:new does not exist"):
         auth.change("add role:new", by="user:nobody", as_role="role:new")  # invalid comes before refused
 
 
@@ -60,10 +60,10 @@ def test_a_role_that_the_batch_drops_is_not_there_behind_it(tenant: Tenants) -> 
     made = one_by_one(alone, statements[:2], "user:u", "role:maker")
     with pytest.raises(Unknown) as told:
         alone.change(statements[2], by="user:u", as_role="role:maker")
-    assert str(told.value) == "role:maker is not there (did you mean role:makers?); add it, or check the name"
+    assert str(told.value) == "role:maker does not exist (did you mean role:makers?); add it, or check the name"
     with pytest.raises(Unknown) as again:
         batch.change_all(statements, by="user:u", as_role="role:maker")
-    said = "statement 2: role:maker is not there; add it, or check the name"  # it is, before the batch and after it
+    said = "statement 2: role:maker does not exist; add it, or check the name"  # it is, before the batch and after it
     assert (str(again.value), again.value.index) == (said, 2)
     assert revisions(batch.change_all(statements[:2], by="user:u", as_role="role:maker")) == made
     assert state(batch) == state(alone)

@@ -227,7 +227,11 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -
 @pytest.mark.parametrize(
     ("check", "kind", "text"),
     [
-        (("user:own", "load_catalog", "catalog:nope"), Unknown, "catalog:nope is not there; add it, or check the name"),
+        (
+            ("user:own", "load_catalog", "catalog:nope"),
+            Unknown,
+            "catalog:nope does not exist; add it, or check the name",
+        ),
         (("user:own", "fly", "catalog:hr"), Unknown, "the operation fly is unknown in the policy gravitino"),
         (("user:own", "USE_CATALOG", "catalog:"), InvalidReference, ""),
         (("role:analyst", "USE_CATALOG", "catalog:hr"), Invalid, "role:analyst: checks are about user"),

@@ -67,7 +67,7 @@ def test_an_input_without_an_end_is_refused(
     ("line", "by", "code", "text"),
     [
         ("add catalog:mine", "user:bob", 1, "is refused"),
-        ("add user:ann", "user:ann", 2, "is there already"),
+        ("add user:ann", "user:ann", 2, "exists already"),
         ("give user:bob all", "user:ann", 2, "is not a statement"),
     ],
 )
@@ -162,7 +162,7 @@ def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     refused = run("log", "--refused", "--root", root)
     assert "user:bob" in refused.out and "CREATE_CATALOG" in refused.out
     assert "--before 7" in run("log", "--limit", "1", "--root", root).err
-    assert "is no time" in run("log", "--since", "yesterday", "--root", root).err
+    assert "is not a time" in run("log", "--since", "yesterday", "--root", root).err
     none = run("log", "--id", "none", "--root", root)
     assert (none.code, none.out, none.err) == (0, "", "no accepted change fits\n")
 

@@ -17,9 +17,9 @@ __all__ = ["facts", "run"]
     ("words", "text"),
     [
         (["check", "user:bob", "load_tabel", STAFF], "did you mean load_table"),
-        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"is not there (did you mean {STAFF}?)"),
-        (["check", "user:bob", "load_catalog", "catalog:h"], "is not there (did you mean catalog:hr?); add it, or"),
-        (["check", "user:bob", "get_role", "role:service_admin"], "role:service_admin is not there; add it"),
+        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"does not exist (did you mean {STAFF}?)"),
+        (["check", "user:bob", "load_catalog", "catalog:h"], "does not exist (did you mean catalog:hr?); add it, or"),
+        (["check", "user:bob", "get_role", "role:service_admin"], "role:service_admin does not exist; add it"),
         (["check", "user:bob", "load_table", "tabel:hr.public.staff"], "the type 'tabel' is unknown"),
         (["check", "user:bob", "load_table", "staff"], "is not a reference"),
         (["check", "user:bob", "load_table"], "Missing argument 'REF'"),

@@ -172,7 +172,7 @@ def test_second_objects_are_named_with(run: Run, facts: str) -> None:
     missing = run("check", "user:ann", "associate_tag", STAFF, "--root", facts)
     assert (missing.code, "with tag=tag:NAME" in missing.err) == (2, True)
     unknown = run("check", "user:ann", "associate_tag", STAFF, "--with", "tag=tag:pii", "--root", facts)
-    assert (unknown.code, "tag:pii is not there" in unknown.err) == (2, True)
+    assert (unknown.code, "tag:pii does not exist" in unknown.err) == (2, True)
 
 
 # ---- where options stand -----------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_an_empty_option_is_not_taken_for_none(run: Run, facts: str, monkeypatch
     monkeypatch.setenv("GRANTPATH_ROOT", facts)
     for option in ("--root", "--policy", "--uri"):
         ran = run("check", "user:bob", "load_table", STAFF, option, "")
-        assert (ran.code, ran.err) == (2, f"error: {option} is empty; name one, or leave it away\n")
+        assert (ran.code, ran.err) == (2, f"error: {option} is empty; name one, or omit the option\n")
 
 
 @pytest.mark.parametrize("words", [["change", "add table:a.b.c"], ["load", "nowhere"]])

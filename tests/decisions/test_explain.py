@@ -67,7 +67,7 @@ CASES = {
     "membership is a path": Case("gravitino", TABLE, "user:u get_role role:r", [GROUPS]),
     "oneself is a sentence": Case("gravitino", TABLE, "user:u get_user user:u", ["user:u is user:u itself"]),
     "everyone is a sentence": Case(
-        "gravitino", TABLE, "user:u load_metalake metalake:ml", ["user:u is there, and everyone may"]
+        "gravitino", TABLE, "user:u load_metalake metalake:ml", ["user:u exists, and every user may"]
     ),
     "only the role that acts is on a path": Case(
         "deltastream",
@@ -130,12 +130,12 @@ CASES = {
         ],
         ["add role:for-w", "member user:w of role:for-w", "allow SELECT_TABLE on table:c.s.t to role:for-w"],
     ),
-    "who is not there is added": Case(
+    "who does not exist is added": Case(
         "gravitino",
         TABLE,
         "user:x load_metalake metalake:ml",
         [],
-        ["user:x is not there: add user:x"],
+        ["user:x does not exist: add user:x"],
         ["add user:x"],
     ),
     "what is set by nobody has no remedy": Case(
@@ -143,7 +143,7 @@ CASES = {
         TABLE,
         "user:u create_metalake metalake:ml",
         [],
-        ["no change allows it: whoever runs the system sets who may"],
+        ["no change allows it: the operator sets the members"],
     ),
     "what came with the policy has no remedy": Case(
         "deltastream",
@@ -198,13 +198,13 @@ CASES = {
         ],
         ["allow ADMIN on namespace:n to user:u", "allow ADMIN on dataset:n.a to user:u"],
     ),
-    "what is not there is added": Case(
+    "what does not exist is added": Case(
         "cdap",
         NAMESPACE,
         "user:u read_dataset dataset:m.c",
         [],
         [
-            "dataset:m.c is not there: add namespace:m; add dataset:m.c",
+            "dataset:m.c does not exist: add namespace:m; add dataset:m.c",
             "READ is not granted on dataset:m.c: allow READ on dataset:m.c to user:u",
         ],
         ["add namespace:m", "add dataset:m.c", "allow READ on dataset:m.c to user:u"],

@@ -46,7 +46,7 @@ def before_the_guarded_read(patch: pytest.MonkeyPatch, work: list[Any]) -> None:
 # ---- whether the names exist is decided by the statement that answers ---------------------------------------------
 def test_who_on_a_table_that_is_dropped_meanwhile_is_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     before_the_guarded_read(monkeypatch, [lambda: auth.change(f"drop {TABLE}")])
-    with pytest.raises(Unknown, match="is not there"):
+    with pytest.raises(Unknown, match="does not exist"):
         auth.who("SELECT_TABLE", TABLE)
 
 
@@ -63,9 +63,9 @@ def test_a_table_that_every_state_has_is_never_unknown(auth: Authorizer, monkeyp
 @pytest.mark.parametrize("object_", ["table:hr.s.other", "role:service_admin"])
 def test_a_list_about_what_does_not_exist_is_unknown(auth: Authorizer, object_: str) -> None:
     name = "SELECT_TABLE" if object_.startswith("table") else "get_role"
-    with pytest.raises(Unknown, match="is not there"):
+    with pytest.raises(Unknown, match="does not exist"):
         auth.who(name, object_)
-    with pytest.raises(Unknown, match="tag:pii is not there"):
+    with pytest.raises(Unknown, match="tag:pii does not exist"):
         auth.which("table", "user:bob", "associate_object_tags", with_={"tag": "tag:pii"})
 
 
@@ -115,7 +115,7 @@ def test_an_explanation_is_not_of_two_makings_of_a_root(auth: Authorizer, monkey
         return ask(self, name, **parameters)
 
     monkeypatch.setattr(Authorizer, "ask", between)
-    with pytest.raises(Unknown, match="is not there"):
+    with pytest.raises(Unknown, match="does not exist"):
         auth.explain("user:bob", "SELECT_TABLE", TABLE)
     assert auth.revision_now() == revision, "the new root has come to the same revision"
 

@@ -95,7 +95,7 @@ def test_a_load_adds_a_user_that_the_list_names(auth: Authorizer, tmp_path: Path
 
 def test_other_memberships_of_what_is_not_listed_are_errors(auth: Authorizer, tmp_path: Path) -> None:
     (tmp_path / "members.csv").write_text("member,of\nuser:ops,role:r\nuser:other,role:service_admin\n")
-    with pytest.raises(Invalid, match="user:ops is not there"):
+    with pytest.raises(Invalid, match="user:ops does not exist"):
         load(auth, tmp_path)
 
 

@@ -39,10 +39,12 @@ def test_what_shares_only_what_is_above_is_not_suggested(word: str, meant: list[
 # ---- where they are said ------------------------------------------------------------------------------------------
 def test_the_answer_about_a_mistyped_user_names_the_one_there_is(auth: Authorizer) -> None:
     checked = auth.check("user:bobb", "load_table", TABLES[0])
-    assert not checked and checked.missing[0].startswith("user:bobb is not there (did you mean user:bob?): add")
+    assert not checked and checked.missing[0].startswith("user:bobb does not exist (did you mean user:bob?): add")
     explained = auth.explain("user:bobb", "load_table", TABLES[0])
-    assert explained.decision.missing[0].startswith("user:bobb is not there (did you mean user:bob?): add")
-    assert auth.check("user:somebody", "load_table", TABLES[0]).missing[0].startswith("user:somebody is not there: add")
+    assert explained.decision.missing[0].startswith("user:bobb does not exist (did you mean user:bob?): add")
+    assert (
+        auth.check("user:somebody", "load_table", TABLES[0]).missing[0].startswith("user:somebody does not exist: add")
+    )
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -50,10 +52,10 @@ def test_a_change_of_a_mistyped_role_names_the_one_there_is(auth: Authorizer, dr
     wrong = "member user:zoe of role:analist"
     with pytest.raises(Unknown) as one:
         auth.change(wrong, dry_run=dry_run)
-    assert str(one.value) == "role:analist is not there (did you mean role:analyst?); add it first, or check the name"
+    assert str(one.value) == "role:analist does not exist (did you mean role:analyst?); add it first, or check the name"
     with pytest.raises(Unknown) as many:
         auth.change_all(["add user:yan", wrong], dry_run=dry_run)
-    assert str(many.value).startswith("statement 1: role:analist is not there (did you mean role:analyst?)")
+    assert str(many.value).startswith("statement 1: role:analist does not exist (did you mean role:analyst?)")
 
 
 @pytest.mark.parametrize(("name", "meant"), [("select_table", "SELECT_TABLE"), ("LOAD_TABLE", "load_table")])
@@ -89,7 +91,7 @@ def test_a_text_is_read_though_the_database_is_gone(auth: Authorizer, monkeypatc
         raise Unavailable("the database is gone")
 
     monkeypatch.setattr(Store, "read", gone)
-    assert str(told.value) == "table:hr.public.stuff is not there; add it, or check the name"
+    assert str(told.value) == "table:hr.public.stuff does not exist; add it, or check the name"
 
 
 def test_names_made_to_be_slow_cost_little(tenant: Tenants, closing: Closing) -> None:
@@ -100,7 +102,7 @@ def test_names_made_to_be_slow_cost_little(tenant: Tenants, closing: Closing) ->
     texts = [auth.check(asked, "load_metalake", "metalake:ml").missing[0] for _ in range(10)]
     took = (time.monotonic() - began) / 10
     closing(f"suggestions among 2,000 names made to be slow: {1000 * took:.0f} ms with the check")
-    assert texts[0].startswith(f"{asked} is not there")
+    assert texts[0].startswith(f"{asked} does not exist")
     assert took < 0.5
     began = time.monotonic()
     close(asked, names)

@@ -58,7 +58,7 @@ def test_home_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ServerError, match=r"cannot be used for the server's data .*GRANTPATH_HOME"):
         up(home=tmp_path / "file")
-    with pytest.raises(ServerError, match=r"cannot be used .*file is no folder.*GRANTPATH_HOME"):
+    with pytest.raises(ServerError, match=r"cannot be used .*file is not a folder.*GRANTPATH_HOME"):
         status(home=tmp_path / "file" / "below")
     assert status(home=tmp_path / "to" / "be" / "made").running is False
 

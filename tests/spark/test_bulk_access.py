@@ -130,7 +130,7 @@ def test_ask_answers_from_the_snapshot_alone(gravitino: Path) -> None:
         assert ask(gravitino, f"which table can {user} {name}").answer == sorted(made.which("table", user, name))
         assert ask(gravitino, f"{user} can {name} on {table}").answer is made.check(user, name, table)
         assert ask(gravitino, f"{user} cannot {name} on {table}").answer is not made.check(user, name, table)
-    with pytest.raises(Unknown, match="is not there"):
+    with pytest.raises(Unknown, match="does not exist"):
         ask(gravitino, "who can load_table on table:no.such.table")
     with pytest.raises(Unknown, match="load_table"):
         ask(gravitino, f"who can lode_table on {tables[0]}")

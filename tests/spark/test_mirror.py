@@ -87,7 +87,7 @@ def test_what_cannot_be_read(server: Connection, tenant: Tenants) -> None:
     auth.change(f"drop {auth.root}")
     with pytest.raises(Unknown, match="was dropped, and its history alone is left"):
         read(server, auth.tenant, print)
-    with pytest.raises(Unknown, match="metalake:nobody is not there"):
+    with pytest.raises(Unknown, match="metalake:nobody does not exist"):
         read(server, "metalake:nobody", print)
     with pytest.raises(Unavailable, match="cannot be reached"):
         read(Connection("bolt://127.0.0.1:1", "neo4j", "x"), "metalake:m", print)

@@ -111,7 +111,7 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
     ("table", "column", "value", "message"),
     [
         ("objects", "ref", lambda refs: ["x" * 9_000, *refs[1:]], r"a text of 9,000 bytes; at most 4,000"),
-        ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "a reference is there twice"),
+        ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "a reference occurs twice"),
         ("objects", "ref", lambda refs: [None, *refs[1:]], "'ref' has empty values"),
         ("objects", "ref", lambda refs: [[ref] for ref in refs], "write it as strings"),
         ("objects", "type", lambda types: ["planet", *types[1:]], "the policy has no type 'planet'"),

@@ -103,7 +103,7 @@ BAD = {
         "there is a gap: a name is missing",
     ),
     "ladder with a gap": ('WRITE: {on: "folder, file"}', "WRITE: {on: file}", 16, "ladders.0", "the ladder has a gap"),
-    "ladder with a rung twice": ("- READ, WRITE, ADMIN", "- READ, WRITE, READ", 16, "ladders.0", "stands twice"),
+    "ladder with a rung twice": ("- READ, WRITE, ADMIN", "- READ, WRITE, READ", 16, "ladders.0", "is listed twice"),
     "condition names an unknown privilege": (
         "list: READ",
         "list: REED",
@@ -155,7 +155,7 @@ BAD = {
         "operations.file.move.with.to",
         "mean folder",
     ),
-    "operation twice": ("list: READ", "list, list: READ", 24, "operations.folder.list, list", "stands twice"),
+    "operation twice": ("list: READ", "list, list: READ", 24, "operations.folder.list, list", "is defined twice"),
     "operation on an unknown type": (
         "  folder:\n    list",
         "  foldr:\n    list",
@@ -175,7 +175,7 @@ BAD = {
         "file, folder: ADMIN\n    file: READ",
         30,
         "changes.grant.file",
-        "stands twice",
+        "is listed twice",
     ),
     "rule for members of what has none": (
         "  grant:\n",
@@ -187,7 +187,7 @@ BAD = {
     "unknown key": ("grants: {to:", "grants: {two: 2, to:", 10, "grants.two", "no such key"),
     "missing key": ('grants: {to: "user, group"}', "grants: {}", 10, "grants.to", "the key is missing; add it"),
     "member of what has none": ("group: user", "user: group", 9, "members.user", "has no members"),
-    "grants to an object": ('{to: "user, group"}', "{to: file}", 10, "grants.to", "is no subject"),
+    "grants to an object": ('{to: "user, group"}', "{to: file}", 10, "grants.to", "is not a subject type"),
     "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write them as `a, b`"),
     "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write out its keys"),
     "text for yes or no": (
@@ -209,7 +209,7 @@ BAD = {
         "grants: {to: user}\nask: {one_role: true}",
         11,
         "ask.one_role",
-        "there is no type of the kind role",
+        "no type has the kind role",
     ),
     "one role, and grants to a group": (
         "{in: root, kind: group}\nmembers:\n  group: user\n",

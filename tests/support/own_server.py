@@ -52,7 +52,7 @@ class OwnServer:
         down(home=self._home)
 
     def tenant(self, root: str, policy_name: str, timeout: float) -> Authorizer:
-        """An authorizer with a store of its own; the root is made, with patience, if it is not there."""
+        """An authorizer with a store of its own; the root is made, with patience, if it does not exist."""
         model = policy.load(policy_name)
         reference = model.root(root)
         patient = Store(self.connection, timeout=60.0)

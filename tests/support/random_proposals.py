@@ -172,7 +172,7 @@ class Proposals:
     # Invalid as a rule
 
     def broken(self) -> str | None:
-        """A statement that is malformed, or names what is not there, or breaks a rule of the policy."""
+        """A statement that is malformed, or names what does not exist, or breaks a rule of the policy."""
         return self.rng.choice(
             [
                 self._unreadable,

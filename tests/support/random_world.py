@@ -202,7 +202,7 @@ def _attempt(world: Oracle, proposals: Proposals, rng: random.Random, wanted: st
 
 
 def _actors(world: Oracle, rng: random.Random) -> list[str | None]:
-    """Some people, one who is not there, now and then nobody at all."""
+    """Some people, one who does not exist, now and then nobody at all."""
     people = sorted(str(each) for each in world.existing if each.type in world.people)
     some: list[str | None] = [*rng.sample(people, min(6, len(people)))]
     if "user:strong" in people:

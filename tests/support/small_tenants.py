@@ -10,7 +10,7 @@ class Small:
     """One policy's tenant, what is asked in it, and a neighbour of the same names in the same database.
 
     Each check says its answer, which must be the oracle's, too. From each check follow the two lists: who may that, and
-    on which objects the subject may it. `unknown` are checks of what is not there.
+    on which objects the subject may it. `unknown` are checks of what does not exist.
     """
 
     facts: list[str]

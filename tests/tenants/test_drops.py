@@ -26,9 +26,9 @@ __all__ = ["run"]
 def test_a_dropped_root_is_gone_and_may_be_made_again(tenant: Tenants) -> None:
     auth = tenant(given=FACTS)
     registry.remove(auth.store, auth.tenant)
-    with pytest.raises(Unknown, match="is not there"):
+    with pytest.raises(Unknown, match="does not exist"):
         auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
-    with pytest.raises(Unknown, match="is not there"):
+    with pytest.raises(Unknown, match="does not exist"):
         auth.change("add user:cas")
     registry.create(auth.store, auth.tenant, auth.policy, auth.root)
     assert (auth.log(), auth.log(refused=True), sum(map(len, facts_of(auth).values()))) == ([], [], 0)

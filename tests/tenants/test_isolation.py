@@ -156,5 +156,5 @@ def test_what_is_closed_says_so_whatever_is_asked(server: Connection, named: lis
 
 @pytest.mark.parametrize("timeout", ["soon", 0, -1, float("nan"), float("inf"), True, None])
 def test_no_time_to_wait_is_refused(server: Connection, timeout: float) -> None:
-    with pytest.raises(InvalidInput, match=r"timeout=.* is no time to wait; write seconds above 0"):
+    with pytest.raises(InvalidInput, match=r"timeout=.* must be a number of seconds above 0"):
         Store(server, timeout)

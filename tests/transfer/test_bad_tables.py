@@ -21,29 +21,29 @@ BAD_ROWS: list[tuple[str, list[str], str]] = [
     ("objects", ["role:r"], "a role is listed in subjects, not in objects"),
     ("objects", ["metalake:ml"], "is the root and is not listed"),
     ("objects", ["metalake:other"], "another tenant"),
-    ("objects", ["schema:sales.public"], "no parent: catalog:sales is not there.*list it in objects"),
+    ("objects", ["schema:sales.public"], "no parent: catalog:sales does not exist.*list it in objects"),
     ("objects", ["table:hr.staff"], "a table has 3 segments, not 2"),
     (
         "members",
         ["user:bobb", "group:readers"],
-        r"user:bobb is not there \(did you mean user:bob\?\); list it in",
+        r"user:bobb does not exist \(did you mean user:bob\?\); list it in",
     ),
-    ("members", ["user:bob", "group:writers"], "group:writers is not there"),
+    ("members", ["user:bob", "group:writers"], "group:writers does not exist"),
     ("members", ["group:readers", "group:readers"], "a group takes user"),
     ("members", ["role:analyst", "group:readers"], "a group takes user"),
     ("owners", ["catalog:hr", "group:readers"], "group:readers cannot own catalog:hr: a catalog is owned by a user"),
     ("owners", ["catalog:hr", "user:bob"], "catalog:hr has two owners, user:ann and user:bob"),
     ("owners", ["user:bob", "user:ann"], "a user is not owned"),
-    ("owners", ["schema:hr.lost", "user:ann"], "schema:hr.lost is not there"),
+    ("owners", ["schema:hr.lost", "user:ann"], "schema:hr.lost does not exist"),
     ("grants", ["permit", "SELECT_TABLE", "catalog:hr", "role:analyst"], "the effect 'permit' is unknown"),
     ("grants", ["allow", "SELECT_TABEL", "catalog:hr", "role:analyst"], "SELECT_TABEL is unknown.*SELECT_TABLE"),
     ("grants", ["allow", "CREATE_CATALOG", "catalog:hr", "role:analyst"], "cannot be granted on catalog:hr, a catalog"),
     ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "user:bob"], "user:bob cannot hold a grant"),
-    ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "role:service_admin"], "set by whoever runs the system"),
+    ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "role:service_admin"], "set by the operator"),
     (
         "grants",
         ["allow", "SELECT_TABLE", "catalog:hx", "role:analyst"],
-        r"catalog:hx is not there \(did you mean catalog:hr",
+        r"catalog:hx does not exist \(did you mean catalog:hr",
     ),
 ]
 
@@ -131,7 +131,7 @@ def test_a_diamond_is_no_circle(tenant: Tenants, tmp_path: Path) -> None:
 FILES: list[tuple[str, bytes, str]] = [
     ("subjects.csv", b"", "subjects.csv:1: the column 'ref' is missing"),
     ("subjects.csv", b"ref,name\n", "subjects.csv:1: the column 'name' is unknown; the columns are ref"),
-    ("members.csv", b"member,of,of\n", "members.csv:1: the column 'of' is there twice"),
+    ("members.csv", b"member,of,of\n", "members.csv:1: the column 'of' is duplicated"),
     ("subjects.csv", b"ref\nuser:a,user:b\n", "subjects.csv:2: 2 values, not 1: write ref"),
     ("subjects.csv", b'ref\nuser:a\n"user:b\n', "subjects.csv:3: unexpected end of data"),
     ("subjects.csv", b"ref\nuser:a\nuser:\xff\n", "subjects.csv:3: this is not UTF-8"),
@@ -139,7 +139,7 @@ FILES: list[tuple[str, bytes, str]] = [
     ("subjects.jsonl", b'{"ref": "user:a", "x": 1}\n', "subjects.jsonl:1: the column 'x' is unknown"),
     ("members.jsonl", b'{"member": "user:a"}\n', "members.jsonl:1: the column 'of' is missing"),
     ("subjects.jsonl", b"[1]\n", "subjects.jsonl:1: not an object"),
-    ("subjects.jsonl", b'{"ref": "user:a", "ref": "user:b"}\n', "subjects.jsonl:1: a key is there twice"),
+    ("subjects.jsonl", b'{"ref": "user:a", "ref": "user:b"}\n', "subjects.jsonl:1: duplicate key"),
     ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
     ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
     ("subjects.parquet", b"PAR1 no", "subjects.parquet cannot be read as Parquet"),
@@ -176,7 +176,7 @@ def test_parquet_columns_are_texts_without_gaps(tenant: Tenants, tmp_path: Path)
 def test_one_table_in_two_formats_is_refused(tenant: Tenants, tmp_path: Path) -> None:
     write(tmp_path, {"subjects": [["user:a"]]}, "csv")
     write(tmp_path, {"subjects": [["user:a"]]}, "jsonl")
-    with pytest.raises(InvalidInput, match=r"subjects\.jsonl: subjects\.csv is there too; keep one file for subjects"):
+    with pytest.raises(InvalidInput, match=r"subjects\.jsonl: subjects\.csv exists too; keep one file for subjects"):
         importer.load(tenant(), tmp_path)
     with pytest.raises(InvalidInput, match="is not a folder"):
         importer.load(tenant(), tmp_path / "subjects.csv")

@@ -91,7 +91,7 @@ MISTAKES = {
         2,
         "each type has an `in`, and the root must not have one",
     ),
-    "a base that is not there": (
+    "a base that does not exist": (
         "policy: bi\n",
         "policy: bi\nextends: lakehous\n",
         2,
