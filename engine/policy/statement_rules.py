@@ -128,9 +128,7 @@ class Rules:
 
     def _drop(self, change: ResolvedStatement) -> None:
         if self.policy.names.is_protected(change.object.type):
-            raise Invalid(
-                f"{change.object}: {indefinite(change.object.type)} is protected and cannot be dropped"
-            )
+            raise Invalid(f"{change.object}: {indefinite(change.object.type)} is protected and cannot be dropped")
         self._not_builtin(change.object, "dropped")
 
     def _membership(self, change: ResolvedStatement) -> None:

@@ -178,7 +178,7 @@ def test_a_change_that_was_lost_is_reported_as_not_made(
 def test_what_cannot_be_read_back_is_unknown_and_safe_to_repeat(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, server: Connection, made: bool
 ) -> None:
-    impatient = Store(server, timeout=1)
+    impatient = Store(server, timeout=4)
     mine = Authorizer(impatient, auth.tenant, auth.policy, auth.root)
     commit = committed_unheard(neo4j.Transaction.commit)
 

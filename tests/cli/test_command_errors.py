@@ -53,7 +53,7 @@ def test_what_nobody_expected_is_one_line_with_details_in_a_file(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by zero\nand more")
 
-    monkeypatch.setattr("grantpath.engine.cli.server_commands.server.status", fail)
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", fail)
     monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path))
     ran = run("status")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
@@ -67,7 +67,7 @@ def test_an_interrupt_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("grantpath.engine.cli.server_commands.server.status", interrupt)
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", interrupt)
     assert run("status") == Ran(130, "", "")
 
 
@@ -78,7 +78,7 @@ def test_an_interrupt_that_breaks_a_connection_is_quiet_too(run: Run, monkeypatc
         finally:
             raise BufferError("Existing exports of data: object cannot be re-sized")
 
-    monkeypatch.setattr("grantpath.engine.cli.server_commands.server.status", interrupt)
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", interrupt)
     assert run("status") == Ran(130, "", "")
 
 

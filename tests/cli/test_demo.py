@@ -67,7 +67,7 @@ def test_an_external_server_is_used_only_with_consent(
     run: Run, names: list[str], server: Connection, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = SimpleNamespace(status=lambda: SimpleNamespace(uri=None))  # no embedded server runs
-    monkeypatch.setattr(demo_command, "server", elsewhere)
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", elsewhere.status)
     ran = run("demo", "--out", str(tmp_path / "out"))
     assert (ran.code, ran.out) == (2, "")
     assert f"on {server.uri}, and removes those of the last demo; confirm it with --yes" in ran.err

@@ -176,7 +176,7 @@ STREAMS = ["", ">/dev/full", "2>/dev/full", ">/dev/full 2>&1", ">&- 2>&-", ">&-"
 FIXED = """import sys
 from contextlib import contextmanager
 from grantpath.engine.cli.main import main
-from grantpath.engine.cli.context import Session
+from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.decide.decision import Decision
 class Fixed:
     def check(self, *_, **__):
@@ -188,7 +188,7 @@ class Fixed:
 @contextmanager
 def opened(*_, **__):
     yield Fixed()
-Session.open = opened
+CommandContext.open = opened
 sys.exit(main(["check", "user:bob", "load_table", "table:a.b.c", "{json}"]))
 """
 

@@ -96,7 +96,8 @@ def test_no_plan_follows_every_path_of_memberships(planner: neo4j.Driver, name: 
         "MATCH (one:Entity {root: $root, ref: $subject}) "
         "RETURN CASE WHEN one:Role THEN COLLECT { MATCH (one)-[:HAS_ROLE*0..]->(above) RETURN DISTINCT above.ref } END",
         "MATCH (one:Entity {root: $root, ref: $subject})-[:MEMBER_OF]->+(above) RETURN above.ref AS held",
-        "MATCH (one:Entity {root: $root, ref: $subject}) MATCH path = SHORTEST 1 (one)-[:MEMBER_OF]->*(above) "
+        "MATCH (one:Entity {root: $root, ref: $subject}) "
+        "MATCH path = SHORTEST 1 (one) (()-[:MEMBER_OF]->(each) WHERE each.root = $root)* (above) "
         "RETURN above.ref AS held, length(path) AS length",
     ],
 )

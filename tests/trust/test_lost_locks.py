@@ -109,7 +109,7 @@ def test_a_dry_run_that_lost_its_lock_shows_no_old_plan(
 ) -> None:
     auth = tenant("gravitino", FACTS)
     loader = client(auth)
-    stop = stopped(monkeypatch, importer._Load, "_standing", after)
+    stop = stopped(monkeypatch, importer._Load, "_builder", after)
     folder = tables(tmp_path, subjects="user:new1")
     loading = loader.start(lambda: importer.load(loader.auth, folder, dry_run=True))
     assert stop.reached.wait(WAIT)
