@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
-from grantpath.engine.cli import demo_command, demo_data, demo_story
+from grantpath.engine.cli import demo_data, demo_story
 from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
