@@ -59,7 +59,7 @@ def test_one_entry_of_a_group_of_entries_is_replaced_by_its_own_name(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "where", "reason"),
     [
-        ("operations:\n  repository:\n    pull: null\n", "5: operations.repository.pull", "no such entry to take away"),
+        ("operations:\n  repository:\n    pull: null\n", "5: operations.repository.pull", "no such entry to remove"),
         ("operations:\n  org, repository:\n    fork: REED\n", "5: operations.repository.fork", "did you mean READ"),
         ("changes:\n  grant:\n    org, repository: REED\n", "5: changes.grant.org", "did you mean READ"),
         ("privileges:\n  READ:\n    implies: WRITE\n", "4: privileges.READ", "implies itself in a circle"),
