@@ -15,7 +15,7 @@ from ..conftest import Closing, Tenants
 from ..support.twin import SEED
 
 pytestmark = pytest.mark.spark
-POLICY = str(Path(__file__).parent / "odd.yaml")
+POLICY = str(Path(__file__).parents[1] / "support" / "odd.yaml")
 WORLDS = 3
 
 ROOT = "org:ml"

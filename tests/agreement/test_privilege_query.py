@@ -20,6 +20,8 @@ from ..support.random_proposals import Proposals
 from ..support.sizes import size
 from ..support.twin import POLICIES, SEED, Twin
 
+pytestmark = pytest.mark.trust
+
 QUESTIONS = size(full=2_000, short=200)  # in each policy
 # How many pairs of a privilege and a type are one atom. In deltastream a role must suffice alone.
 COUNTS = {

@@ -66,7 +66,7 @@ def test_a_root_that_no_demo_made_is_left_alone(
 def test_an_external_server_is_used_only_with_consent(
     run: Run, names: list[str], server: Connection, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = SimpleNamespace(status=lambda: SimpleNamespace(uri=None))  # no embedded server runs
+    elsewhere = SimpleNamespace(status=lambda *named: SimpleNamespace(uri=None))  # no embedded server runs
     monkeypatch.setattr("grantpath.graph.embedded.server.status", elsewhere.status)
     ran = run("demo", "--out", str(tmp_path / "out"))
     assert (ran.code, ran.out) == (2, "")

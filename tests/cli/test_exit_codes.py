@@ -216,9 +216,9 @@ def test_a_full_or_closed_output_never_changes_the_answer(tmp_path: Path, answer
 
 def test_words_that_are_not_quoted_are_shown_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     for words, quoted in (
-        (["change", "add", "user:x"], "as in 'add user:x'"),
-        (["check", "user:bob", "load_table", "table:a.b.my", "table"], "as in 'table:a.b.my table'"),
-        (["ask", "./monday", "which", "table"], "as in 'which table'"),
+        (["change", "add", "user:x"], "e.g. 'add user:x'"),
+        (["check", "user:bob", "load_table", "table:a.b.my", "table"], "e.g. 'table:a.b.my table'"),
+        (["ask", "./monday", "which", "table"], "e.g. 'which table'"),
     ):
         assert main.main(words) == 2
         assert f"quote a statement, or a name with spaces, {quoted}; or remove" in capsys.readouterr().err

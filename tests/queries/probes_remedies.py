@@ -50,6 +50,7 @@ LAKEHOUSE = [
         ["group:bad", "role:lower", "role:banned", "role:upper", "role:wide"],
     ),
     Around("user:former", "held", {"types": ["role"]}, []),
+    Around("user:stranger", "held", {"types": ["role"]}, []),  # holds roles in another tenant alone
     Around("user:grouped", "circles", {"joining": CIRCLES + NO_CIRCLES}, CIRCLES),
     Around(
         "user:grouped",

@@ -22,8 +22,6 @@ pytestmark = pytest.mark.trust
 
 TRIES = size(full=5_000, short=60)
 PART = 100  # tries in one tenant
-OPPOSITE_WRITERS, OPPOSITE_BATCHES, OPPOSITE_SIZE = 8, size(full=100, short=4), 20
-SHARING, SHARED_ROUNDS = 16, size(full=100, short=2)
 CONTROL_SECONDS = 60.0
 Said = tuple[str, str | None]  # a statement and who acts
 Edge = tuple[str, str, str]

@@ -24,7 +24,7 @@ FACTS = [
     "allow USE_CATALOG on catalog:hr to role:analyst",
     "member user:bob of role:analyst",
 ]
-PROGRAM = Path(__file__).with_name("forking.py")
+PROGRAM = Path(__file__).parents[1] / "support" / "forking_program.py"
 FORKS = {
     "preload": size(full=400, short=24),
     "processes": size(full=200, short=12),

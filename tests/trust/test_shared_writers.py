@@ -10,10 +10,13 @@ import pytest
 from grantpath.engine import Authorizer, Inconsistent, Refused, Unknown
 
 from ..conftest import Tenants
-from ..support.sizes import say
-from .test_concurrency import OPPOSITE_BATCHES, OPPOSITE_SIZE, OPPOSITE_WRITERS, SHARED_ROUNDS, SHARING, edges
+from ..support.sizes import say, size
+from .test_concurrency import edges
 
 pytestmark = pytest.mark.trust
+
+OPPOSITE_WRITERS, OPPOSITE_BATCHES, OPPOSITE_SIZE = 8, size(full=100, short=4), 20
+SHARING, SHARED_ROUNDS = 16, size(full=100, short=2)
 
 
 # ---- many writers ----------------------------------------------------------------------------------------------------
