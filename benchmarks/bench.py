@@ -40,8 +40,8 @@ Row = tuple[str, str, str]  # what, measured, target
 
 def main() -> None:
     options = _arguments()
-    say = _silent if options.json else _say
-    figures = {policy: _measure(policy, options, say) for policy in options.policies}
+    progress = _silent if options.json else _report
+    figures = {policy: _measure(policy, options, progress) for policy in options.policies}
     if options.json:
         print(json.dumps({"machine": _machine(), "seed": SEED, **figures}))
     else:
@@ -50,7 +50,7 @@ def main() -> None:
         raise SystemExit(1)
 
 
-def _measure(policy: str, options: argparse.Namespace, say: Callable[[str], None]) -> Figures:
+def _measure(policy: str, options: argparse.Namespace, progress: Callable[[str], None]) -> Figures:
     size = Size(
         users=options.users,
         groups=options.users // 20 or 1,
@@ -61,17 +61,17 @@ def _measure(policy: str, options: argparse.Namespace, say: Callable[[str], None
         nested=policy == "lakehouse",
         root=ESTATES[policy],
     )
-    directory = _estate(size, say)
+    directory = _estate(size, progress)
     with Authorizer.open(size.root, policy, create=True) as authorizer:
         registry.remove(authorizer.store, authorizer.tenant)
     with Authorizer.open(size.root, policy, create=True) as authorizer:
-        figures: Figures = {"load": _load(authorizer, directory, say)}
+        figures: Figures = {"load": _load(authorizer, directory, progress)}
         questions = sample_questions(directory, SINGLE + 20 * BATCH, SEED)
-        figures["correct"] = _compare(authorizer, directory, questions, say)
-        figures["check"] = _checks(authorizer, questions, say)
-        figures["lists"] = _lists(authorizer, questions, say)
+        figures["correct"] = _compare(authorizer, directory, questions, progress)
+        figures["check"] = _checks(authorizer, questions, progress)
+        figures["lists"] = _lists(authorizer, questions, progress)
         if not options.no_spark:
-            figures["spark"] = _spark(authorizer, say)
+            figures["spark"] = _spark(authorizer, progress)
     return figures
 
 
@@ -89,7 +89,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -105,11 +105,11 @@ def _machine() -> Figures:
     }
 
 
-def _estate(size: Size, say: Callable[[str], None]) -> Path:
+def _estate(size: Size, progress: Callable[[str], None]) -> Path:
     """The estate's files, generated once."""
     directory = cache_folder() / "bench" / f"{size.policy}-{size.users}-{size.schemas}-{SEED}"
     if not directory.is_dir():
-        say(f"generating an estate of {size.users:,} users for {size.policy} in {directory}")
+        progress(f"generating an estate of {size.users:,} users for {size.policy} in {directory}")
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent) as fresh:
             generate(Path(fresh) / "estate", size, SEED)
@@ -117,8 +117,8 @@ def _estate(size: Size, say: Callable[[str], None]) -> Path:
     return directory
 
 
-def _load(authorizer: Authorizer, directory: Path, say: Callable[[str], None]) -> Figures:
-    say("loading")
+def _load(authorizer: Authorizer, directory: Path, progress: Callable[[str], None]) -> Figures:
+    progress("loading")
     start = time.perf_counter()
     report = importer.load(authorizer, directory)
     seconds = time.perf_counter() - start
@@ -127,21 +127,21 @@ def _load(authorizer: Authorizer, directory: Path, say: Callable[[str], None]) -
 
 
 def _compare(
-    authorizer: Authorizer, directory: Path, questions: Sequence[Question], say: Callable[[str], None]
+    authorizer: Authorizer, directory: Path, questions: Sequence[Question], progress: Callable[[str], None]
 ) -> Figures:
-    say("comparing answers with plain Python")
+    progress("comparing answers with plain Python")
     plain = PlainEstate(directory)
     asked = questions[:COMPARED]
     decisions = authorizer.check_many(asked)
     different = [each for each, decision in zip(asked, decisions, strict=True) if plain.check(each) != bool(decision)]
     for each in different[:5]:
-        say(f"DIFFERENT: {' '.join(each)}")
+        progress(f"DIFFERENT: {' '.join(each)}")
     return {"checks": len(asked), "allowed": sum(map(bool, decisions)), "different": len(different)}
 
 
-def _checks(authorizer: Authorizer, questions: Sequence[Question], say: Callable[[str], None]) -> Figures:
+def _checks(authorizer: Authorizer, questions: Sequence[Question], progress: Callable[[str], None]) -> Figures:
     """Bare round trips, checks and batches by turns, so that whatever else the machine does meets all three."""
-    say("checking")
+    progress("checking")
 
     def bare() -> None:
         authorizer.store.read("RETURN 1 AS one", {})
@@ -169,9 +169,9 @@ def _checks(authorizer: Authorizer, questions: Sequence[Question], say: Callable
     return figures
 
 
-def _lists(authorizer: Authorizer, questions: Sequence[Question], say: Callable[[str], None]) -> Figures:
+def _lists(authorizer: Authorizer, questions: Sequence[Question], progress: Callable[[str], None]) -> Figures:
     """Who may, and what may a user: the questions about tables that come first."""
-    say("listing")
+    progress("listing")
     asked = [each for each in questions if each[2].startswith("table:")][:LISTS]
     found: Figures = {}
     ways: dict[str, Callable[[Question], Iterable[str]]] = {
@@ -193,7 +193,7 @@ def _lists(authorizer: Authorizer, questions: Sequence[Question], say: Callable[
     return found
 
 
-def _spark(authorizer: Authorizer, say: Callable[[str], None]) -> Figures:
+def _spark(authorizer: Authorizer, progress: Callable[[str], None]) -> Figures:
     os.environ.setdefault("GRANTPATH_SPARK_MEMORY", SPARK_MEMORY)
     from grantpath.spark_sync.bulk_access import access
     from grantpath.spark_sync.graph_reader import mirror
@@ -201,10 +201,10 @@ def _spark(authorizer: Authorizer, say: Callable[[str], None]) -> Figures:
     folder = Path(tempfile.mkdtemp(prefix="grantpath-bench-"))
     try:
         start = time.perf_counter()
-        mirror(connection(), authorizer.tenant, folder / "snapshot", say)
+        mirror(connection(), authorizer.tenant, folder / "snapshot", progress)
         middle = time.perf_counter()
         names = [*authorizer.policy.names.privileges, *TABLE_OPERATIONS]
-        report = access(folder / "snapshot", names, [], say)
+        report = access(folder / "snapshot", names, [], progress)
         end = time.perf_counter()
     finally:
         shutil.rmtree(folder)

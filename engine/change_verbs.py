@@ -46,7 +46,7 @@ class ChangeVerbs(OpenTenant):
         """
         with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
             done = self._service.change(statement, by, as_role, id, dry_run)
-            self._tell(span, [done], dry_run)
+            self._count_changes(span, [done], dry_run)
         log.debug("%s changed %s: %s", by, self.tenant, statement)
         return done
 
@@ -67,7 +67,7 @@ class ChangeVerbs(OpenTenant):
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run)
-            self._tell(span, done, dry_run)
+            self._count_changes(span, done, dry_run)
         log.debug("%s changed %s: %d statements", by, self.tenant, len(done))
         return done
 
@@ -122,7 +122,7 @@ class ChangeVerbs(OpenTenant):
 
     # ---- help ------------------------------------------------------------------------------------------------
     @staticmethod
-    def _tell(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> None:
+    def _count_changes(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> None:
         made = 0 if dry_run else sum(change.id is not None and not change.already for change in done)
         span.set(changes=made, dry_run=dry_run, revision=done[-1].revision if done else None)
         telemetry.count("changes", made)

@@ -91,17 +91,17 @@ def in_words(uri: str, error: Exception) -> Unavailable:
             "and NEO4J_PASSWORD, here and in other programs; then ask again"
         )
     if isinstance(error, Neo4jError) and code == "Neo.ClientError.Security.Forbidden":
-        said = (error.message or "").splitlines()[0]
-        return Unavailable(f"{uri}: the database user lacks a privilege: {said}; grant it, see docs/operating.md")
+        text = (error.message or "").splitlines()[0]
+        return Unavailable(f"{uri}: the database user lacks a privilege: {text}; grant it, see docs/operating.md")
     if problem := tls.unavailable(uri, error):
         return problem
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
         return Unavailable(f"{uri} cannot be reached: start the server (`grantpath up`), or check --uri")
     if isinstance(error, ConfigurationError):
         return not_an_address(uri)
-    said = ((error.message if isinstance(error, Neo4jError) else None) or str(error)).splitlines()[0]
+    text = ((error.message if isinstance(error, Neo4jError) else None) or str(error)).splitlines()[0]
     if code == "Neo.ClientError.Database.DatabaseNotFound":
-        return Unavailable(f"{uri} has no such database: {said}; check NEO4J_DATABASE")
+        return Unavailable(f"{uri} has no such database: {text}; check NEO4J_DATABASE")
     if code.startswith("Neo.ClientError.Statement"):
-        return Unavailable(f"{uri} cannot run a query: {said}; is it Neo4j 5.26 LTS or 2026.x?")
-    return Unavailable(f"{uri} did not answer: {said}; ask again")
+        return Unavailable(f"{uri} cannot run a query: {text}; is it Neo4j 5.26 LTS or 2026.x?")
+    return Unavailable(f"{uri} did not answer: {text}; ask again")

@@ -165,7 +165,7 @@ class Store:
         """
         began, tried = time.monotonic(), False
 
-        def told(writing: Writing) -> Result:
+        def timed(writing: Writing) -> Result:
             nonlocal tried
             if tried:
                 telemetry.changed_again(root)
@@ -174,7 +174,7 @@ class Store:
             tried = True
             return work(writing)
 
-        return self._guard.write(root, told, keep)
+        return self._guard.write(root, timed, keep)
 
     def locked(self, root: str, what: str) -> AbstractContextManager[Held]:
         """Keeps other writers out until the block ends, however long, for a load or an upgrade; `what` names it.

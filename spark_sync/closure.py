@@ -48,11 +48,11 @@ class Messages:
         edges = first.select(F.col("source").alias("src"), F.col("target").alias("dst"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # older GraphFrames use older names of Spark's
-            told: DataFrame = GraphFrame(ends.join(reached, "id", "left"), edges).aggregateMessages(
+            messages: DataFrame = GraphFrame(ends.join(reached, "id", "left"), edges).aggregateMessages(
                 F.array_distinct(F.flatten(F.collect_list(Message.msg))).alias("reached"),
                 sendToSrc=Message.dst["reached"],
             )
-        return told.select(F.col("id").alias("source"), F.explode("reached").alias("target"))
+        return messages.select(F.col("id").alias("source"), F.explode("reached").alias("target"))
 
 
 def composition(engine: SparkEngine) -> Composition:

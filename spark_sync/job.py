@@ -23,11 +23,11 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     try:
         if options.command == "mirror":
-            meta = mirror(connection(), options.root, options.out, _say)
-            _say(f"{options.out}: {meta.root} at revision {meta.revision}")
+            meta = mirror(connection(), options.root, options.out, _report)
+            _report(f"{options.out}: {meta.root} at revision {meta.revision}")
         else:
-            report = access(options.snapshot, options.names, options.expand, _say)
-            _say(f"{report.snapshot}: {len(report.names)} names, {report.reach_rows:,} rows of reach")
+            report = access(options.snapshot, options.names, options.expand, _report)
+            _report(f"{report.snapshot}: {len(report.names)} names, {report.reach_rows:,} rows of reach")
     except GrantpathError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -51,7 +51,7 @@ def _split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",")]
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     print(line, flush=True)
 
 

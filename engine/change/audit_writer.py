@@ -62,7 +62,7 @@ def record(
             changes.append(Change(None, writing.revision))
             continue
         changes.append(Change(id_, writing.next_revision()))
-        entries.append({"revision": changes[-1].revision, "id": id_, **_said(step, actor)})
+        entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor)})
     hashes = iter(append(partial(ask, writing), entries, tail) if entries else [])
     return [Change(each.id, each.revision, hash=next(hashes)) if each.id else each for each in changes]
 
@@ -80,11 +80,11 @@ def refuse(
             request=request,
             reason=str(error),
             keep=KEPT,
-            **_said(step, actor),
+            **_columns(step, actor),
         )
 
 
-def _said(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:
+def _columns(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:
     """Who asks for what."""
     change = step.change
     return {

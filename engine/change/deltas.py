@@ -59,7 +59,7 @@ class Watch:
             before_it, after_it = self._before[at], after[at]
             added, removed = after_it - before_it - seen, before_it - after_it - seen
             seen |= added | removed
-            found.append(Delta(self._said(added, up=False), self._said(removed, up=True)))
+            found.append(Delta(self._statements(added, up=False), self._statements(removed, up=True)))
         return found
 
     def _facts(self) -> dict[int, set[StoredFact]]:
@@ -68,7 +68,7 @@ class Watch:
             facts[row["at"]].add((row["fact"], row["privilege"] or "", row["subject"] or "", row["object"]))
         return facts
 
-    def _said(self, facts: Iterable[StoredFact], up: bool) -> list[str]:
+    def _statements(self, facts: Iterable[StoredFact], up: bool) -> list[str]:
         return [statement(fact) for fact in sorted(facts, key=self._rank, reverse=up)]
 
     def _rank(self, fact: StoredFact) -> tuple[int, int, bytes]:

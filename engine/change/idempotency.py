@@ -50,13 +50,13 @@ class Request:
         self._texts = list(texts)
 
     @property
-    def _said(self) -> str:
+    def _digest(self) -> str:
         return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
 
     def earlier(self, writing: Asks) -> list[Change] | None:
         """What was done under this id before. Raises Invalid where that was something else."""
         row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
-        if row["said"] == self._said:
+        if row["said"] == self._digest:
             done = zip(row["ids"], row["revisions"], row["hashes"], strict=True)
             return [Change(id_ or None, at, True, hash_) for id_, at, hash_ in done]
         change = row["change"]
@@ -87,7 +87,7 @@ class Request:
             writing.note,
             root=writing.root,
             id=self.id,
-            said=self._said,
+            said=self._digest,
             ids=[change.id or "" for change in changes],
             revisions=[change.revision for change in changes],
         )

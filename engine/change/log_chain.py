@@ -23,8 +23,8 @@ Entry = Mapping[str, Any]
 
 def entry_hash(chain: str, entry: Entry) -> str:
     """The hash of an entry, given by its properties, in hexadecimal."""
-    told = {name: _plain(value) for name, value in entry.items() if name not in NOT_HASHED and value is not None}
-    return hashlib.sha256(json.dumps([chain, told], sort_keys=True).encode()).hexdigest()
+    fields = {name: _plain(value) for name, value in entry.items() if name not in NOT_HASHED and value is not None}
+    return hashlib.sha256(json.dumps([chain, fields], sort_keys=True).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -126,7 +126,7 @@ class Walk:
             self.found = self.pruned["pruned_revision"]
             return
         pruned = f", or it was pruned with those up to {self.pruned['pruned_revision']}" if self.pruned else ""
-        self._say(
+        self._report(
             f"no entry has the hash {short(head)}: the newest entries were removed, or the chain was built anew from"
             f" some entry on{pruned}"
         )
@@ -134,7 +134,7 @@ class Walk:
     def _check_beginning(self, first: Entry) -> None:
         if first.get("previous") == FIRST:
             if first.get("unchained") != self.unchained:
-                self._say(
+                self._report(
                     f"there are {self.unchained} entries before the first one with a hash, not the"
                     f" {first.get('unchained')} that it counted: entries were removed or inserted there"
                 )
@@ -146,9 +146,9 @@ class Walk:
             self._note(first, "does not follow the last pruned entry: entries between them were removed")
 
     def _note(self, entry: Entry, what: str) -> None:
-        self._say(f"revision {entry.get('revision')} ({short(str(entry.get('id')))}) {what}")
+        self._report(f"revision {entry.get('revision')} ({short(str(entry.get('id')))}) {what}")
 
-    def _say(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         self.wrong += 1
         if len(self.problems) < SHOWN:
             self.problems.append(what)

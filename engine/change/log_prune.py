@@ -63,8 +63,8 @@ def prune(
                 + (f"prune before {found['chained'] + 1} or later" if found["chained"] else "make a change first")
             )
         revision = writing.next_revision()
-        told = f"prune log before revision {up_to + 1}: {count:,} {'entry' if count == 1 else 'entries'}"
-        entry = whole(revision, uuid.uuid4().hex, told, operator)
+        statement = f"prune log before revision {up_to + 1}: {count:,} {'entry' if count == 1 else 'entries'}"
+        entry = whole(revision, uuid.uuid4().hex, statement, operator)
         entry |= {"pruned": count, "pruned_revision": up_to, "pruned_hash": found["hash"]}
         return Pruned(count, up_to, revision, append(partial(ask, writing), [entry])[0], found["made"])
 

@@ -162,7 +162,7 @@ class ChangeService:
         actor: Actor | None,
         id_: str | None,
         dry_run: bool,
-        say: Callable[[GrantpathError, int], GrantpathError],
+        reword: Callable[[GrantpathError, int], GrantpathError],
         and_then: GrantpathError | None = None,
     ) -> list[Change]:
         """Makes all of them, or none and raises what is wrong; `and_then` what is wrong behind them."""
@@ -208,7 +208,7 @@ class ChangeService:
                 refuse(self._store, self._tenant, stopped.step, actor, error, stopped.revision, id_)
             if isinstance(error, Unknown):
                 error = suggesting(error, self._store, self._tenant, self._policy)
-            raise say(error, stopped.index) from None
+            raise reword(error, stopped.index) from None
         except Unavailable as error:
             if not error.unknown:
                 raise

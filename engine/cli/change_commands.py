@@ -72,7 +72,7 @@ def change(
         with session.open(create, history) as authorizer:
             _consent(authorizer, [statement], dry_run or yes)
             done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
-        _show(session, [done], dry_run, _told(done, dry_run))
+        _show(session, [done], dry_run, _summary(done, dry_run))
         return
     lines = read_statements(str(file))
     with session.open(create, history) as authorizer:
@@ -99,8 +99,8 @@ def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
 
 def _drops_root(authorizer: Watched, text: str) -> bool:
     try:
-        said = parse_statement(text)
-        return said.kind == "drop" and authorizer.reference(said.object) == authorizer.root
+        statement = parse_statement(text)
+        return statement.kind == "drop" and authorizer.reference(statement.object) == authorizer.root
     except Invalid:
         return False  # the change itself will say what is wrong
 
@@ -137,25 +137,25 @@ def _read_input() -> str:
     return text
 
 
-def _told(change: Change, dry_run: bool) -> dict[str, Any]:
-    told = {"id": change.id, "revision": change.revision, "hash": change.hash}
-    return {**told, "added": change.added, "removed": change.removed} if dry_run else told
+def _summary(change: Change, dry_run: bool) -> dict[str, Any]:
+    summary = {"id": change.id, "revision": change.revision, "hash": change.hash}
+    return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
 
 
 def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
     """`hash` is that of the last entry, which proves the whole batch; what is added and removed is by all together."""
     hashes = [each.hash for each in made if each.hash]
-    told = {"changes": [_told(each, dry_run) for each in made], "revision": made[-1].revision}
+    summary = {"changes": [_summary(each, dry_run) for each in made], "revision": made[-1].revision}
     together = net(made)
     lists = {"added": together.added, "removed": together.removed} if dry_run else {}
-    return {**told, "hash": hashes[-1] if hashes else None, **lists}
+    return {**summary, "hash": hashes[-1] if hashes else None, **lists}
 
 
-def _show(session: CommandContext, made: list[Change], dry_run: bool, told: dict[str, Any]) -> None:
+def _show(session: CommandContext, made: list[Change], dry_run: bool, summary: dict[str, Any]) -> None:
     already = dry_run and made[0].already
     if session.json:
         notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}
-        emit({"done": not dry_run, **notes, **told})
+        emit({"done": not dry_run, **notes, **summary})
         return
     changed = [each for each in made if each.id is not None]
     many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""

@@ -154,9 +154,9 @@ def _spark(authorizer: Watched, login: Connection, console: "Console", target: P
         "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
     )
     expect_small_jobs()
-    with working("Spark is working") as say:
-        meta = mirror(login, authorizer.tenant, target, say)
-        access(target, ASKED, ["load_table"], say)
+    with working("Spark is working") as progress:
+        meta = mirror(login, authorizer.tenant, target, progress)
+        access(target, ASKED, ["load_table"], progress)
     names = ("load_table", "table")
     users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]
     console.print("\nWho can load each table: the ten most exposed")
@@ -197,8 +197,8 @@ def _next(login: Connection, console: "Console", target: Path) -> None:
     from grantpath.graph.embedded import server
 
     running = server.status()
-    told = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
-    for key, value in told:
+    details = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
+    for key, value in details:
         console.print(styled(f"  {key:<11} {value}"), soft_wrap=True)
     console.print("  There run the line that this prints, then paste cypher/explain.cypher:")
     console.print(styled(f"  grantpath params {subject} {operation} {object_}"), soft_wrap=True)

@@ -162,12 +162,12 @@ def _verdict(console: "Console", decision: Decision, yes: str, no: str, text: st
 
 def stories(authorizer: Authorizer, console: "Console") -> None:
     """Three checks with their paths, a `who` and a `which`, on the estate."""
-    told: list[tuple[str, tuple[str, str, str]]] = [
+    questions: list[tuple[str, tuple[str, str, str]]] = [
         ("Allowed, with its path", STORIES["allowed"]),
         ("Denied by a DENY, with the edge that won", STORIES["denied_by_deny"]),
         ("Denied for something missing, with the nearest remedy", STORIES["denied_missing"]),
     ]
-    for title, (subject, operation, object_) in told:
+    for title, (subject, operation, object_) in questions:
         _explain(authorizer, console, title, subject, operation, object_)
     operation, object_ = STORIES["who"]
     _list(console, f"who {operation} {object_}", list(authorizer.who(operation, object_)), "users")
@@ -180,12 +180,12 @@ def _explain(
 ) -> None:
     console.print(styled(title, "bold"))
     _command(console, f"explain {subject} {operation} {object_}")
-    told = authorizer.explain(subject, operation, object_)
-    decision = told.decision
+    explanation = authorizer.explain(subject, operation, object_)
+    decision = explanation.decision
     console.print(styled("  allowed", "bold green") if decision else styled("  not allowed", "bold red"))
     lines(console, "because", decision.because, "green")
     lines(console, "missing", decision.missing, "yellow")
-    lines(console, "path", told.paths[:PATHS], "cyan")
+    lines(console, "path", explanation.paths[:PATHS], "cyan")
     console.print()
 
 

@@ -96,7 +96,7 @@ def _loaded(
 
 
 def _as_json(report: "LoadReport") -> dict[str, Any]:
-    told = {
+    summary = {
         "rows": report.rows,
         "duplicates": report.duplicates,
         "changed": report.changed,
@@ -108,18 +108,22 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
         "hash": report.hash,
     }
     if report.plan:
-        told |= {"dry_run": True, "would_add": report.plan.added.lists(), "would_remove": report.plan.removed.lists()}
-    return told
+        summary |= {
+            "dry_run": True,
+            "would_add": report.plan.added.lists(),
+            "would_remove": report.plan.removed.lists(),
+        }
+    return summary
 
 
 def _show(report: "LoadReport", replace: bool) -> None:
-    told = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) + ";"
+    text = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) + ";"
     if report.changed:
-        told += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
+        text += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
     if report.duplicates:
-        told += f" {', '.join(f'{count:,} duplicate {table}' for table, count in report.duplicates.items())},"
+        text += f" {', '.join(f'{count:,} duplicate {table}' for table, count in report.duplicates.items())},"
     if report.restored:
-        told += " with history, refused attempts and request ids,"
+        text += " with history, refused attempts and request ids,"
     if report.plan:
         verdict = f"would {'restore' if report.restored else 'load'}" if report.changed else "nothing new"
     else:
@@ -127,7 +131,7 @@ def _show(report: "LoadReport", replace: bool) -> None:
     if report.note:
         why = f"history, refused attempts and request ids are not restored: {report.note}"
         err().print(styled(why, "yellow"))
-    out().print(styled(verdict, "bold green"), styled(f" {told} revision {report.revision}"), sep="")
+    out().print(styled(verdict, "bold green"), styled(f" {text} revision {report.revision}"), sep="")
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):
             for line in listing.lines():

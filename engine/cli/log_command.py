@@ -91,7 +91,7 @@ def log(
         )
     entries, complete = found[-limit:] if limit else [], len(found) <= limit
     if session.json:
-        emit({"answer": [_told(each) for each in entries], "complete": complete, "revision": authorizer.revision})
+        emit({"answer": [_summary(each) for each in entries], "complete": complete, "revision": authorizer.revision})
         return 0
     if entries:
         out().print(_table(entries, refused), soft_wrap=False)
@@ -105,13 +105,13 @@ def log(
     return 0
 
 
-def _told(entry: Logged) -> dict[str, Any]:
-    told = {**asdict(entry), "at": entry.at.isoformat()}
+def _summary(entry: Logged) -> dict[str, Any]:
+    summary = {**asdict(entry), "at": entry.at.isoformat()}
     if entry.reason is None:
-        del told["reason"]
+        del summary["reason"]
     else:
-        del told["hash"]
-    return told
+        del summary["hash"]
+    return summary
 
 
 def _table(entries: list[Logged], refused: bool) -> "Table":

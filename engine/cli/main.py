@@ -197,8 +197,8 @@ def _unexpected(error: BaseException, arguments: list[str]) -> str:
     try:
         make_private(file.parent)
         with create_private(file) as out:
-            told = f"grantpath {' '.join(arguments)}\n{''.join(traceback.format_exception(error))}"
-            out.write(told.encode(errors="backslashreplace"))
+            report = f"grantpath {' '.join(arguments)}\n{''.join(traceback.format_exception(error))}"
+            out.write(report.encode(errors="backslashreplace"))
     except OSError:
         return f"this should not happen: {printable(what)}"
     return f"this should not happen: {printable(what)}; please report it with {file}"

@@ -83,7 +83,7 @@ def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 
 @contextmanager
-def saying(what: str) -> Iterator[Say]:
+def reporting(what: str) -> Iterator[Say]:
     """Progress in words: one line after the other, on a terminal under them a bar that moves as long as it takes."""
     console = err()
     if not console.is_terminal:

@@ -99,9 +99,9 @@ def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: D
     with session.with_its_policy().open() as authorizer, counting() as count:
         done = upgrade_root(authorizer, policy, by, dry_run, count)
     if session.json:
-        told = {"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision}
+        summary = {"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision}
         lists = {key: getattr(done, key) for key in ("problems", "renamed", "added", "removed")}
-        emit({**told, "hash": done.hash, **({"dry_run": True, **lists} if dry_run else {})})
+        emit({**summary, "hash": done.hash, **({"dry_run": True, **lists} if dry_run else {})})
     else:
         _show_upgrade(policy.name, done, dry_run)
     return 2 if done.problems else 0

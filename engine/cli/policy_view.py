@@ -90,7 +90,7 @@ def _type(name: str, entry: TypeEntry) -> Text:
 
 def _builtin(file: PolicyFile, ref: str) -> str:
     entry = file.builtin[ref]
-    said = {
+    parts = {
         "holds": ", ".join(entry.holds),
         "owns each": ", ".join(entry.owns),
         "granted on the root:": ", ".join(entry.allow),
@@ -98,19 +98,19 @@ def _builtin(file: PolicyFile, ref: str) -> str:
         "given to": ", ".join(entry.members),
         "stands in no answer": " " if entry.hidden else "",
     }
-    return "; ".join(f"{key} {value}".strip() for key, value in said.items() if value)
+    return "; ".join(f"{key} {value}".strip() for key, value in parts.items() if value)
 
 
 def _grant_rules(file: PolicyFile) -> str:
     rules = file.grants
-    said = [f"granted to {', '.join(rules.to)}"]
+    parts = [f"granted to {', '.join(rules.to)}"]
     denying = {True: "DENY beats every ALLOW", False: "there is no DENY"}
     cascading = "DENY beats every ALLOW, also of the privileges that imply the denied one"
-    said.append(cascading if rules.deny == "cascades" else denying[rules.deny])
-    said.append("a grant counts for everything below" if rules.inherit else "a grant counts on its object alone")
-    said += ["also on names not yet created"] if rules.on_missing else []
-    said += ["one held role must do alone"] if file.ask.one_role else []
-    return "; ".join(said)
+    parts.append(cascading if rules.deny == "cascades" else denying[rules.deny])
+    parts.append("a grant counts for everything below" if rules.inherit else "a grant counts on its object alone")
+    parts += ["also on names not yet created"] if rules.on_missing else []
+    parts += ["one held role must do alone"] if file.ask.one_role else []
+    return "; ".join(parts)
 
 
 def _privileges(file: PolicyFile) -> Iterable[tuple[str, str]]:
@@ -122,14 +122,14 @@ def _privileges(file: PolicyFile) -> Iterable[tuple[str, str]]:
 def _scope(file: PolicyFile, entry: PrivilegeEntry) -> str:
     if entry.alias_of:
         return f"another name of {entry.alias_of}"
-    said = [f"on {', '.join(entry.on)}"] if entry.on else ["cannot be granted"]
-    said += [f"in effect on {', '.join(entry.effective)}"] if entry.effective is not None else []
-    said += [f"implies {', '.join(entry.implies)}"] if entry.implies else []
+    parts = [f"on {', '.join(entry.on)}"] if entry.on else ["cannot be granted"]
+    parts += [f"in effect on {', '.join(entry.effective)}"] if entry.effective is not None else []
+    parts += [f"implies {', '.join(entry.implies)}"] if entry.implies else []
     if entry.inherit is not None and entry.inherit != file.grants.inherit:
-        said.append("inherited" if entry.inherit else "not inherited")
-    said += [f"in effect when {entry.in_effect}"] if entry.in_effect else []
-    said += ["granting it makes a member"] if entry.membership else []
-    return "; ".join(said)
+        parts.append("inherited" if entry.inherit else "not inherited")
+    parts += [f"in effect when {entry.in_effect}"] if entry.in_effect else []
+    parts += ["granting it makes a member"] if entry.membership else []
+    return "; ".join(parts)
 
 
 def _definitions(file: PolicyFile) -> Iterable[tuple[str, str]]:
@@ -141,13 +141,13 @@ def _definitions(file: PolicyFile) -> Iterable[tuple[str, str]]:
 
 
 def _condition(entry: ConditionEntry) -> str:
-    said = [entry.if_]
+    parts = [entry.if_]
     for key, second in entry.with_.items():
         optional = ", may be left out" if second.optional else ""
         asked = f", if named: {second.if_}" if second.if_ else ""
-        said.append(f"with {key}={second.type}:NAME{optional}{asked}")
-    said += [f"shows {entry.returns}"] if entry.returns else []
-    return "; ".join(said)
+        parts.append(f"with {key}={second.type}:NAME{optional}{asked}")
+    parts += [f"shows {entry.returns}"] if entry.returns else []
+    return "; ".join(parts)
 
 
 def _creating(file: PolicyFile) -> str:

@@ -81,8 +81,8 @@ def answer_by_spark(moments: Sequence[Moment], questions: Sequence[tuple[str, Qu
         for moment in moments
     ]
     expect_small_jobs()
-    with working("Spark is answering") as say:
-        return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], say)
+    with working("Spark is answering") as progress:
+        return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], progress)
 
 
 def _print(session: CommandContext, report: Report) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.output import emit, out, saying, styled
+from grantpath.engine.cli.output import emit, out, reporting, styled
 
 if TYPE_CHECKING:
     from grantpath.graph.embedded.server import ServerStatus
@@ -28,8 +28,8 @@ def up(session: CommandContext, neo4j: Line = None) -> None:
     """Start the embedded Neo4j server, or find it running. Its data are kept between runs."""
     from grantpath.graph.embedded import server
 
-    with saying("starting Neo4j") as say:
-        running = server.up(neo4j, progress=say)
+    with reporting("starting Neo4j") as progress:
+        running = server.up(neo4j, progress=progress)
     _show(session, running)
 
 
@@ -37,7 +37,7 @@ def down(session: CommandContext, neo4j: Line = None) -> None:
     """Stop the embedded server; its data stay."""
     from grantpath.graph.embedded import server
 
-    with saying("stopping Neo4j"):
+    with reporting("stopping Neo4j"):
         stopped = server.down(neo4j)
     if session.json:
         emit({"stopped": stopped})
@@ -56,8 +56,8 @@ def browser(session: CommandContext, neo4j: Line = None) -> None:
     """Say where Neo4j Browser is and with which login; starts the server if need be."""
     from grantpath.graph.embedded import server
 
-    with saying("starting Neo4j") as say:
-        running = server.up(neo4j, progress=say)
+    with reporting("starting Neo4j") as progress:
+        running = server.up(neo4j, progress=progress)
     if session.json:
         emit({key: _facts(running)[key] for key in ("browser", "uri", "user", "password_file")})
         return

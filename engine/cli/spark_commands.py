@@ -15,7 +15,7 @@ import typer
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.output import Say, counting, emit, err, out, printable, saying, styled
+from grantpath.engine.cli.output import Say, counting, emit, err, out, printable, reporting, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.graph.embedded.connect import connection
 
@@ -58,8 +58,8 @@ def mirror(session: CommandContext, target: Out) -> None:
     """
     from grantpath.spark_sync.graph_reader import mirror as mirror_graph
 
-    with session.open() as authorizer, working("mirroring") as say:
-        meta = mirror_graph(connection(session.uri), authorizer.tenant, target, say)
+    with session.open() as authorizer, working("mirroring") as progress:
+        meta = mirror_graph(connection(session.uri), authorizer.tenant, target, progress)
     if session.json:
         emit({"snapshot": str(target), **meta.model_dump(mode="json")})
         return
@@ -78,8 +78,8 @@ def access(session: CommandContext, snapshot: Snapshot, names: Names = [], expan
     from grantpath.spark_sync.bulk_access import access as compute
 
     asked = _split(names)
-    with working("answering for everybody") as say:
-        report = compute(snapshot, asked or None, _split(expand), say)
+    with working("answering for everybody") as progress:
+        report = compute(snapshot, asked or None, _split(expand), progress)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
         emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})
@@ -190,19 +190,19 @@ def verify(
 
 @contextmanager
 def working(what: str) -> Iterator[Say]:
-    """`saying` for what Spark does, so that Ctrl-C ends it.
+    """`reporting` for what Spark does, so that Ctrl-C ends it.
 
     PySpark's handler for Ctrl-C asks Java on the very connection that waits for an answer, which fails. It is set when
-    Spark starts, and Spark's start is the first thing that is told.
+    Spark starts, and Spark's start is the first thing that is reported.
     """
-    with saying(what) as say:
+    with reporting(what) as progress:
 
-        def tell(text: str) -> None:
+        def report_line(text: str) -> None:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-            say(text)
+            progress(text)
 
-        yield tell
+        yield report_line
 
 
 def expect_small_jobs() -> None:

@@ -8,7 +8,7 @@ import typer
 
 from grantpath.engine.cli.consent import Yes, confirm_drop
 from grantpath.engine.cli.context import CommandContext, Commands, Json, Operator, Root, Timeout, Uri, command
-from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, saying, styled
+from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, reporting, styled
 from grantpath.engine.tenants import dropped_roots
 from grantpath.engine.tenants import registry as tenants
 from grantpath.engine.transfer.dump_meta import Format
@@ -88,8 +88,8 @@ def _show_dropped(session: CommandContext, found: list[dropped_roots.DroppedRoot
         return
     for each in found:
         by = f" by {each.by}" if each.by else ""
-        told = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
-        out().print(styled(each.root, "bold"), styled(f"{told}, log {each.head or 'without hashes'}"), sep="")
+        text = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
+        out().print(styled(each.root, "bold"), styled(f"{text}, log {each.head or 'without hashes'}"), sep="")
 
 
 def _table(found: list[tenants.Root]) -> "Table":
@@ -123,7 +123,7 @@ def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = N
     try:
         root = tenants.listed_one(store, name)
         if root is None and tenants.sweep(store, name):
-            _say(session, name, dict.fromkeys(SIZES, 0), ": removed what an interrupted drop had left")
+            _report_drop(session, name, dict.fromkeys(SIZES, 0), ": removed what an interrupted drop had left")
             return
         if root is None:
             known = tenants.names(store)
@@ -131,14 +131,14 @@ def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = N
             raise Unknown(f"the root {name} does not exist: {there}; write its whole name, such as metalake:ml")
         if not yes:
             confirm_drop(name, _holds(root))
-        with saying(f"dropping {printable(name)}"):
+        with reporting(f"dropping {printable(name)}"):
             dropped_roots.drop(store, name, by)
     finally:
         store.close()
-    _say(session, name, root.sizes, "")
+    _report_drop(session, name, root.sizes, "")
 
 
-def _say(session: CommandContext, name: str, sizes: dict[str, int], what: str) -> None:
+def _report_drop(session: CommandContext, name: str, sizes: dict[str, int], what: str) -> None:
     if session.json:
         emit({"dropped": name, "sizes": sizes})
     else:

@@ -35,7 +35,7 @@ def explained(
     row = ask("explain", **path_parameters(evaluation, facts, role))
     decision = Decision(bool(won), check["revision"], Evidence(evaluation, acted, remedy))
     if remedy:
-        return Explanation(decision, path_text.told(row["ways"]), [*remedy.statements])
+        return Explanation(decision, path_text.texts(row["ways"]), [*remedy.statements])
     notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}
     ways = [path_text.path(way) + notes.get(way["fact"], "") for way in row["ways"]]
     return Explanation(decision, sorted({*ways}) or decision.because, [])

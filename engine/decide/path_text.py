@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
-def told(ways: Iterable[Mapping[str, Any]]) -> list[str]:
+def texts(ways: Iterable[Mapping[str, Any]]) -> list[str]:
     """The ways in words, sorted, each once."""
     return sorted({path(way) for way in ways})
 

@@ -142,14 +142,14 @@ class _Planner:
         match fact.kind:
             case FactKind.DENY:
                 holders = sorted(filter(None, candidate.found[fact]))
-                said = [f"revoke deny {fact.privileges[0]} on {entity} from {by}" for by in holders]
-                return self._plan(fact, said, remedy_cost.REVOKE * len(said))
+                statements = [f"revoke deny {fact.privileges[0]} on {entity} from {by}" for by in holders]
+                return self._plan(fact, statements, remedy_cost.REVOKE * len(statements))
             case FactKind.ALLOW:
                 [privilege] = fact.privileges
                 if self._evaluation.policy.names.privileges[privilege].membership:
                     return None  # it is told as the membership that it is
-                said = [f"allow {privilege} on {entity} to {candidate.grantee}"]
-                return self._plan(fact, said, remedy_cost.of_grant(self._evaluation, privilege, at))
+                statements = [f"allow {privilege} on {entity} to {candidate.grantee}"]
+                return self._plan(fact, statements, remedy_cost.of_grant(self._evaluation, privilege, at))
             case FactKind.OWNS:
                 owners = [f"owner {ref} of {entity}" for ref in (self._evaluation.subject.text, candidate.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]

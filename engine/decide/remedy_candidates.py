@@ -23,13 +23,13 @@ EVERYBODYS = 2_500  # granted to a role that all hold, it is granted to all
 class Candidate:
     """One way in which the subject could act once the clauses are true.
 
-    `grantee` holds what is granted, `said` so in words; `joiner` becomes a member where membership is asked for;
+    `grantee` holds what is granted, `grantee_text` names it in words; `joiner` becomes a member where membership is asked for;
     `found` are the facts that are true already; `first` must be said before anything else, `why` says so in words.
     """
 
     role: str | None
     grantee: str
-    said: str
+    grantee_text: str
     joiner: str
     found: FoundFacts
     cost: int = 0

@@ -34,21 +34,21 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
             return f"DENY {fact.privileges[0]} on {entity} to {denied} wins: {todo}"
         case FactKind.ALLOW:
             [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
-            return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {candidate.said}"
+            return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {candidate.grantee_text}"
         case FactKind.OWNS:
             owner = step.statements[0].removeprefix("owner ").removesuffix(f" of {entity}")
             text = f"{entity} is not owned by {owner}: {todo}"
-            return text.replace(candidate.grantee, candidate.said)
+            return text.replace(candidate.grantee, candidate.grantee_text)
         case FactKind.HOLDS:
             return f"{candidate.joiner} is not in {entity}: {todo}"
         case FactKind.EXISTS:
             return f"{entity} does not exist: {todo or 'add it and its parents'}"
         case FactKind.ALLOW_BELOW:
-            todo = todo or f"allow it on one to {candidate.said}"
+            todo = todo or f"allow it on one to {candidate.grantee_text}"
             return f"{fact.privileges[0]} is granted on no {fact.types[0]} below {entity}: {todo}"
         case FactKind.EVERY_BELOW:
             if not step.lacking:
-                todo = f"allow it to {candidate.said} on those that lack it"
+                todo = f"allow it to {candidate.grantee_text} on those that lack it"
                 return f"{fact.privileges[0]} is not granted on every existing {_types(fact)} below {entity}: {todo}"
             what = f"{fact.privileges[0]} is not granted on {_some(step.lacking)} below {entity}"
             return f"{what}: {_first(step.statements)}"

@@ -225,5 +225,5 @@ def _ask(authorizer: Authorizer, question: Question) -> Expected:
 
 
 def _explain(authorizer: Authorizer, check: Check) -> str:
-    told = authorizer.explain(check.subject, check.name, check.object, as_role=check.as_role, with_=check.with_)
-    return "; ".join([*told.decision.because, *told.decision.missing, *told.paths])
+    explanation = authorizer.explain(check.subject, check.name, check.object, as_role=check.as_role, with_=check.with_)
+    return "; ".join([*explanation.decision.because, *explanation.decision.missing, *explanation.paths])

@@ -38,12 +38,12 @@ def _of(scenario: Scenario, policy: Policy, root: Reference) -> Iterator[str]:
     changes = [*scenario.given, *(line for line in scenario.then if line.question is None)]
     known = {ref for line in changes for ref in _mentioned(line.text, policy, root)} | {*policy.builtins}
     meant = {ref for text in scenario.absent if (ref := _canonical(text, policy, root))}
-    told: set[str] = set()
+    reported: set[str] = set()
     for line in scenario.then:
         ref = _canonical(asked, policy, root) if (asked := _asks_about(line)) else None
-        if ref is None or ref in known or ref in meant or ref in told:
+        if ref is None or ref in known or ref in meant or ref in reported:
             continue
-        told.add(ref)
+        reported.add(ref)
         near = nearest(ref, [each for each in known if type_of(each) == type_of(ref)])
         yield (
             f"{scenario.file}:{line.number}: no `given` or `do` line mentions {ref}{near}; add it there, or list it "
@@ -62,10 +62,10 @@ def _asks_about(line: Line) -> str | None:
 
 def _mentioned(text: str, policy: Policy, root: Reference) -> Iterator[str]:
     try:
-        said = parse_statement(text)
+        statement = parse_statement(text)
     except Invalid:
         return
-    for ref in (said.object, said.subject):
+    for ref in (statement.object, statement.subject):
         if ref and (canonical := _canonical(ref, policy, root)):
             yield canonical
 

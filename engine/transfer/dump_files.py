@@ -144,8 +144,8 @@ class Notes:
 
     def add(self, kept: Mapping[str, Any]) -> None:
         """One more entry."""
-        told = {name: as_json(value) for name, value in sorted(kept.items()) if name != "root"}
-        self._sink.write((json.dumps(told, ensure_ascii=False) + "\n").encode())
+        columns = {name: as_json(value) for name, value in sorted(kept.items()) if name != "root"}
+        self._sink.write((json.dumps(columns, ensure_ascii=False) + "\n").encode())
         self.rows += 1
 
     def finish(self) -> str:

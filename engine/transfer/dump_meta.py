@@ -62,16 +62,16 @@ def read_meta(directory: Path) -> DumpMeta | None:
 
     Raises InvalidInput for a dump of another format, one that lacks a file, or one whose files were changed.
     """
-    told = _told(directory)
-    if told is None:
+    fields = _fields(directory)
+    if fields is None:
         return None
-    if told["format"] != FORMAT:
+    if fields["format"] != FORMAT:
         raise InvalidInput(
-            f"{directory / META}: the format is {str(told['format'])[:80]!r}, and this version of grantpath reads "
+            f"{directory / META}: the format is {str(fields['format'])[:80]!r}, and this version of grantpath reads "
             f"{FORMAT!r}; restore it with the version that made it, and {_AGAIN} with this one; {_TABLES_ALONE}"
         )
     try:
-        meta = DumpMeta.model_validate(told)
+        meta = DumpMeta.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -80,15 +80,15 @@ def read_meta(directory: Path) -> DumpMeta | None:
     return meta
 
 
-def _told(directory: Path) -> dict[str, Any] | None:
+def _fields(directory: Path) -> dict[str, Any] | None:
     file = directory / META
     if not file.is_file():
         return None
     try:
-        told = json.loads(read_text(file))
+        fields = json.loads(read_text(file))
     except (InvalidInput, ValueError, RecursionError):
         return None  # another program's; the files of a dump beside it are refused as unknown tables
-    return told if isinstance(told, dict) and str(told.get("format")).startswith("grantpath dump") else None
+    return fields if isinstance(fields, dict) and str(fields.get("format")).startswith("grantpath dump") else None
 
 
 def _check_files(directory: Path, meta: DumpMeta) -> None:

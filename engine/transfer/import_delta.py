@@ -146,11 +146,11 @@ class DeltaBuilder:
     # ---- circles of memberships ------------------------------------------------------------------------------------
     def _check_circles(self, problems: Problems) -> None:
         """Memberships that, with those in the graph, would make a subject a member of itself."""
-        said = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
+        members = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
         above: dict[str, set[str]] = {}
         stands: dict[tuple[str, str], tuple[Table, int]] = {}
         containers = np.array([type_ in self._policy.file.members for type_ in self.names.types], dtype=np.bool_)
-        for links in said:
+        for links in members:
             inner = links.only(containers[links.start])
             for row, start, end in zip(inner.rows.tolist(), inner.start.tolist(), inner.end.tolist(), strict=True):
                 member, of = self.names.texts[start], self.names.texts[end]
@@ -245,16 +245,16 @@ class DeltaBuilder:
 
     def _edges(self, added: Ints) -> tuple[Edges, Removals]:
         """The edges of the import without those that are there; and what it takes away."""
-        said = self._said(added)
-        old = self._old_edges(np.concatenate([links.start for links in said]))
+        listed = self._all_edges(added)
+        old = self._old_edges(np.concatenate([links.start for links in listed]))
         keys = np.unique(
-            self._key(*(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label")))
+            self._key(*(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label")))
         )
         keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
         width, labels = len(self.names), len(self._rows.labels)
         return Edges(keys // labels // width, keys // labels % width, keys % labels), Removals([], [], [])
 
-    def _said(self, added: Ints) -> list[Links | Edges]:
+    def _all_edges(self, added: Ints) -> list[Links | Edges]:
         """Every edge that there must be: those of the rows, and the roles that come with a type."""
         return [*self._rows.links, *self._held_from_the_start(added)]
 

@@ -133,18 +133,18 @@ class _Load:
             self._progress("checking", len(tables) + 1, len(tables) + 1)
             note = self.restore.why_not(dry_run) if self.restore else None
             restores = self.restore is not None and note is None
-            told: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
+            details: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             if dry_run:
-                told["plan"] = builder.plan(delta)
+                details["plan"] = builder.plan(delta)
                 return LoadReport(
-                    counts, bool(delta.size or restores), bulk.revision, delta.added, delta.removed, **told
+                    counts, bool(delta.size or restores), bulk.revision, delta.added, delta.removed, **details
                 )
             if not (delta.size or restores):
-                return LoadReport(counts, False, bulk.revision, 0, 0, **told)
+                return LoadReport(counts, False, bulk.revision, 0, 0, **details)
             if delta.removed:
                 need_consent(builder.plan(delta), consent, self._what)
             revision, hash_ = self._put_all(bulk, delta, builder, rows, sum(counts.values()), restores)
-        return LoadReport(counts, True, revision, delta.added, delta.removed, **told, hash=hash_)
+        return LoadReport(counts, True, revision, delta.added, delta.removed, **details, hash=hash_)
 
     def _tables(self, problems: Problems) -> dict[str, Table]:
         """The tables of the folder; of a dump, about this root."""
@@ -180,11 +180,11 @@ class _Load:
                 self._progress("writing history", done, entries)
             self.restore.finish(bulk)
             return self.restore.revision, None
-        told = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(delta)}"
+        statement = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(delta)}"
         hashes: list[str] = []
 
         def last(ask: Ask, revision: int) -> None:
-            hashes[:] = append(asking(ask, self._tenant), [whole(revision, bulk.id, told, self._by)])
+            hashes[:] = append(asking(ask, self._tenant), [whole(revision, bulk.id, statement, self._by)])
 
         return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]
 

@@ -46,17 +46,17 @@ class ReplacingDeltaBuilder(DeltaBuilder):
 
     def _lost(self, added: Ints) -> Marks:
         """Which of the old edges no row says."""
-        said = self._said(added)
+        listed = self._all_edges(added)
         wanted = self._key(
-            *(np.concatenate([getattr(links, one) for links in said]) for one in ("start", "end", "label"))
+            *(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
         )
         old = self._old_edges(added)
         lost: Marks = ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
         return lost
 
-    def _said(self, added: Ints) -> list[Links | Edges]:
+    def _all_edges(self, added: Ints) -> list[Links | Edges]:
         everybody = np.flatnonzero(self._there)
-        return [*super()._said(everybody), self._presets()]
+        return [*super()._all_edges(everybody), self._presets()]
 
     def plan(self, delta: ImportDelta) -> Plan:
         old, lost = self._old_edges(delta.created), self._lost(delta.created)

@@ -212,22 +212,22 @@ class ResolvedRows:
             self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), loading=True)
 
     def _members(self) -> Links:
-        def say(member: str, of: str, _: int) -> Statement:
+        def statement_of(member: str, of: str, _: int) -> Statement:
             return Statement(kind="member", object=of, subject=member, text=f"member {member} of {of}")
 
-        return self._links("members", "member", "of", [], say)
+        return self._links("members", "member", "of", [], statement_of)
 
     def _owners(self) -> Links:
-        def say(owner: str, object_: str, _: int) -> Statement:
+        def statement_of(owner: str, object_: str, _: int) -> Statement:
             return Statement(kind="owner", object=object_, subject=owner, text=f"owner {owner} of {object_}")
 
-        return self._links("owners", "owner", "object", [], say)
+        return self._links("owners", "owner", "object", [], statement_of)
 
     def _grants(self) -> Links:
         table = self.tables["grants"]
         effects, privileges = table.columns["effect"], table.columns["privilege"]
 
-        def say(subject: str, object_: str, row: int) -> Statement:
+        def statement_of(subject: str, object_: str, row: int) -> Statement:
             effect = _effect(effects.values[effects.codes[row]])
             privilege = privileges.values[privileges.codes[row]]
             text = f"{effect.lower()} {privilege} on {object_} to {subject}"
@@ -235,10 +235,10 @@ class ResolvedRows:
                 kind="grant", object=object_, subject=subject, effect=effect, privilege=privilege, text=text
             )
 
-        return self._links("grants", "subject", "object", [effects.codes, privileges.codes], say)
+        return self._links("grants", "subject", "object", [effects.codes, privileges.codes], statement_of)
 
     def _links(
-        self, name: str, start: str, end: str, more: Sequence[Ints], say: Callable[[str, str, int], Statement]
+        self, name: str, start: str, end: str, more: Sequence[Ints], statement_of: Callable[[str, str, int], Statement]
     ) -> Links:
         """The rows of a table as edges. The rules look at no more than kinds and `more`: each combination is asked
         about once."""
@@ -248,7 +248,7 @@ class ResolvedRows:
 
         def resolve(row: int) -> ResolvedStatement:
             subject, object_ = (self.names.texts[int(column[row])] for column in columns)
-            return self._rules.resolve(say(subject, object_, row), loading=True)
+            return self._rules.resolve(statement_of(subject, object_, row), loading=True)
 
         keys = [self._kinds[starts], self._kinds[ends], *(codes[rows] for codes in more)]
         labels = self._verdicts(table, rows, keys, resolve)

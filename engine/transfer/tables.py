@@ -66,11 +66,11 @@ class Problems:
         """One line."""
         self._found.append((file, np.array([line], dtype=np.int64), lambda _: text))
 
-    def rows(self, table: Table, rows: Ints, say: Callable[[int], str]) -> None:
-        """Rows of a table that break a rule; `say(row)` tells what is wrong."""
+    def rows(self, table: Table, rows: Ints, describe: Callable[[int], str]) -> None:
+        """Rows of a table that break a rule; `describe(row)` states what is wrong."""
         if table.file and len(rows):
             by_line = dict(zip(table.lines[rows].tolist(), rows.tolist(), strict=True))
-            self._found.append((table.file, table.lines[rows], lambda line: say(by_line[line])))
+            self._found.append((table.file, table.lines[rows], lambda line: describe(by_line[line])))
 
     def raise_any(self) -> None:
         """Raises InvalidInput with the first ones and their number, if there are any."""
@@ -84,8 +84,10 @@ class Problems:
         raise InvalidInput(f"nothing is loaded, {rows}:", *texts)
 
     def _text(self, table: str, line: int) -> str:
-        file, say = next((file, say) for file, lines, say in self._found if file.stem == table and line in lines)
-        return f"{place(file, line)}: {say(line)}"
+        file, describe = next(
+            (file, describe) for file, lines, describe in self._found if file.stem == table and line in lines
+        )
+        return f"{place(file, line)}: {describe(line)}"
 
 
 def check_columns(file: Path, found: Sequence[str], wanted: Sequence[str], line: int | None) -> None:

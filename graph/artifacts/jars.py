@@ -53,10 +53,10 @@ def read_lock(lock: Path) -> list[Jar]:
     return jars
 
 
-def ensure_jars(lock: Path, say: Callable[[str], None]) -> list[Path]:
+def ensure_jars(lock: Path, progress: Callable[[str], None]) -> list[Path]:
     """The paths of all jars of `lock`, each with the right sha256; what is missing or broken is downloaded.
 
-    On a terminal a bar shows the download, else `say` is given one line. Raises ServerError, naming the
+    On a terminal a bar shows the download, else `progress` is given one line. Raises ServerError, naming the
     jar, if one cannot be had; nothing half-written stays.
     """
     folder = code_folder("jars")
@@ -65,7 +65,7 @@ def ensure_jars(lock: Path, say: Callable[[str], None]) -> list[Path]:
         sound = pool.map(lambda jar: _is_sound(folder / jar.path, jar), jars)
         missing = [jar for jar, good in zip(jars, sound, strict=True) if not good]
         if missing:
-            _download(missing, folder, pool, say)
+            _download(missing, folder, pool, progress)
     return [folder / jar.path for jar in jars]
 
 
@@ -79,12 +79,12 @@ def _is_sound(path: Path, jar: Jar) -> bool:
         return False
 
 
-def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, say: Callable[[str], None]) -> None:
+def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, progress: Callable[[str], None]) -> None:
     total = sum(jar.size for jar in missing)
     if shutil.disk_usage(folder).free < total + SPARE:
         raise _disk_full(folder, total)
     source = repository()
-    with _progress(len(missing), total, say) as advance:
+    with _progress(len(missing), total, progress) as advance:
         tasks: dict[Future[None], Jar] = {
             pool.submit(_download_one, jar, folder, source): jar for jar in sorted(missing, key=lambda jar: -jar.size)
         }
@@ -135,11 +135,11 @@ def _disk_full(folder: Path, total: int) -> ServerError:
 
 
 @contextmanager
-def _progress(count: int, total: int, say: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
+def _progress(count: int, total: int, progress: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
     """Shows the download; the caller reports bytes."""
     # rich comes with the extra `cli`: a service that starts the embedded server does without the bar.
     if not sys.stderr.isatty() or find_spec("rich") is None:
-        say(f"downloading {count} jars of Neo4j ({total / 1e6:.0f} MB)")
+        progress(f"downloading {count} jars of Neo4j ({total / 1e6:.0f} MB)")
         yield lambda size: None
         return
     from rich.console import Console

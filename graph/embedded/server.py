@@ -58,11 +58,11 @@ def up(
     """
     _check_allowed()
     where = server_home(version, home)
-    say = progress or _to_stderr
+    report = progress or _to_stderr
     where.create()
     with lock_folder(where.folder):
         if not _await_answer(where, ANSWER_SECONDS):
-            _start(where, say)
+            _start(where, report)
             log.info("started Neo4j %s in %s", where.release.number, where.folder)
     return status(where.line, where.folder.parent)
 
@@ -108,13 +108,13 @@ def seen(where: ServerHome) -> ServerStatus:
 
 def _check_allowed() -> None:
     """Raises ServerError where the embedded server is forbidden, InvalidInput for another value of the variable."""
-    said = os.environ.get(SWITCH)
-    if said == "never":
+    switch = os.environ.get(SWITCH)
+    if switch == "never":
         raise ServerError(
             f"{SWITCH}=never forbids the embedded server: name a server by --uri or NEO4J_URI, or unset the variable"
         )
-    if said:
-        raise InvalidInput(f"{SWITCH}={short(said)} has no meaning; write never, or unset the variable")
+    if switch:
+        raise InvalidInput(f"{SWITCH}={short(switch)} has no meaning; write never, or unset the variable")
 
 
 def _uri(record: Record) -> str:
@@ -125,21 +125,21 @@ def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _start(where: ServerHome, say: Callable[[str], None]) -> None:
-    java = java_for(where.release.java, say)
-    jars = ensure_jars(where.release.lock, say)
+def _start(where: ServerHome, progress: Callable[[str], None]) -> None:
+    java = java_for(where.release.java, progress)
+    jars = ensure_jars(where.release.lock, progress)
     where.password()
     for attempt in range(STARTS):
         ports, notes = process.choose_ports(where)
         for note in notes:
-            say(note)
-        say(f"starting Neo4j {where.release.number}")
+            progress(note)
+        progress(f"starting Neo4j {where.release.number}")
         where.configure(ports, jars)
         where.remember(ports)
         process.start(where, java, ports)
         if _await_answer(where, START_SECONDS):
             return
-        if attempt == STARTS - 1 or "Address already in use" not in where.said():
+        if attempt == STARTS - 1 or "Address already in use" not in where.start_log():
             raise ServerError(f"Neo4j ended while starting: {_cause(where)}; its logs are in {where.logs}")
 
 
@@ -187,7 +187,7 @@ def _answers(uri: str, where: ServerHome) -> bool:
 
 def _cause(where: ServerHome) -> str:
     """The innermost reason in what the server said last, without its stack trace."""
-    lines = [line for line in where.said().splitlines() if line.strip()]
+    lines = [line for line in where.start_log().splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ") or " ERROR " in line]
     cause = causes[-1] if causes else ". ".join(lines[:2]) or "it said nothing"
     about_memory = "memory" in cause.lower() or "heap" in cause.lower()
