@@ -61,7 +61,7 @@ class QuestionBinder:
     def bind(self, words: Check | Who | Which) -> BoundQuestion:
         """The question of these words. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
         question = resolve(self._policy, self._root, words)
-        seconds = {key: self._position(ref) for key, ref in question.seconds.items()}
+        seconds = {key: self._position(ref) for key, ref in question.second_objects.items()}
         ask = self._targets(question, seconds)
         role = None if question.as_role is None else self._position(self._reference(question.as_role))
         kind: Literal["check", "who", "which"] = (

@@ -67,15 +67,15 @@ class Authorizing:
     def right(self, change: ResolvedStatement) -> FactPlan:
         """What must be true of who makes it."""
         key = (change.kind, change.object.type, change.subject.type if change.subject else None)
-        seconds = frozenset(change.seconds)
-        if (*key, seconds) not in self._rights:
-            self._rights[*key, seconds] = FactPlan(self._policy.change(*key, seconds))
-        return self._rights[*key, seconds]
+        second_objects = frozenset(change.second_objects)
+        if (*key, second_objects) not in self._rights:
+            self._rights[*key, second_objects] = FactPlan(self._policy.change(*key, second_objects))
+        return self._rights[*key, second_objects]
 
     def where(self, change: ResolvedStatement) -> request.Places:
         """The places that this is about."""
-        seconds = {**change.seconds, **({"grantee": change.subject} if change.subject else {})}
-        return request.places(self._policy, self._root, change.object, seconds)
+        second_objects = {**change.second_objects, **({"grantee": change.subject} if change.subject else {})}
+        return request.places(self._policy, self._root, change.object, second_objects)
 
     def authorize(self, steps: Iterable[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
         """By step the role that the actor acts with, if the policy has active roles; who is refused gets the error."""

@@ -53,7 +53,7 @@ class Preconditions:
 
     def check(self, change: ResolvedStatement) -> None:
         """Raises Invalid where the graph is not as the change needs it. To be asked in the order of the changes."""
-        for ref in [*change.seconds.values(), *([change.subject] if change.subject else [])]:
+        for ref in [*change.second_objects.values(), *([change.subject] if change.subject else [])]:
             self._there(ref)
         if change.kind == "add":
             if change.object.text in self.there:
@@ -101,7 +101,7 @@ class Preconditions:
 def _named(policy: Policy, root: Reference, change: ResolvedStatement) -> Iterator[str]:
     """Every entity that must be there, or must not."""
     yield change.object.text
-    yield from (ref.text for ref in change.seconds.values())
+    yield from (ref.text for ref in change.second_objects.values())
     if change.subject:
         yield change.subject.text
     if change.kind == "add":

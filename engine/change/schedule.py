@@ -77,7 +77,7 @@ class ReadWriteSets:
         """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
         chain = self._chain(change.object)
         reads, writes = set(chain.at), set(chain.below)
-        for ref in change.seconds.values():
+        for ref in change.second_objects.values():
             reads |= self._chain(ref).at
         reads.update(f"below {ref}" for ref in below.values())
         if self._actor:

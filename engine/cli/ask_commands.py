@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from grantpath.engine.cli.browser_params import browser_line
-from grantpath.engine.cli.context import As, CommandContext, With, command, seconds
+from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
 from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing
@@ -65,7 +65,7 @@ def check(
     grantpath check -- "$S" "$NAME" "$REF"
     """
     with session.open() as authorizer:
-        decision = authorizer.check(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
+        decision = authorizer.check(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
     if session.json:
         emit(decision.as_dict())
     else:
@@ -88,7 +88,9 @@ def explain(
     is in its way; --json has its statements as `remedy`. Exit codes as for check.
     """
     with session.open() as authorizer:
-        explanation = authorizer.explain(subject, name, ref, as_role=as_, with_=seconds(with_), at_least=at_least)
+        explanation = authorizer.explain(
+            subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least
+        )
     if session.json:
         emit({**explanation.decision.as_dict(), "paths": explanation.paths, "remedy": explanation.remedy})
     else:
@@ -113,7 +115,7 @@ def who(
     """
     with session.open() as authorizer:
         found = authorizer.who(
-            name, ref, with_=seconds(with_), limit=_one_more(limit), after=after, at=at, at_least=at_least
+            name, ref, with_=second_objects(with_), limit=_one_more(limit), after=after, at=at, at_least=at_least
         )
         _list(session, found, limit)
 
@@ -140,7 +142,7 @@ def which(
             subject,
             name,
             as_role=as_,
-            with_=seconds(with_),
+            with_=second_objects(with_),
             limit=_one_more(limit),
             after=after,
             at=at,
@@ -165,7 +167,7 @@ def params(
     The line serves check.cypher and explain.cypher both. With --for who the SUBJECT is left aside, with --for which
     all of REF but its type.
     """
-    second = seconds(with_)
+    second = second_objects(with_)
     with session.open() as authorizer:
         if for_ is ParamsTarget.who:
             authorizer.who(name, ref, with_=second)

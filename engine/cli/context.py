@@ -186,7 +186,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def seconds(pairs: list[str]) -> dict[str, str]:
+def second_objects(pairs: list[str]) -> dict[str, str]:
     """The second objects of `--with` options. Raises InvalidInput."""
     return parse_with(", ".join(pairs)) if pairs else {}
 

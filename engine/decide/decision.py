@@ -92,9 +92,9 @@ class Explanation:
 def _words(check: Check) -> str:
     """A check in the words that it was asked in, each cut to 80 characters."""
     role = f" as {short(check.as_role)}" if check.as_role else ""
-    seconds = ", ".join(f"{short(key)}={short(ref)}" for key, ref in check.with_.items())
+    second_objects = ", ".join(f"{short(key)}={short(ref)}" for key, ref in check.with_.items())
     return f"{short(check.subject)}{role} {short(check.name)} on {short(check.object)}" + (
-        f" with {seconds}" if seconds else ""
+        f" with {second_objects}" if second_objects else ""
     )
 
 

@@ -63,7 +63,7 @@ def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
     for statement in statements:
         change = rules.resolve(parse_statement(statement), loading=False)
         grantee = change.subject.type if change.subject else None
-        if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.seconds)):
+        if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.second_objects)):
             found.append(statement)
     what = "lets no actor make this change, so the operator makes it as a fact"
     return [f"{evaluation.policy.name} {what}: {'; '.join(found)}"] if found else []

@@ -23,8 +23,9 @@ EVERYBODYS = 2_500  # granted to a role that all hold, it is granted to all
 class Candidate:
     """One way in which the subject could act once the clauses are true.
 
-    `grantee` holds what is granted, `grantee_text` names it in words; `joiner` becomes a member where membership is asked for;
-    `found` are the facts that are true already; `first` must be said before anything else, `why` says so in words.
+    `grantee` receives the grants, and `grantee_text` names it in words; `joiner` becomes a member where membership is
+    asked for; `found` are the facts that are true already; `first` are statements that must precede the others, and
+    `why` says so in words.
     """
 
     role: str | None

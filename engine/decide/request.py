@@ -33,7 +33,7 @@ class ResolvedQuestion:
     requirement: Requirement
     places: Places
     object: Reference | None
-    seconds: Mapping[str, Reference]
+    second_objects: Mapping[str, Reference]
     subject: Reference | None
     as_role: str | None
     one_role: bool
@@ -45,13 +45,13 @@ def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) 
     """The words of a question. Raises InvalidInput for a `with_` that is not a mapping, Invalid for other words that
     are not strings."""
     try:
-        seconds = dict(with_ or {})
+        second_objects = dict(with_ or {})
     except (TypeError, ValueError):
         raise InvalidInput(
             f"with_={short(repr(with_))} is not a mapping; write {{'KEY': 'REF'}}, such as {{'tag': 'tag:pii'}}"
         ) from None
     try:
-        return model(with_=seconds, **words)
+        return model(with_=second_objects, **words)
     except (TypeError, ValueError):
         asked = short(repr((*words.values(), with_)))
         raise Invalid(f"{asked} is not a question: all its parts must be strings, those in with_ too") from None
@@ -81,19 +81,19 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     else:
         object_ = policy.reference(words.object, root)
         type_ = object_.type
-    seconds = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
-    requirement = policy.question(words.name, type_, frozenset(seconds))
-    _check_seconds(requirement, seconds)
+    second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
+    requirement = policy.question(words.name, type_, frozenset(second_objects))
+    _check_second_objects(requirement, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
     role = None if isinstance(words, Who) or words.as_role is None else active_role(policy, root, words.as_role)
-    needed = [ref.text for ref in seconds.values()]
+    needed = [ref.text for ref in second_objects.values()]
     if object_ is not None and not requirement.may_be_missing:
         needed.append(object_.text)
     return ResolvedQuestion(
         requirement,
-        places(policy, root, root if object_ is None else object_, seconds),
+        places(policy, root, root if object_ is None else object_, second_objects),
         object_,
-        seconds,
+        second_objects,
         subject,
         role,
         # a role that is asked about acts as itself
@@ -102,10 +102,10 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     )
 
 
-def places(policy: Policy, root: Reference, object_: Reference, seconds: Mapping[str, Reference]) -> Places:
+def places(policy: Policy, root: Reference, object_: Reference, second_objects: Mapping[str, Reference]) -> Places:
     """The places of a question: the object with what is above it, and the same of each second object."""
     found = dict(policy.chain(object_, root))
-    for key, second in seconds.items():
+    for key, second in second_objects.items():
         prefix = "grantee." if key == "grantee" else f"with.{key}."
         found.update((at if ref == root else prefix + at, ref) for at, ref in policy.chain(second, root))
     return found
@@ -129,8 +129,8 @@ def _subject(policy: Policy, root: Reference, text: str) -> Reference:
     return ref
 
 
-def _check_seconds(requirement: Requirement, seconds: Mapping[str, Reference]) -> None:
-    for key, ref in seconds.items():
+def _check_second_objects(requirement: Requirement, second_objects: Mapping[str, Reference]) -> None:
+    for key, ref in second_objects.items():
         wanted = requirement.with_[key].type
         if ref.type != wanted:
             raise Invalid(

@@ -21,7 +21,7 @@ class ResolvedStatement:
     subject: Reference | None
     effect: str | None
     privilege: str | None
-    seconds: dict[str, Reference]
+    second_objects: dict[str, Reference]
     text: str
     contains: bool = False  # the subject may have members of its own
 
@@ -52,7 +52,7 @@ class Rules:
         change = self.resolve(statement, loading=False)
         entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
         for key, second in entry.with_.items() if entry else ():
-            if key not in change.seconds and not second.optional:
+            if key not in change.second_objects and not second.optional:
                 raise Invalid(
                     f"adding {indefinite(change.object.type)} needs {key}: add `with {key}={second.type}:NAME`"
                 )
@@ -63,7 +63,7 @@ class Rules:
         bulk import may set the members of hidden subjects."""
         object_ = self.policy.reference(statement.object, self.root)
         subject = self.policy.reference(statement.subject, self.root) if statement.subject else None
-        seconds = {key: self.policy.reference(ref, self.root) for key, ref in statement.with_.items()}
+        second_objects = {key: self.policy.reference(ref, self.root) for key, ref in statement.with_.items()}
         privilege = self.policy.names.canonical(statement.privilege) if statement.privilege else None
         kind, effect = statement.kind, statement.effect
         if privilege and effect == "ALLOW" and self.policy.names.privileges[privilege].membership:
@@ -72,13 +72,15 @@ class Rules:
         contains = subject is not None and (
             subject.type in self.policy.file.members or subject.text in self.policy.builtins
         )
-        resolved = ResolvedStatement(kind, object_, subject, effect, privilege, seconds, statement.text, contains)
+        resolved = ResolvedStatement(
+            kind, object_, subject, effect, privilege, second_objects, statement.text, contains
+        )
         self._check(resolved, loading)
         return resolved
 
     def _check(self, change: ResolvedStatement, loading: bool) -> None:
         self._hidden(change, loading)
-        if change.kind != "add" and change.seconds:
+        if change.kind != "add" and change.second_objects:
             raise Invalid(f"{change.text!r}: only `add` takes second objects; leave `with` away")
         match change.kind:
             case "add":
@@ -104,7 +106,7 @@ class Rules:
                 f"{change.object}: {indefinite(change.object.type)} is a tenant of its own and is not added inside one"
             )
         entry = self.policy.change_entry("add", change.object.type)
-        for key, second in change.seconds.items():
+        for key, second in change.second_objects.items():
             wanted = entry.with_.get(key) if entry else None
             if wanted is None:
                 known = ", ".join(entry.with_) if entry and entry.with_ else "none"

@@ -41,11 +41,11 @@ class Remedied:
         self.world, self.check = world, check
         subject, name, target, with_, as_role = check
         root = policy.reference(str(world.root), policy.root(world.root.segments[0]))
-        seconds = {key: policy.reference(ref, root) for key, ref in with_.items()}
+        second_objects = {key: policy.reference(ref, root) for key, ref in with_.items()}
         object_, who = policy.reference(target, root), policy.reference(subject, root)
         question = policy.question(name, object_.type, frozenset(with_))
         one_role = question.one_role and who.type not in policy.role_types
-        by_at = places(policy, root, object_, seconds)
+        by_at = places(policy, root, object_, second_objects)
         role = policy.reference(as_role, root).text if as_role else None
         self.evaluation = Evaluation(policy, root, who, question.clauses, by_at, one_role, role)
         self._places = places_of(

@@ -223,14 +223,14 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
     """A condition over the existence of 80 second objects."""
     world = World(seed)
     numbering, tables = world.numbering, np.flatnonzero(world.numbering.of_type("table"))
-    seconds = {f"k{at}": world.rng.choice(list(world.at)) for at in range(80)}
-    bound = {f"with.{key}.{world.type[ref]}": ref for key, ref in seconds.items()}
+    second_objects = {f"k{at}": world.rng.choice(list(world.at)) for at in range(80)}
+    bound = {f"with.{key}.{world.type[ref]}": ref for key, ref in second_objects.items()}
     there = [fact for fact in (Fact(FactKind.EXISTS, place) for place in bound) if world.true(fact, "", set(), bound)]
     every = tuple((Atom((fact,)),) for fact in there)
     builtin = {place: Fact(FactKind.BUILTIN, place) for place in (*bound, "table")}
     some = tuple(((Atom((Fact(FactKind.EXISTS, place),), (builtin[place], builtin["table"])),),) for place in bound)
     subjects = np.array(sorted(world.at[ref] for ref in world.subjects))
-    asks = [TargetedQuestion((every,), "table", tables, {key: world.at[ref] for key, ref in seconds.items()})]
+    asks = [TargetedQuestion((every,), "table", tables, {key: world.at[ref] for key, ref in second_objects.items()})]
     asks.append(TargetedQuestion(some, "table", tables, asks[0].with_))
     asks.append(TargetedQuestion((*some[60:], every), "table", tables, asks[0].with_))
     prepared = Prepared(world.fact_table(), asks)
