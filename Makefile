@@ -5,6 +5,9 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed
 RUN := .venv/bin/python
+# Each worker process has servers of its own. Files of tests are spread over them.
+WORKERS ?= 3
+SPREAD := -n $(WORKERS) --dist loadfile
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
 .PHONY: help install demo quick test test-all trust bench lint clean
@@ -25,13 +28,13 @@ demo: $(INSTALLED)
 	@.venv/bin/grantpath demo
 
 test: $(INSTALLED)
-	@$(RUN) -m pytest $(ARGS)
+	@$(RUN) -m pytest $(SPREAD) $(ARGS)
 
 quick: $(INSTALLED)
 	@$(RUN) -m pytest tests/unit tests/docs $(ARGS)
 
 test-all: $(INSTALLED)
-	@$(RUN) -m pytest --all $(ARGS)
+	@$(RUN) -m pytest --all $(SPREAD) $(ARGS)
 
 trust: $(INSTALLED)
 	@GRANTPATH_TRUST=full $(RUN) -m pytest --all -s -m trust $(ARGS)

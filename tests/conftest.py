@@ -4,7 +4,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +17,7 @@ from grantpath.graph.embedded.home import RELEASES
 from grantpath.graph.embedded.server import down, up
 from grantpath.graph.store import Store
 
-from .support import tiers
+from .support import closing_lines, tiers
 
 if TYPE_CHECKING:
     from .support.tls_server import TlsServer
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
 Closing = Callable[[str], None]
-CLOSING = pytest.StashKey[list[str]]()
 
 
 class Tenants:
@@ -139,7 +138,7 @@ def _container() -> Iterator[Connection]:
 @pytest.fixture
 def closing(pytestconfig: pytest.Config) -> Closing:
     """Says a line in pytest's closing output, which shows what passing tests print nowhere."""
-    return pytestconfig.stash.setdefault(CLOSING, []).append
+    return closing_lines.lines(pytestconfig).append
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -151,10 +150,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tiers.select(config, items, tiers.why_no_browser(os.environ.get(SERVER, "embedded") == "embedded"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    closing_lines.gather(node)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    closing_lines.hand_over(session.config)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """What tests report at the end, which tests were left out, and always a Browser test that could not run."""
-    for line in config.stash.get(CLOSING, []):
-        terminalreporter.write_line(line)
     skipped = terminalreporter.stats.get("skipped", [])
     for report in skipped:
         if "browser" in report.keywords:

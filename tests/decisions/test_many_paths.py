@@ -11,7 +11,8 @@ from grantpath import cypher
 from grantpath.engine import Authorizer, Invalid, Refused
 from grantpath.engine.transfer.importer import load
 
-from ..conftest import CLOSING, Closing, Tenants
+from ..conftest import Closing, Tenants
+from ..support import closing_lines
 from ..support.many_paths import CYCLE, LOST, LOW, MANY, TABLE, WIDE, build, fan, ladder, rungs, write
 
 pytestmark = pytest.mark.trust
@@ -29,7 +30,7 @@ def auth(module_tenant: Tenants, tmp_path_factory: pytest.TempPathFactory, pytes
     build(made, tmp_path_factory.mktemp("tables"))
     took = time.monotonic() - began
     found = f"many ways: {3 * WIDE:,} subjects with ladders of {len(GROUPS)} rungs loaded in {took:.1f} s"
-    pytestconfig.stash.setdefault(CLOSING, []).append(found)
+    closing_lines.lines(pytestconfig).append(found)
     assert took < BUILDING
     return made
 

@@ -12,8 +12,9 @@ import pytest
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
-from ..conftest import CLOSING, Tenants
+from ..conftest import Tenants
 from ..queries import mutation, probes_facts, probes_marks, probes_paths, probes_questions, probes_remedies
+from ..support import closing_lines
 from ..support.small_tenants import WORLDS
 from .mutation import Score
 from .operators import Mutant
@@ -53,7 +54,7 @@ def score(pytestconfig: pytest.Config) -> Iterator[Score]:
     """Counts for all tests of this file, and is printed at the end."""
     kept = Score()
     yield kept
-    pytestconfig.stash.setdefault(CLOSING, []).append(str(kept))
+    closing_lines.lines(pytestconfig).append(str(kept))
 
 
 def sample(file: str) -> list[Mutant]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from .closing_lines import LEFT_OUT, lines
+
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
-LEFT_OUT = pytest.StashKey[int]()
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -50,7 +51,9 @@ def chromium() -> str | None:
 
 
 def report(terminal: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """How many tests were left out, or how long those of `make test` took among all."""
+    """What tests say at the end, how many were left out, or how long those of `make test` took among all."""
+    for line in lines(config):
+        terminal.write_line(line)
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminal.write_line(f"slow tests left out: {left_out}; run them with `make test-all` or `pytest --all`")
     reports = [each for group in terminal.stats.values() for each in group if hasattr(each, "duration")]
