@@ -10,8 +10,6 @@ from grantpath.graph.driver import in_words
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.store import Store
 
-from ..conftest import Tenants
-
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_each_scheme_of_neo4j_is_accepted(scheme: str) -> None:
@@ -52,18 +50,3 @@ def test_no_message_shows_the_login_in_an_address(address: str, monkeypatch: pyt
         texts.append(str(raised.value))
     assert [text for text in texts if "s3cret" in text or "bob" in text] == []
     assert all("db" in text for text in texts)
-
-
-def test_the_database_is_named_by_a_variable(
-    tenant: Tenants, server: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    auth = tenant(given=["add catalog:hr", "add user:ann"])
-    monkeypatch.setenv("NEO4J_USER", server.user)
-    monkeypatch.setenv("NEO4J_PASSWORD", server.password)
-    monkeypatch.setenv("NEO4J_DATABASE", "neo4j")
-    with Authorizer(Store(connection(server.uri)), auth.tenant, auth.policy, auth.root) as same:
-        assert same.revision_now() == auth.revision_now()
-    monkeypatch.setenv("NEO4J_DATABASE", "elsewhere")
-    assert connection(server.uri).database == "elsewhere"
-    with pytest.raises(Unavailable, match=r"has no such database: .*elsewhere.*check NEO4J_DATABASE"):
-        Authorizer.open("metalake:ml", uri=server.uri)

@@ -11,7 +11,7 @@ import pytest
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
-from ..cli.test_commands import Run, run
+from .test_commands import Run, run
 
 __all__ = ["run"]
 
