@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grantpath.engine.policy.facts import Fact
-from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.closure import close, composition
@@ -20,33 +20,12 @@ from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
 from grantpath.spark_sync.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
 from grantpath.spark_sync.spark_session import SparkEngine, engine, read_parquet
-from grantpath.spark_sync.tree_order import Entity, Numbering, number
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A relationship: MEMBER_OF, HAS_ROLE, OWNS, or ALLOW and DENY with their privilege."""
-
-    kind: str
-    source: str
-    target: str
-    privilege: str | None = None
-
-
-@dataclass(frozen=True)
-class State:
-    """All facts of one tenant at one moment. `root` is the reference of the root object, as the entities have it."""
-
-    id: str
-    policy: Policy
-    root: str
-    entities: Sequence[Entity]
-    edges: Sequence[Edge]
+from grantpath.spark_sync.tree_order import Numbering, number
 
 
 @dataclass(frozen=True)
 class BulkQuestion:
-    """A check or question about one state."""
+    """A check or question about one state, by its id."""
 
     state: str
     asked: Check | Who | Which
@@ -56,7 +35,7 @@ BulkAnswer = bool | list[str] | GrantpathError
 
 
 def answer_many(
-    states: Iterable[State],
+    states: Iterable[TenantState],
     questions: Sequence[BulkQuestion],
     progress: Callable[[str], None],
     spark: SparkEngine | None = None,
@@ -66,24 +45,24 @@ def answer_many(
     A question that cannot be asked gets its error (Unknown, Invalid, ...) as its answer, and disturbs no other.
     Raises ServerError where Spark cannot start, InvalidInput for a question about a state that isn't given.
     """
-    worlds = {state.id: _World(state) for state in states}
+    numbered = {state.id: _NumberedState(state) for state in states}
     answers: list[BulkAnswer] = [False] * len(questions)
     for at, question in enumerate(questions):
-        if question.state not in worlds:
+        if question.state not in numbered:
             raise InvalidInput(f"question {at} is about the state {question.state!r}, which is not given")
-        world = worlds[question.state]
+        one = numbered[question.state]
         try:
-            world.asked.append((at, world.binder.bind(question.asked)))
+            one.asked.append((at, one.binder.bind(question.asked)))
         except GrantpathError as error:
             answers[at] = error
-    busy = [world for world in worlds.values() if world.asked]
+    busy = [one for one in numbered.values() if one.asked]
     if busy:
         spark = spark or engine(progress)
         _close_all(spark, busy)
-        jobs = spark.spark.sparkContext.parallelize([world.job() for world in busy], min(len(busy), 8))
-        for world, found in zip(busy, jobs.map(_answer_all).collect(), strict=True):
-            for (at, bound), positions in zip(world.asked, found, strict=True):
-                refs = [world.numbering.refs[each] for each in positions]
+        jobs = spark.spark.sparkContext.parallelize([one.job() for one in busy], min(len(busy), 8))
+        for one, found in zip(busy, jobs.map(_answer_all).collect(), strict=True):
+            for (at, bound), positions in zip(one.asked, found, strict=True):
+                refs = [one.numbering.refs[each] for each in positions]
                 answers[at] = bool(refs) if bound.kind == "check" else sorted(refs)
     return answers
 
@@ -102,10 +81,10 @@ def _answer_all(job: _Job) -> list[Ints]:
     return [evaluate(each, job.fact_table, lambda _: job.closure, lambda: job.roles) for each in job.asked]
 
 
-class _World:
-    """A state, numbered."""
+class _NumberedState:
+    """A state with its entities in tree order, and what is asked about it."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: TenantState) -> None:
         self.numbering: Numbering = number(state.policy, state.root, state.entities)
         self.binder = QuestionBinder(state.policy, state.policy.root(state.root), self.numbering)
         self.asked: list[tuple[int, BoundQuestion]] = []
@@ -143,14 +122,14 @@ class _World:
         )
 
 
-def _close_all(spark: SparkEngine, worlds: list[_World]) -> None:
-    """One closure over the memberships of all worlds: their positions behind one another."""
-    begins = np.cumsum([0, *(len(world.numbering) for world in worlds)])
+def _close_all(spark: SparkEngine, numbered: list[_NumberedState]) -> None:
+    """One closure over the memberships of all states: their positions behind one another."""
+    begins = np.cumsum([0, *(len(one.numbering) for one in numbered)])
     with tempfile.TemporaryDirectory(prefix="grantpath-") as scratch:
         folder = Path(scratch)
         pq.write_table(pa.table({"id": np.arange(begins[-1])}), folder / "subjects.parquet")
         ends = {
-            name: np.concatenate([getattr(world, name) + begin for world, begin in zip(worlds, begins, strict=False)])
+            name: np.concatenate([getattr(one, name) + begin for one, begin in zip(numbered, begins, strict=False)])
             for name in ("source", "target")
         }
         pq.write_table(pa.table(ends), folder / "members.parquet")
@@ -158,4 +137,4 @@ def _close_all(spark: SparkEngine, worlds: list[_World]) -> None:
         members = read_parquet(spark.spark, folder / "members.parquet")
         for row in close(composition(spark), subjects, members).collect():
             at = int(np.searchsorted(begins, row.subject, side="right")) - 1
-            worlds[at].pairs.append((row.subject - begins[at], row.holder - begins[at]))
+            numbered[at].pairs.append((row.subject - begins[at], row.holder - begins[at]))

@@ -21,6 +21,7 @@ from grantpath.cypher import load as load_query
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
 from grantpath.engine.tenants.registry import dropped
+from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
 from grantpath.graph.driver import in_words, open_driver
@@ -33,7 +34,7 @@ from grantpath.spark_sync.small_closure import close_small
 from grantpath.spark_sync.snapshot import SnapshotMeta, write_policy, write_table
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import SparkEngine, engine, place, read_parquet, wanted_closure
-from grantpath.spark_sync.tree_order import Entity, Numbering, number
+from grantpath.spark_sync.tree_order import Numbering, number
 
 log = logging.getLogger("grantpath.spark")
 Say = Callable[[str], None]

@@ -7,20 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.reference import Reference, parse
 from grantpath.spark_sync.intervals import Bools, Ints
 
 Path = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Entity:
-    """A node as it is stored. `exists` is false for a name that holds grants before it is created."""
-
-    ref: str
-    type: str
-    exists: bool = True
-    builtin: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
 from grantpath.engine.cli.spark_commands import expect_small_jobs, working
 from grantpath.engine.scenarios import runner
-from grantpath.engine.scenarios.runner import Answer, Moment, Question, Report, Result
+from grantpath.engine.scenarios.runner import Answer, Question, Report, Result
 from grantpath.engine.scenarios.unknown_subjects import unmentioned
+from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import InvalidInput
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="scenario files, or folders of them")]
@@ -65,21 +66,10 @@ def test(
     return 1 if report.failed else 0
 
 
-def answer_by_spark(moments: Sequence[Moment], questions: Sequence[tuple[str, Question]]) -> Sequence[Answer]:
+def answer_by_spark(states: Sequence[TenantState], questions: Sequence[tuple[str, Question]]) -> Sequence[Answer]:
     """The answers of Spark to all questions of a run at once."""
-    from grantpath.spark_sync.batch_answers import BulkQuestion, Edge, State, answer_many
-    from grantpath.spark_sync.tree_order import Entity
+    from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 
-    states = [
-        State(
-            moment.id,
-            moment.policy,
-            moment.root,
-            [Entity(**entity) for entity in moment.entities],
-            [Edge(**edge) for edge in moment.edges],
-        )
-        for moment in moments
-    ]
     expect_small_jobs()
     with working("Spark is answering") as progress:
         return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], progress)

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.scenarios.scenario_file import Expected, Line, Scenario, read_scenarios
 from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.tenant_state import TenantState, read_state
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Refused, ServerError, Unavailable
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import Store
@@ -21,18 +22,7 @@ Question = Check | Who | Which
 Answer = bool | list[str] | GrantpathError
 
 
-@dataclass(frozen=True)
-class Moment:
-    """All facts of one tenant at one moment, for an engine that answers in bulk."""
-
-    id: str
-    policy: Policy
-    root: str
-    entities: Sequence[dict[str, Any]]
-    edges: Sequence[dict[str, Any]]
-
-
-Bulk = Callable[[Sequence[Moment], Sequence[tuple[str, Question]]], Sequence[Answer]]
+Bulk = Callable[[Sequence[TenantState], Sequence[tuple[str, Question]]], Sequence[Answer]]
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,7 @@ def run(
     bulk: Bulk | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Runs scenarios. `bulk` answers for Spark: all moments and questions of the run at once.
+    """Runs scenarios. `bulk` answers for Spark: all states and questions of the run at once.
 
     Raises Unavailable, ServerError; what a single line raises is its result.
     """
@@ -107,7 +97,7 @@ class _Runner:
         self._store = store
         self._engine = engine
         self._policies: dict[tuple[str, Path], Policy] = {}
-        self._moments: list[Moment] = []
+        self._states: list[TenantState] = []
         self._asked: list[tuple[str, Scenario, Line, int]] = []
         self._results: list[tuple[int, Result]] = []
         self._place = 0
@@ -148,17 +138,17 @@ class _Runner:
         return True
 
     def _then(self, scenario: Scenario, authorizer: Authorizer) -> None:
-        moment: str | None = None
+        state: str | None = None
         for line in scenario.then:
             if line.question is None:
                 self._change(scenario, line, authorizer)
-                moment = None
+                state = None
                 continue
             if self._engine != "spark":
                 self._answer(scenario, line, authorizer, line.question)
             if self._engine != "cypher":
-                moment = moment or self._take(authorizer)
-                self._asked.append((moment, scenario, line, self._next()))
+                state = state or self._take(authorizer)
+                self._asked.append((state, scenario, line, self._next()))
 
     def _change(self, scenario: Scenario, line: Line, authorizer: Authorizer) -> None:
         try:
@@ -182,15 +172,13 @@ class _Runner:
         self._add(scenario, line, got, "cypher", explanation)
 
     def _take(self, authorizer: Authorizer) -> str:
-        row = authorizer.ask("tenant_state")
-        id_ = f"{len(self._moments)}"
-        self._moments.append(Moment(id_, authorizer.policy, authorizer.root.text, row["entities"], row["edges"]))
-        return id_
+        self._states.append(read_state(f"{len(self._states)}", authorizer))
+        return self._states[-1].id
 
     def answer_in_bulk(self, bulk: Bulk) -> None:
         """The answers of the other engine, all at once."""
-        questions = [(moment, line.question) for moment, _, line, _ in self._asked if line.question]
-        for (_, scenario, line, place), answer in zip(self._asked, bulk(self._moments, questions), strict=True):
+        questions = [(state, line.question) for state, _, line, _ in self._asked if line.question]
+        for (_, scenario, line, place), answer in zip(self._asked, bulk(self._states, questions), strict=True):
             got: Expected = f"error: {answer}" if isinstance(answer, GrantpathError) else answer
             self._results.append((place, _result(scenario, line, got, "spark", "")))
 

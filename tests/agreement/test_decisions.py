@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from grantpath.engine.scenarios.runner import Moment
+from grantpath.engine.tenants.tenant_state import TenantState, read_state
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.statement import Check, Which, Who
 
@@ -24,16 +24,14 @@ class Grown:
     decisions: int = 0
     allowed: int = 0
     errors: int = 0
-    moments: list[Moment] = field(default_factory=list)
+    states: list[TenantState] = field(default_factory=list)
     questions: list[tuple[str, Check | Who | Which]] = field(default_factory=list)
     expected: list[Answer] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
 
     def add(self, twin: Twin) -> None:
-        id_ = twin.label
-        facts = twin.graph.ask("tenant_state")
-        self.moments.append(Moment(id_, twin.graph.policy, str(twin.graph.root), facts["entities"], facts["edges"]))
-        self.questions += [(id_, question) for question, _ in twin.questions]
+        self.states.append(read_state(twin.label, twin.graph))
+        self.questions += [(twin.label, question) for question, _ in twin.questions]
         self.expected += [answer for _, answer in twin.questions]
         self.decisions += len(twin.decided)
         self.allowed += twin.allowed
@@ -87,10 +85,10 @@ def test_spark_agrees(module_tenant: Tenants, grown: dict[str, Grown], closing: 
     from grantpath.engine.cli.scenario_command import answer_by_spark
 
     every = [worlds(policy, module_tenant, grown) for policy in POLICIES]
-    moments = [moment for found in every for moment in found.moments]
+    states = [state for found in every for state in found.states]
     questions = [question for found in every for question in found.questions]
     expected = [answer for found in every for answer in found.expected]
-    got = [_comparable(answer) for answer in answer_by_spark(moments, questions)]
+    got = [_comparable(answer) for answer in answer_by_spark(states, questions)]
     wrong = [
         f"{world}: {question}: the oracle says {wanted}, Spark {answer}"
         for (world, question), wanted, answer in zip(questions, expected, got, strict=True)

@@ -12,16 +12,16 @@ from grantpath.engine.cli.main import main
 from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.policy import load, warnings
 from grantpath.engine.scenarios import runner
+from grantpath.engine.tenants.tenant_state import TenantState, read_state
 from grantpath.graph.errors import InvalidPolicy
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import Store
-from grantpath.spark_sync.batch_answers import BulkQuestion, State, answer_many
+from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 
 from ..conftest import Closing, Tenants
 from ..oracle.rungs import PEOPLE, PLACES, Rungs, given, random_rungs
 from ..support.sizes import size
 from ..support.twin import SEED
-from .test_odd_policy import as_state
 
 pytestmark = pytest.mark.trust
 
@@ -103,7 +103,7 @@ def explained(rungs: Rungs, auth: Authorizer, question: Question, wanted: bool) 
 @pytest.mark.spark
 def test_every_way_to_ask_follows_the_rule(tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
     wrong: list[str] = []
-    states: list[State] = []
+    states: list[TenantState] = []
     asked: list[BulkQuestion] = []
     expected: list[bool | list[str]] = []
     told = 0
@@ -114,7 +114,7 @@ def test_every_way_to_ask_follows_the_rule(tenant: Tenants, tmp_path: Path, clos
         for question in random.Random(number).sample(list(truth), 12):
             wrong += [f"world {number}, {each}" for each in explained(rungs, auth, question, truth[question])]
             told += 1
-        states.append(as_state(f"world {number}", auth))
+        states.append(read_state(f"world {number}", auth))
         for (who, name, on), yes in truth.items():
             asked.append(BulkQuestion(f"world {number}", Check(subject=who, name=name, object=on)))
             expected.append(yes)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import Authorizer
+from grantpath.engine.tenants.tenant_state import TenantState, read_state
 from grantpath.graph.statement import Check, Which, Who
-from grantpath.spark_sync.batch_answers import BulkQuestion, Edge, State, answer_many
-from grantpath.spark_sync.tree_order import Entity
+from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 
 from ..conftest import Closing, Tenants
 from ..support.twin import SEED
@@ -67,13 +67,6 @@ def questions(auth: Authorizer) -> Iterator[tuple[str, str, dict[str, str]]]:
                 yield name, on, {"other": "page:p.y"}
 
 
-def as_state(name: str, auth: Authorizer) -> State:
-    row = auth.ask("tenant_state")
-    entities = [Entity(each["ref"], each["type"], each["exists"], each["builtin"]) for each in row["entities"]]
-    edges = [Edge(each["kind"], each["source"], each["target"], each["privilege"]) for each in row["edges"]]
-    return State(name, auth.policy, auth.root.text, entities, edges)
-
-
 def with_answers(auth: Authorizer) -> Iterator[tuple[Check | Who | Which, bool | list[str]]]:
     """Every question about a world, with the answer that the checks give."""
     names = list(questions(auth))
@@ -107,13 +100,13 @@ def listed(auth: Authorizer, question: Who | Which) -> list[str]:
 
 
 def test_every_way_to_ask_says_the_same(tenant: Tenants, closing: Closing) -> None:
-    states: list[State] = []
+    states: list[TenantState] = []
     asked: list[BulkQuestion] = []
     expected: list[bool | list[str]] = []
     differences: list[str] = []
     for number in range(WORLDS):
         auth = world(tenant, random.Random(f"odd {SEED} {number}"))
-        states.append(as_state(f"world {number}", auth))
+        states.append(read_state(f"world {number}", auth))
         for question, wanted in with_answers(auth):
             asked.append(BulkQuestion(f"world {number}", question))
             expected.append(wanted)
@@ -130,7 +123,7 @@ def test_every_way_to_ask_says_the_same(tenant: Tenants, closing: Closing) -> No
 
 def test_a_name_without_an_entity_is_allowed_nothing(tenant: Tenants) -> None:
     auth = world(tenant, random.Random(f"ghost {SEED}"))
-    state = as_state("ghost", auth)
+    state = read_state("ghost", auth)
     assert [each.exists for each in state.entities if each.ref == GHOST] == [False]
     # an older graph holds names with the role of every user
     join = "MATCH (one:Entity {root: $root, ref: $one}), (role:Entity {root: $root, ref: $role}) "
@@ -145,7 +138,7 @@ def test_a_name_without_an_entity_is_allowed_nothing(tenant: Tenants) -> None:
         assert list(auth.which("user", GHOST, name)) == []
     asked = [BulkQuestion("ghost", Check(subject=GHOST, name=name, object=on)) for name, on in checks]
     asked += [BulkQuestion("ghost", Who(name=name, object=on)) for name, on in checks]
-    answers = answer_many([as_state("ghost", auth)], asked, print)
+    answers = answer_many([read_state("ghost", auth)], asked, print)
     assert not [one for one, answer in zip(asked, answers, strict=True) if answer is True or GHOST in _listed(answer)]
     auth.change(f"add {GHOST}")
     assert auth.check(GHOST, "guide", "user:ann"), "it holds the role of every user now"

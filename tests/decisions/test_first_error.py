@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from grantpath.engine import Authorizer
+from grantpath.engine.tenants.tenant_state import read_state
 from grantpath.graph.errors import GrantpathError, Unknown
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.snapshot_questions import QuestionBinder
-from grantpath.spark_sync.tree_order import Entity, number
+from grantpath.spark_sync.tree_order import number
 
 from ..conftest import Tenants
 
@@ -50,9 +51,8 @@ def auth(module_tenant: Tenants) -> Authorizer:
 
 @pytest.fixture(scope="module")
 def binder(auth: Authorizer) -> QuestionBinder:
-    found = auth.ask("tenant_state")["entities"]
-    entities = [Entity(each["ref"], each["type"], each["exists"], each["builtin"]) for each in found]
-    return QuestionBinder(auth.policy, auth.root, number(auth.policy, auth.root.text, entities))
+    state = read_state("state", auth)
+    return QuestionBinder(auth.policy, auth.root, number(auth.policy, auth.root.text, state.entities))
 
 
 def error(ask: Callable[..., object], *words: Any, **named: Any) -> Error:

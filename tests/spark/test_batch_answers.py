@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from grantpath.engine.policy.policy import Policy, load
+from grantpath.engine.tenants.tenant_state import Edge, Entity, TenantState
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
 from grantpath.spark_sync import spark_session
-from grantpath.spark_sync.batch_answers import BulkQuestion, Edge, State, answer_many
-from grantpath.spark_sync.tree_order import Entity
+from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 
 from ..oracle import Oracle, oracle
 from ..oracle.errors import OracleError
@@ -41,7 +41,7 @@ class Collected:
     """States and questions with what the oracle answers."""
 
     def __init__(self) -> None:
-        self.states: list[State] = []
+        self.states: list[TenantState] = []
         self.questions: list[BulkQuestion] = []
         self.expected: list[Expected] = []
 
@@ -72,7 +72,7 @@ def _comparable(answer: bool | list[str] | GrantpathError) -> Expected:
     return answer
 
 
-def _state(name: str, world: Oracle) -> State:
+def _state(name: str, world: Oracle) -> TenantState:
     fresh = oracle(world.policy, world.root.segments[0]).existing
     granted = {on for _, _, on, _ in world.grants}
     listed = {member for member, those in world.containers.items() if those}
@@ -84,7 +84,7 @@ def _state(name: str, world: Oracle) -> State:
     ]
     edges += [Edge("OWNS", str(owner), str(owned)) for owned, owner in world.owners.items()]
     edges += [Edge(effect.upper(), str(by), str(on), privilege) for effect, privilege, on, by in world.grants]
-    return State(name, policy(world.policy), str(world.root), entities, edges)
+    return TenantState(name, policy(world.policy), str(world.root), entities, edges)
 
 
 def _entity(ref: Ref, exists: bool, builtin: bool) -> Entity:
@@ -147,7 +147,7 @@ def test_random_worlds_of_every_policy() -> None:
 
 def test_a_bad_question_disturbs_no_other() -> None:
     entities = [Entity("metalake:m", "metalake"), Entity("user:a", "user"), Entity("catalog:c", "catalog")]
-    state = State("s", policy("gravitino"), "metalake:m", entities, [Edge("OWNS", "user:a", "catalog:c")])
+    state = TenantState("s", policy("gravitino"), "metalake:m", entities, [Edge("OWNS", "user:a", "catalog:c")])
     good = Check(subject="user:a", name="load_catalog", object="catalog:c")
     bad = Check(subject="user:a", name="lode_catalog", object="catalog:c")
     absent = Check(subject="user:b", name="load_metalake", object="metalake:m")

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.policy.policy import load
+from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync import spark_session, sweep_task
 from grantpath.spark_sync.bulk_access import EVERYBODY, access
@@ -23,7 +24,6 @@ from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.snapshot_questions import ask
 from grantpath.spark_sync.spark_session import SparkEngine
-from grantpath.spark_sync.tree_order import Entity
 from grantpath.spark_sync.verification import exposed, verify, widest
 
 from ..oracle import Oracle, oracle

@@ -8,6 +8,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.policy.policy import load as load_policy
+from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.engine.transfer.importer import load
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
@@ -15,7 +16,6 @@ from grantpath.spark_sync import verification
 from grantpath.spark_sync.graph_reader import Graph, mirror, write
 from grantpath.spark_sync.moved_since import Touched
 from grantpath.spark_sync.snapshot_folders import building
-from grantpath.spark_sync.tree_order import Entity
 from grantpath.spark_sync.verification import verify
 
 from ..conftest import Closing, Tenants

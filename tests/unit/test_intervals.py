@@ -11,12 +11,13 @@ import pytest
 from grantpath.engine.policy.clauses import Atom, Clauses
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import load
+from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
 from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
 from grantpath.spark_sync.intervals import ActingPrincipals, IntervalRows, runs_of, union, within
 from grantpath.spark_sync.principals import Closure, Roles, as_role
-from grantpath.spark_sync.tree_order import Entity, Numbering, number
+from grantpath.spark_sync.tree_order import Numbering, number
 
 TYPES = ["catalog", "schema", "table", "role", "user", "group"]
 PRIVILEGES = ["A", "B"]
