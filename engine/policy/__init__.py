@@ -1,4 +1,5 @@
-"""What a policy says: its file format, its names, and its conditions as clauses.
+"""Policies: the file format, the names that a policy defines, and its conditions as clauses.
 
-Start at `policy.py`: `load` gives a Policy, which turns a name on a type, or a change, into clauses.
+Start at `policy.py`: `load` returns a Policy, which compiles privileges and operations on a type, and changes, to
+clauses.
 """

@@ -1,4 +1,4 @@
-"""What a policy may say, and its author may not mean: told by `grantpath policy validate`, and refused nowhere."""
+"""Warnings about valid policies that may not do what their author means; `grantpath policy validate` prints them."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -9,14 +9,14 @@ from grantpath.engine.policy.index import PolicyIndex, YamlPath
 
 
 def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
-    """Each with the key of the policy file that it is about; the policy is one that can be used."""
+    """The warnings about a valid policy, each with the key of the policy file that it is about."""
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
     yield from _unowned(expander)
 
 
 def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
-    """Privileges that imply others, where a DENY of one leaves those that imply it."""
+    """Privileges that imply others: a DENY of an implied privilege leaves the privileges that imply it in effect."""
     remedy = "to deny those, too, write `deny: cascades` under `grants`"
     for at, ladder in enumerate(names.file.ladders):
         if len(ladder) > 1:
@@ -34,7 +34,7 @@ def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
 
 
 def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
-    """Operations that ask for the owner of something that has none."""
+    """Operations whose condition requires the owner of a type that cannot have one."""
     for types, entries in expander.file.operations.items():
         for written, rule in entries.items():
             expander.unowned.clear()

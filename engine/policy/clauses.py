@@ -1,7 +1,7 @@
-"""What a condition becomes: a short list of clauses over facts, the form that Cypher and Spark evaluate.
+"""Compiled conditions: a short list of clauses over facts, the form that Cypher and Spark evaluate.
 
-An atom holds when any fact of `any` is true and none of `none`: this is where a DENY wins. A term is any of its atoms,
-a clause all of its terms, a condition any of its clauses.
+An atom holds if at least one fact of `any` is true and no fact of `none` is: this is where a DENY wins. A term holds
+if one of its atoms holds, a clause if all of its terms hold, and a condition if one of its clauses holds.
 """
 
 from collections.abc import Container, Iterable
@@ -13,17 +13,17 @@ from grantpath.engine.policy.facts import Fact
 
 @dataclass(frozen=True, order=True)
 class Atom:
-    """Holds when one fact of `any` is true and no fact of `none`."""
+    """Holds if at least one fact of `any` is true and no fact of `none` is."""
 
     any: tuple[Fact, ...]
     none: tuple[Fact, ...] = ()
 
     def implies(self, other: "Atom") -> bool:
-        """Is `other` true whenever this is?"""
+        """Whether `other` holds in every case in which this atom holds."""
         return set(self.any) <= set(other.any) and set(other.none) <= set(self.none)
 
     def holds(self, true: Container[Fact]) -> bool:
-        """Is the atom true, given the facts that are? The rule of the queries and of the kernel of `spark_sync`."""
+        """Whether the atom holds, given the set of true facts: the same rule as in the queries and in `spark_sync`."""
         return any(fact in true for fact in self.any) and not any(fact in true for fact in self.none)
 
 
@@ -37,11 +37,11 @@ MAX_CLAUSES = 256
 
 
 class TooManyClauses(ValueError):
-    """A condition that grows past MAX_CLAUSES when it is expanded."""
+    """A condition has more than MAX_CLAUSES clauses when it is expanded."""
 
 
 def atom(any_: Iterable[Fact], none: Iterable[Fact] = ()) -> Clauses:
-    """The condition that is this one atom."""
+    """A condition that consists of one atom."""
     return (((Atom(tuple(dict.fromkeys(any_)), tuple(dict.fromkeys(none))),),),)
 
 
@@ -61,19 +61,19 @@ def both(parts: Iterable[Clauses]) -> Clauses:
 
 
 def facts_of(clauses: Clauses) -> list[Fact]:
-    """Every fact that the clauses look at, sorted."""
+    """All facts that occur in the clauses, sorted."""
     return sorted({fact for clause in clauses for term in clause for one in term for fact in (*one.any, *one.none)})
 
 
 def as_parameters(clauses: Clauses) -> list[list[list[dict[str, list[str]]]]]:
-    """The clauses as lists and maps, the shape of the `$clauses` parameter."""
+    """The clauses as lists and maps: the form of the `$clauses` parameter."""
     return [
         [[{"any": texts(one.any), "none": texts(one.none)} for one in term] for term in clause] for clause in clauses
     ]
 
 
 def texts(facts: Iterable[Fact]) -> list[str]:
-    """The facts as the queries get them."""
+    """The facts as strings, the form in which queries receive them."""
     return [fact.text for fact in facts]
 
 
@@ -86,7 +86,7 @@ def _clause_implies(strong: Clause, weak: Clause) -> bool:
 
 
 def _term(atoms: Iterable[Atom]) -> Term:
-    """Any of the atoms, without those that another one covers."""
+    """The OR of the atoms, without those that imply another one."""
     unique = list(dict.fromkeys(atoms))
     return tuple(
         one
@@ -100,7 +100,7 @@ def _term(atoms: Iterable[Atom]) -> Term:
 
 
 def _clause(terms: Iterable[Term]) -> Clause:
-    """All of the terms, without those that another one covers."""
+    """The AND of the terms, without those that another one implies."""
     unique = list(dict.fromkeys(terms))
     return tuple(
         term
@@ -114,7 +114,7 @@ def _clause(terms: Iterable[Term]) -> Clause:
 
 
 def _minimal(clauses: list[Clause]) -> Clauses:
-    """Clauses that differ in one term are merged, and those that another one covers are dropped."""
+    """Merges clauses that differ in one term, and drops clauses that imply another one."""
     merged = list(dict.fromkeys(clauses))
     if len(merged) > MAX_CLAUSES:
         raise TooManyClauses

@@ -1,4 +1,4 @@
-"""Expands the conditions of a policy into clauses: places resolved, gates, ladders, aliases and `can()` written out."""
+"""Expands the conditions of a policy into clauses: resolves places, and inlines gates, ladders, aliases and `can()`."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -24,35 +24,35 @@ from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
 from grantpath.engine.policy.validate import check_conditions, check_names
 from grantpath.graph.near_names import nearest
 
-MAX_STEPS = 20_000  # words of a condition with all that it names: those that name each other twice double with each
+MAX_STEPS = 20_000  # nodes of one expanded condition: definitions that reference others twice grow exponentially
 
 
 class Expander:
-    """Turns names and changes of one policy into clauses."""
+    """Compiles the privileges, operations and changes of one policy to clauses."""
 
     def __init__(self, file: PolicyFile, names: PolicyIndex) -> None:
         self.file = file
         self.names = names
-        self.unowned: list[tuple[YamlPath, str]] = []  # where a condition asks for the owner of a type that has none
+        self.unowned: list[tuple[YamlPath, str]] = []  # conditions with `owner(type)` of a type that has no owner
         self._trees: dict[str, Expression] = {}
         self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
-    # ---- what is asked for -----------------------------------------------------------------------------------
+    # ---- privileges, operations, changes ---------------------------------------------------------------------
     def privilege(self, name: str, type_: str) -> Clauses:
-        """When a privilege is in effect on an object of a type."""
+        """The condition under which a privilege is in effect on an object of a type."""
         return self._privilege(
             self.names.canonical(name), Scope(("privileges", name), TypedPlace(type_)), TypedPlace(type_)
         )
 
     def operation(self, name: str, type_: str, with_: Iterable[str]) -> Clauses:
-        """When an operation is allowed on an object of a type, with those second objects named."""
+        """The condition under which an operation is allowed on an object of a type, with these second objects."""
         name = self.file.aliases.get(name, name)
         entry = self.names.operations[name, type_]
         scope = self._scope(("operations", name), entry, type_, with_)
         return self._asked_operation(entry, scope.enter(name))
 
     def change(self, kind: str, type_: str, grantee: str | None, with_: Iterable[str]) -> Clauses:
-        """What a change of an object of a type asks of its actor."""
+        """The condition that the actor of a change to an object of a type must meet."""
         entry = self.names.change(kind, type_)
         if entry is None:
             return NEVER
@@ -62,7 +62,7 @@ class Expander:
         return self._entry(entry, scope)
 
     def check_everything(self) -> None:
-        """Expands all there is. Raises PolicyProblem with the key of the first thing that is wrong."""
+        """Expands every condition of the policy. Raises PolicyProblem with the key of the first error."""
         check_names(self.names)
         check_conditions(self)
 
@@ -71,7 +71,7 @@ class Expander:
         return Scope(key, TypedPlace(type_), named, frozenset(entry.with_.keys() - named.keys()))
 
     def _asked_operation(self, entry: ConditionEntry, scope: Scope) -> Clauses:
-        """The condition of an operation; where names may stand for nothing, the object has to be there."""
+        """The condition of an operation. If missing objects can hold grants, the object must exist."""
         clauses = self._entry(entry, scope)
         if self.file.grants.on_missing and not entry.new:
             return both([clauses, atom([Fact(FactKind.EXISTS, self._at(scope.object))])])
@@ -89,7 +89,7 @@ class Expander:
         return self._tree(self.parse(text, scope.key), scope)
 
     def parse(self, text: str, key: YamlPath) -> Expression:
-        """The tree of a condition that stands at `key`. Raises PolicyProblem."""
+        """The syntax tree of the condition at `key`. Raises PolicyProblem."""
         if text not in self._trees:
             try:
                 self._trees[text] = parse(text)
@@ -134,7 +134,7 @@ class Expander:
         if isinstance(definition, dict):
             types = next((types for types in definition if scope.object.type in split(types)), None)
             if types is None:
-                raise PolicyProblem(("define", name), f"{name} says nothing for {scope.object.type}; add a line for it")
+                raise PolicyProblem(("define", name), f"{name} is not defined for {scope.object.type}; add a line")
             return self._text(definition[types], scope.enter(what, key=("define", name, types)))
         return self._text(definition, scope.enter(what, key=("define", name)))
 
@@ -171,7 +171,7 @@ class Expander:
         return set(entry.on if entry.effective is None else entry.effective)
 
     def _granted(self, name: str, typed: TypedPlace) -> Clauses:
-        """Granted on the place or, where it is inherited, above it, and not denied: the only rule for DENY."""
+        """Granted on the place or, if grants are inherited, above it, and not denied. No other rule reads DENY."""
         allow = self._grants(FactKind.ALLOW, self.names.sources[name], typed)
         deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), typed)
         return atom(allow, deny) if allow else NEVER
@@ -213,13 +213,13 @@ class Expander:
         if self.file.grants.deny:
             raise PolicyProblem(
                 scope.key,
-                f"{tree.name}(...) looks at grants below and cannot weigh a DENY; set `grants.deny: false`",
+                f"{tree.name}(...) reads grants on descendants and does not support DENY; set `grants.deny: false`",
             )
         typed = self._place(tree.place, scope)
         types = [*tree.types] or self.names.below(typed.type)
         for type_ in types:
             if type_ not in self.names.below(typed.type):
-                raise PolicyProblem(scope.key, f"{type_!r} does not stand below {typed.type}; name a type that does")
+                raise PolicyProblem(scope.key, f"{type_!r} is not below {typed.type}; name a type that is")
         for name in tree.privileges:
             self.names.need_privilege(name, scope.key)
         sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
@@ -249,7 +249,8 @@ class Expander:
         if target is None:
             raise PolicyProblem(
                 scope.key,
-                f"{name} is asked on {', '.join(types)}, which {typed.type} is not and does not stand in",
+                f"{name} is defined on {', '.join(types)}, and {typed.type} is neither one of these nor below one; "
+                "name another place",
             )
         entry = self.names.operations[name, target]
         bound = self._bound(tree, name, entry, scope)
@@ -263,7 +264,7 @@ class Expander:
         return self._asked_operation(entry, inner)
 
     def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace]:
-        """The second objects of `can(...)`; one that stands for an optional one is left out with it."""
+        """The second objects of `can(...)`. An optional one is omitted if the question omits the one it refers to."""
         bound = {
             key: self._place(place, scope)
             for key, place in tree.with_
@@ -272,9 +273,7 @@ class Expander:
         for key, typed in bound.items():
             if key not in entry.with_:
                 known = ", ".join(entry.with_) or "none"
-                raise PolicyProblem(
-                    scope.key, f"{name} takes no second object {key!r} (it takes {known}); leave it out"
-                )
+                raise PolicyProblem(scope.key, f"{name} takes no second object {key!r} (it takes {known}); omit it")
             if typed.type != entry.with_[key].type:
                 raise PolicyProblem(
                     scope.key, f"{name} takes {key}={entry.with_[key].type}, not {typed.type}; name another place"

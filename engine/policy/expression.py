@@ -1,17 +1,20 @@
-"""Parses the conditions of a policy: `inside and (owner(any) or SELECT_TABLE)` becomes a small tree, no names resolved.
+"""Parses conditions such as `inside and (owner(any) or SELECT_TABLE)` into a syntax tree; names are resolved later.
 
-    expression  and, or, parentheses; `and` binds tighter
-    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect there; on the object, if none is named
+    expression  and, or, parentheses; `and` binds tighter than `or` than `or`
+    PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect on the place (default: the object)
     granted                                       in `in_effect` only: the privilege is granted and not denied
-    owner(place)   owner(any)                     a holder owns the place; the object or anything above it
-    self(place)    holds(place)  holds(role:X)    the place is the subject; is one of its groups and roles; that one is
-    everyone  never  exists(place)  custom(place) always; not at all; it is there; it did not come with the policy
-    some(P, Q in t, u below place)                one of the privileges is granted on something below
-    every(P in t, u below place)                  the privilege is granted on each existing t and u below
+    owner(place)                                  an effective principal owns the place
+    owner(any)                                    an effective principal owns the object or anything above it
+    self(place)                                   the place is the subject
+    holds(place)  holds(role:X)                   the place, or role:X, is an effective principal of the subject
+    everyone  never                               always true; never true
+    exists(place)  custom(place)                  the place exists; it exists and is not built in
+    some(P, Q in t, u below place)                one of the privileges is granted on some t or u below the place
+    every(P in t, u below place)                  the privilege is granted on each existing t and u below the place
     can(operation), can(operation, place, key=place)   the condition of that operation
     name                                          an entry of `define`
 
-A place: a type on the way up to the root, `object`, `parent`, `root`, `with.KEY`, `grantee`.
+A place is the type of the object or of an ancestor, `object`, `parent`, `root`, `with.KEY` or `grantee`.
 """
 
 import re
@@ -24,12 +27,12 @@ MAX_EXPRESSION = 4_000
 
 
 class ConditionError(ValueError):
-    """A condition that cannot be parsed; the text says where and what was expected."""
+    """A condition cannot be parsed; the message says where, and what was expected."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """A name by itself: `everyone`, `never`, `granted` or an entry of `define`."""
+    """A single name: `everyone`, `never`, `granted` or an entry of `define`."""
 
     name: str
 
@@ -52,7 +55,7 @@ class AtPlace:
 
 @dataclass(frozen=True)
 class BelowExpression:
-    """`some` or `every`: privileges granted on what is below a place."""
+    """`some` or `every`: privileges granted on entities below a place."""
 
     name: str
     privileges: tuple[str, ...]
@@ -62,7 +65,7 @@ class BelowExpression:
 
 @dataclass(frozen=True)
 class Can:
-    """The condition of another operation, asked on a place, with its second objects bound to places."""
+    """The condition of another operation, evaluated on a place, with its second objects bound to places."""
 
     operation: str
     place: str | None
@@ -87,7 +90,7 @@ Expression = Word | Privilege | AtPlace | BelowExpression | Can | All | AnyOf
 
 
 def parse(text: str) -> Expression:
-    """The tree of a condition. Raises ConditionError."""
+    """The syntax tree of a condition. Raises ConditionError."""
     if len(text) > MAX_EXPRESSION:
         raise ConditionError(f"longer than {MAX_EXPRESSION} characters; split it with `define`")
     parser = _Parser(text)
@@ -100,14 +103,14 @@ def parse(text: str) -> Expression:
     return tree
 
 
-_NO_NOT = "there is no `not`; to take something away from some, use DENY (`grants.deny`)"
+_NO_NOT = "`not` is not supported; to exclude subjects, use DENY (`grants.deny`)"
 _NO_VALUES = (
-    "attributes and values cannot be compared; a condition is made of privileges, owner(...), holds(...) and the like"
+    "attributes and values cannot be compared; a condition consists of privileges, owner(...), holds(...) and so on"
 )
 
 
 def _unreadable(text: str, at: int) -> str:
-    """What is wrong with the character that no token begins with."""
+    """The message for a character that cannot start a token."""
     before = text[:at].rstrip()
     start = len(before.rstrip("=")) if before.endswith("=") else len(text) - len(text[at:].lstrip())
     wrong, where = text[start : start + 2], f"at character {start + 1}"
@@ -145,7 +148,7 @@ class _Parser:
         return f"after {before!r}" if before else "at the start"
 
     def unexpected(self) -> str:
-        """What is wrong with the token where the parser stands."""
+        """The message for the current token."""
         if self.token.lower() in ("and", "or"):
             return f"{self.token!r} is not expected {self.where()}; write `{self.token.lower()}` between two conditions"
         if "not" in (each.lower() for each in self.tokens[max(0, self.at - 1) : self.at + 1]):
@@ -204,8 +207,8 @@ class _Parser:
         if name == "can":
             return self.can()
         raise ConditionError(
-            f"{name!r} is unknown; there are can, owner, self, holds, exists, custom, some, every, "
-            "and PRIVILEGES in upper case"
+            f"{name!r} is unknown; write can, owner, self, holds, exists, custom, some, every, "
+            "or a PRIVILEGE in upper case"
         )
 
     def below(self, name: str) -> Expression:

@@ -1,4 +1,4 @@
-"""How a policy file extends another: its entries add to those of the base, replace them, or (null) take them away."""
+"""Extends one policy file by another, whose entries add to those of the base, replace them, or (null) remove them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from grantpath.engine.policy.yaml_reader import Document, Key
 from grantpath.graph.errors import InvalidPolicy
 
-# Sections whose keys may name several things at once (`table, topic`), and how many levels of them.
+# Sections whose keys can be lists of names (`table, topic`), and the number of levels at which they can.
 _GROUPED: dict[Key, int] = {("operations",): 2, ("in_effect",): 1}
 _GROUPED.update({("changes", kind): 1 for kind in ("add", "drop", "member", "remove", "owner", "grant", "revoke")})
 
@@ -17,7 +17,7 @@ def split(key: str) -> list[str]:
 
 
 def merge(base: Mapping[str, Any], document: Document) -> dict[str, Any]:
-    """The base's data with what the document says. Raises InvalidPolicy for taking away what does not exist."""
+    """The base's data, overridden by the document's. Raises InvalidPolicy if an entry to remove does not exist."""
     assert isinstance(document.data, dict)
     return _merge(base, document.data, (), document)
 
@@ -25,7 +25,7 @@ def merge(base: Mapping[str, Any], document: Document) -> dict[str, Any]:
 def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: Document) -> dict[str, Any]:
     levels = _GROUPED.get(key, 0)
     if levels:
-        # one name a key on both sides, so that an entry finds its counterpart
+        # one name per key on both sides, so that each entry finds the one it overrides
         base, own = _ungrouped(base, levels, key, None), _ungrouped(own, levels, key, document)
     merged = dict(base)
     for name, value in own.items():
@@ -42,7 +42,7 @@ def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: 
 
 
 def _ungrouped(section: Mapping[str, Any], levels: int, key: Key, document: Document | None) -> dict[str, Any]:
-    """Keys such as `a, b` as two keys; one that would meet another is left as it is, to be found as standing twice."""
+    """Splits keys such as `a, b`. A key that collides with another stays, so that it is reported as a duplicate."""
     single: dict[str, Any] = {}
     for names, value in section.items():
         if levels > 1 and isinstance(value, dict):

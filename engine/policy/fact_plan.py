@@ -1,4 +1,4 @@
-"""What clauses look at, place by place, so that a query fetches these facts and no others."""
+"""The facts that clauses need, by place, so that a query fetches these and no others."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,49 +13,49 @@ _HAD_BY_ALL = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.EVERY_BE
 
 @dataclass(frozen=True, eq=False)
 class FactPlan:
-    """Clauses, and what follows from them for the queries; made once for each question."""
+    """Clauses with the query parameters derived from them; computed once per question."""
 
     clauses: Clauses
 
     @cached_property
     def parameters(self) -> list[list[list[dict[str, list[str]]]]]:
-        """The clauses as lists and maps, the shape of the `$clauses` parameter."""
+        """The clauses as lists and maps: the form of the `$clauses` parameter."""
         return as_parameters(self.clauses)
 
     @cached_property
     def facts(self) -> list[Fact]:
-        """Every fact that the clauses look at, sorted."""
+        """All facts that occur in the clauses, sorted."""
         return facts_of(self.clauses)
 
     @cached_property
     def named(self) -> list[str]:
-        """The roles that clauses name by their reference."""
+        """References of the roles that the clauses name explicitly."""
         return [fact.entity for fact in self.facts if fact.entity]
 
     @cached_property
     def below(self) -> list[str]:
-        """The places whose descendants' grants the clauses look at."""
+        """The places whose descendants' grants the clauses need."""
         return sorted({fact.place for fact in self.facts if fact.kind is FactKind.ALLOW_BELOW})
 
     @cached_property
     def every(self) -> list[Fact]:
-        """The facts that ask for every descendant."""
+        """The facts that require a grant on every descendant."""
         return [fact for fact in self.facts if fact.kind is FactKind.EVERY_BELOW]
 
     @cached_property
     def edges(self) -> dict[str, list[str]]:
-        """By place, the privileges of the grants on it that count, and OWNS where its owner does."""
+        """By place: the privileges whose grants matter there, and OWNS if its owner matters."""
         return _by_place((fact, "".join(fact.privileges) or "OWNS") for fact in self.facts if fact.kind in _GRANTED)
 
     @cached_property
     def marks(self) -> dict[str, list[str]]:
-        """By place, what else counts there: EXISTS, BUILTIN, IS, HOLDS."""
+        """By place: the other facts that matter there (EXISTS, BUILTIN, IS, HOLDS)."""
         marks = (fact for fact in self.facts if fact.kind not in _GRANTED and not fact.below and not fact.entity)
         return _by_place((fact, fact.kind.value) for fact in marks)
 
     @cached_property
     def anybody(self) -> bool:
-        """Might somebody be allowed who has no fact of his own?"""
+        """Whether a subject without facts of its own can be allowed."""
         return any(
             all(any(fact.kind in _HAD_BY_ALL for one in term for fact in one.any) for term in clause)
             for clause in self.clauses
@@ -63,18 +63,18 @@ class FactPlan:
 
     @cached_property
     def at(self) -> list[str]:
-        """The places that edges or marks are about."""
+        """The places that occur in `edges` or `marks`."""
         return sorted({*self.edges, *self.marks})
 
     @cached_property
     def inside(self) -> set[str]:
-        """The places that the clauses look into."""
+        """The places whose descendants the clauses need."""
         return {*self.below, *(fact.place for fact in self.every)}
 
     def without(self, away: Collection[str]) -> "FactPlan":
-        """The same as far as other places than these answer it: where this one says yes, the whole one does.
+        """The plan without the atoms about these places. If the result allows, the whole plan allows.
 
-        What is left of an atom would say yes where a DENY on a place that is away says no, so it goes as a whole.
+        Atoms are removed whole: without its DENY on a removed place, the rest of an atom would allow too much.
         """
         kept = (
             tuple(tuple(one for one in term if not _looks_at(one, away)) for term in clause) for clause in self.clauses

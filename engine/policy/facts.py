@@ -1,18 +1,18 @@
-"""Facts: what a condition asks for. They are printed and parsed here and nowhere else.
+"""Facts, of which conditions consist. This module alone prints and parses them.
 
-The text of a fact is what the queries get and return; it is read left to right, and ends with a place of the question:
+Queries receive and return facts as texts. A text ends with a place of the question:
 
-    ALLOW SELECT_TABLE table          a principal has the grant on that place (DENY likewise)
-    OWNS schema                       a principal owns it
+    ALLOW SELECT_TABLE table          an effective principal has the grant on the place (DENY likewise)
+    OWNS schema                       an effective principal owns the place
     IS user                           the place is the subject itself
-    HOLDS role                        the place is one of the principals (groups it is in, roles it holds)
-    HOLDS =role:PUBLIC                that very entity is one of the principals
-    EXISTS table, BUILTIN role        the place exists; it came with the policy
-    ALLOW READ dataset below namespace           a principal has the grant on some dataset below that place
-    EVERY ADMIN dataset,stream below namespace   principals have it on every existing one of those below
+    HOLDS role                        the place is an effective principal (one of the subject's groups and roles)
+    HOLDS =role:PUBLIC                the entity with this reference is an effective principal
+    EXISTS table, BUILTIN role        the place exists; the place is built in
+    ALLOW READ dataset below namespace           an effective principal has the grant on some dataset below the place
+    EVERY ADMIN dataset,stream below namespace   effective principals have it on each existing dataset and stream there
 
-A place has the name of its type, behind `with.KEY.` that of a second object, behind `grantee.` that of whom a change
-gives something. The root has the name of its type alone.
+A place is named by its type. The prefix `with.KEY.` marks a second object and its ancestors, `grantee.` the subject
+that a change gives something to. The root never has a prefix.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from enum import Enum
 
 
 class FactKind(Enum):
-    """What a fact says. ALL is true everywhere: what is known beforehand becomes it."""
+    """The kind of a fact. ALL is always true; it replaces facts whose value is known before the query runs."""
 
     ALLOW = "ALLOW"
     DENY = "DENY"
@@ -36,10 +36,10 @@ class FactKind(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fact:
-    """One fact; two facts are equal, and sorted, as their texts are.
+    """One fact. Facts compare and sort by their texts.
 
     `place` is empty for ALL only. `privileges` has one entry for ALLOW, DENY and ALLOW_BELOW, several for EVERY_BELOW;
-    `types` are those of the entities below the place.
+    `types` are the types of the entities below the place.
     """
 
     text: str = field(init=False, repr=False)
@@ -64,7 +64,7 @@ class Fact:
 
     @staticmethod
     def parse(text: str) -> "Fact":
-        """The fact that `str` wrote. Raises ValueError for any other text."""
+        """The inverse of `str`. Raises ValueError if the text is not a fact."""
         word, _, rest = text.partition(" ")
         match word, rest.split(" "):
             case "OWNS" | "IS" | "HOLDS" | "EXISTS" | "BUILTIN" | "ALL", _:
@@ -81,17 +81,17 @@ class Fact:
 
     @staticmethod
     def holds(entity: str) -> "Fact":
-        """That the entity with this reference is one of the principals."""
+        """The fact that the entity with this reference is an effective principal."""
         return Fact(FactKind.HOLDS, f"={entity}")
 
     @property
     def entity(self) -> str | None:
-        """The reference of the entity that is named instead of a place."""
+        """The reference of the entity, if the fact names one instead of a place."""
         return self.place[1:] if self.place.startswith("=") else None
 
     @property
     def below(self) -> bool:
-        """Is it about what is below its place?"""
+        """Whether the fact is about descendants of its place."""
         return bool(self.types)
 
     @property
@@ -109,10 +109,10 @@ def place_type(place: str) -> str:
 
 
 def place_prefix(place: str) -> str:
-    """On whose way up to the root a place is: empty for the object, else `with.KEY` or `grantee`."""
+    """The prefix of a place: empty for the object and its ancestors, otherwise `with.KEY` or `grantee`."""
     return place.rpartition(".")[0]
 
 
 def second_object(place: str) -> str | None:
-    """The key of the second object on whose way up a place is; None for the places of the object."""
+    """The key of the second object to which a place belongs; None if it does not belong to one."""
     return place.split(".")[1] if place.startswith("with.") else None

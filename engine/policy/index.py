@@ -11,13 +11,13 @@ from grantpath.graph.messages import short
 from grantpath.graph.near_names import nearest
 
 YamlPath = Sequence[str | int]
-ROLE = "Role"  # the label of whatever is of the kind role: by it a membership is HAS_ROLE
+ROLE = "Role"  # the label of every entity of the kind role; a membership in one is a HAS_ROLE relationship
 _OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
 OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
 
 
 class PolicyProblem(ValueError):
-    """Something in a policy file that cannot be: `key` says where, the text what and the remedy."""
+    """An error in a policy file: `key` is its place, the text says what is wrong and how to correct it."""
 
     def __init__(self, key: YamlPath, text: str) -> None:
         super().__init__(text)
@@ -25,12 +25,12 @@ class PolicyProblem(ValueError):
 
 
 def label_of(type_: str) -> str:
-    """The node label of a type: service_principal is ServicePrincipal."""
+    """The node label of a type, e.g. ServicePrincipal for service_principal."""
     return "".join(part.capitalize() for part in type_.split("_"))
 
 
 class PolicyIndex:
-    """What a policy file's names mean. Raises PolicyProblem if the types are no tree, or an operation stands twice."""
+    """The names of a policy file. Raises PolicyProblem if the types are not a tree, or an operation is a duplicate."""
 
     def __init__(self, file: PolicyFile) -> None:
         self.file = file
@@ -46,8 +46,8 @@ class PolicyIndex:
         if len(roots) != 1:
             raise PolicyProblem(
                 ["types"],
-                f"{' and '.join(roots)} have no `in`, and only the root may omit it; decide which is the root, and "
-                "write the type of its parent as `in` of the others"
+                f"{' and '.join(roots)} have no `in`, and only the root may omit it; choose the root, and give each "
+                "of the others an `in` with the type of its parent"
                 if roots
                 else "each type has an `in`, and the root must not have one; remove it from the root type",
             )
@@ -63,7 +63,7 @@ class PolicyIndex:
                     f"the parent type {parent!r} is unknown{nearest(parent, self.types)}; add it to `types`",
                 )
             if parent in chain:
-                raise PolicyProblem(key, f"{' in '.join([*chain, parent])} is a circle; let one stand in the root")
+                raise PolicyProblem(key, f"{' in '.join([*chain, parent])} is a cycle; put one of them into the root")
             chain.append(parent)
         return tuple(chain)
 
@@ -72,7 +72,7 @@ class PolicyIndex:
         return self._chains[type_]
 
     def below(self, type_: str) -> list[str]:
-        """The types that stand below a type."""
+        """The types below a type."""
         return [name for name, chain in self._chains.items() if type_ in chain[1:]]
 
     @cached_property
@@ -81,7 +81,7 @@ class PolicyIndex:
 
     @cached_property
     def one_segment(self) -> frozenset[str]:
-        """Types whose name is one segment whatever it holds: the subjects."""
+        """The types whose names are a single segment even if they contain dots: the subject types."""
         return frozenset(self.subject_types)
 
     @cached_property
@@ -89,37 +89,37 @@ class PolicyIndex:
         return {type_ for entry in self.privileges.values() for type_ in entry.on}
 
     def is_protected(self, type_: str) -> bool:
-        """May nobody add or drop one? So it is for the root, where the policy doesn't say otherwise."""
+        """Whether objects of the type cannot be added or dropped; by default only those of the root type."""
         stated = self.types[type_].protected
         return type_ == self.root if stated is None else stated
 
     def need_type(self, type_: str, key: YamlPath) -> None:
-        """Raises PolicyProblem for a type that the policy file doesn't have."""
+        """Raises PolicyProblem if the policy file does not define the type."""
         if type_ not in self.types:
             raise PolicyProblem(
                 key, f"the type {short(type_)!r} is unknown{nearest(type_, self.types)}; add it to `types`"
             )
 
     def check_type(self, type_: str) -> None:
-        """Raises Unknown with the nearest types."""
+        """Raises Unknown, with the nearest names, if the policy does not define the type."""
         if not isinstance(type_, str):
             raise Unknown(f"{short(repr(type_))} is not a string; write a type, e.g. {self.root}")
         if type_ not in self.types:
             raise Unknown(
                 f"the type {short(type_)!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
-                f"there are {', '.join(self.types)}"
+                f"the types are {', '.join(self.types)}"
             )
 
     @property
     def _listing(self) -> str:
-        """The command that lists the policy's names; one that does not ship is known by its file alone."""
+        """The command that lists the policy's names. It needs the file of a policy that is not built in."""
         if (BUILT_IN / f"{self.file.policy}.yaml").is_file():
             return f"`grantpath policy show {self.file.policy}`"
         return "`grantpath policy show` with the policy's file"
 
     # ---- privileges ------------------------------------------------------------------------------------------
     def canonical(self, privilege: str) -> str:
-        """The privilege's own name, if it is another name of one. Raises Unknown."""
+        """The name of the privilege, with aliases resolved. Raises Unknown."""
         if privilege not in self.privileges:
             raise Unknown(
                 f"the privilege {short(privilege)} is unknown in the policy {self.file.policy}"
@@ -128,32 +128,32 @@ class PolicyIndex:
         return self.privileges[privilege].alias_of or privilege
 
     def privilege(self, name: str) -> PrivilegeEntry:
-        """A privilege's entry, of the one that an alias stands for. Raises Unknown."""
+        """The entry of a privilege, with aliases resolved. Raises Unknown."""
         return self.privileges[self.canonical(name)]
 
     def need_privilege(self, name: str, key: YamlPath) -> None:
-        """Raises PolicyProblem for a privilege that the policy file doesn't have."""
+        """Raises PolicyProblem if the policy file does not define the privilege."""
         if name not in self.privileges:
             raise PolicyProblem(
                 key, f"the privilege {short(name)!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`"
             )
 
     def need_own_name(self, name: str, key: YamlPath) -> None:
-        """Raises PolicyProblem for a privilege that the policy file doesn't have, or only as another's alias."""
+        """Raises PolicyProblem if the policy file does not define the privilege, or defines it as an alias."""
         self.need_privilege(name, key)
         other = self.privileges[name].alias_of
         if other:
-            raise PolicyProblem(key, f"{name} is another name of {other}, for grants and questions; write {other} here")
+            raise PolicyProblem(key, f"{name} is an alias, which only grants and questions can use; write {other} here")
 
     @cached_property
     def sources(self) -> dict[str, list[str]]:
-        """By privilege: the ones that put it in effect where they are granted, itself first."""
+        """By privilege: the privileges whose ALLOW includes it, itself first."""
         implied = self._implied
         return {name: [name, *(other for other in implied if name in implied[other])] for name in implied}
 
     @cached_property
     def deniers(self) -> dict[str, list[str]]:
-        """By privilege: the ones of which a DENY denies it, itself first; none where the policy has no DENY."""
+        """By privilege: the privileges whose DENY denies it, itself first; empty if the policy has no DENY."""
         cascades = self.file.grants.deny == "cascades"
         return {
             name: [name, *(other for other in self._implied if cascades and other in implied)]
@@ -163,7 +163,7 @@ class PolicyIndex:
 
     @cached_property
     def _implied(self) -> dict[str, set[str]]:
-        """By privilege: all that it implies, by `implies` or by a ladder, directly or through others."""
+        """By privilege: the privileges that it implies, by `implies` or by a ladder, directly or through others."""
         direct: dict[str, set[str]] = {name: set(entry.implies) for name, entry in self.privileges.items()}
         for ladder in self.file.ladders:
             for low, high in pairwise(ladder):
@@ -172,7 +172,7 @@ class PolicyIndex:
 
     def check_implications(self) -> None:
         """Raises PolicyProblem if a privilege implies itself, by `implies` or by a ladder."""
-        self._implied  # noqa: B018 (it is worked out here)
+        self._implied  # noqa: B018 (computes and checks it)
 
     @staticmethod
     def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
@@ -181,7 +181,7 @@ class PolicyIndex:
         while waiting:
             name = waiting.pop()
             if name == start:
-                raise PolicyProblem(["privileges", start], f"{start} implies itself in a circle; break the circle")
+                raise PolicyProblem(["privileges", start], f"{start} implies itself; break the cycle")
             if name not in reached:
                 reached.add(name)
                 waiting.extend(edges[name])
@@ -204,14 +204,14 @@ class PolicyIndex:
 
     @cached_property
     def operation_types(self) -> dict[str, list[str]]:
-        """By operation: the types it is asked on."""
+        """By operation: the types that it is defined on."""
         types: dict[str, list[str]] = {}
         for name, type_ in self.operations:
             types.setdefault(name, []).append(type_)
         return types
 
     def operation(self, name: str, type_: str) -> ConditionEntry:
-        """The operation of that name (or alias) on a type. Raises Unknown or Invalid."""
+        """The operation with this name or alias on a type. Raises Unknown or Invalid."""
         name = self.file.aliases.get(name, name)
         types = self.operation_types.get(name)
         if not types:
@@ -221,25 +221,25 @@ class PolicyIndex:
                 f"{self._listing} lists them"
             )
         if type_ not in types:
-            raise Invalid(f"{name} is asked on {', '.join(types)}, not on {type_}; name one of those")
+            raise Invalid(f"{name} is defined on {', '.join(types)}, not on {type_}; name one of those")
         return self.operations[name, type_]
 
     @cached_property
     def change_kinds(self) -> list[str]:
-        """add, drop, member, ...: the sections of `changes`."""
+        """The sections of `changes`: add, drop, member and so on."""
         return list(type(self.file.changes).model_fields)
 
     def rules(self, kind: str) -> Mapping[str, ConditionEntry]:
-        """The rules for one kind of change, by type or types."""
+        """The rules for one kind of change, by type or list of types."""
         rules: Mapping[str, ConditionEntry] = getattr(self.file.changes, kind)
         return rules
 
     def change(self, kind: str, type_: str) -> ConditionEntry | None:
-        """The rule for a change to an object of a type, or None."""
+        """The rule for a kind of change to objects of a type, or None."""
         return next((rule for types, rule in self.rules(kind).items() if type_ in split(types)), None)
 
     def grantees(self, kind: str, type_: str) -> list[str] | list[None]:
-        """The types of the subject that a change of an object of that type gives something, or takes it from."""
+        """The types of the subjects that gain or lose something by this kind of change of an object of the type."""
         if kind in ("add", "drop"):
             return [None]
         if kind == "owner":

@@ -1,4 +1,4 @@
-"""A policy, checked and ready: resolves references, and turns a name on a type, or a change, into clauses."""
+"""A checked policy: it resolves references, and compiles privileges, operations and changes to clauses."""
 
 import hashlib
 import json
@@ -17,12 +17,12 @@ from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unk
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference, parse
 
-MANY_CHAINS = 10_000  # references are looked at several times in a question or change, and again in the next one
+MANY_CHAINS = 10_000  # cached references: a question or a change resolves each several times, and so does the next one
 
 
 @dataclass(frozen=True, eq=False)
 class Requirement:
-    """A name on a type of object: the clauses, and how held roles count."""
+    """The compiled condition of a privilege or operation on a type of object, and how held roles count."""
 
     name: str
     type: str
@@ -33,15 +33,15 @@ class Requirement:
 
     @cached_property
     def plan(self) -> FactPlan:
-        """What the clauses look at."""
+        """The facts that the clauses need."""
         return FactPlan(self.clauses)
 
 
 class Policy:
-    """One policy model. Make one by `load`."""
+    """One policy. `load` creates it."""
 
     def __init__(self, file: PolicyFile, source: str | None = None) -> None:
-        """`source`: the text by which a root remembers it; else that of `canonical`."""
+        """`source` is the text that a root stores; default: `canonical`."""
         self.file = file
         self._source = source
         self.names = PolicyIndex(file)
@@ -51,7 +51,7 @@ class Policy:
         self._references: dict[tuple[str, Reference], Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], Reference], tuple[tuple[str, Reference], ...]] = {}
 
-    # ---- what it is ------------------------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------------------
     @property
     def name(self) -> str:
         return self.file.policy
@@ -62,17 +62,17 @@ class Policy:
 
     @cached_property
     def canonical(self) -> str:
-        """The whole policy as JSON, with what it extends, as this version of grantpath writes it."""
+        """The whole policy, with what it extends, as JSON in the format of this version of grantpath."""
         return json.dumps(self.file.model_dump(by_alias=True, exclude={"extends"}), sort_keys=True)
 
     @property
     def source(self) -> str:
-        """The whole policy as JSON, as the root that it was read from remembers it; `from_source` reads it."""
+        """The whole policy as the JSON that its root stores; `from_source` reads it."""
         return self.canonical if self._source is None else self._source
 
     @cached_property
     def digest(self) -> str:
-        """The sha256 of the source: it changes when anything that decides changes."""
+        """The SHA-256 of the source. It changes with every change that can affect a decision."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     @property
@@ -85,12 +85,12 @@ class Policy:
 
     @cached_property
     def user_types(self) -> list[str]:
-        """The types that `who` lists: users and service principals."""
+        """The types of users and service principals, which `who` lists."""
         return [name for name, entry in self.file.types.items() if entry.kind in ("user", "service_principal")]
 
     @cached_property
     def role_types(self) -> list[str]:
-        """The types that are roles."""
+        """The types of roles."""
         return [name for name, entry in self.file.types.items() if entry.kind == "role"]
 
     @cached_property
@@ -106,19 +106,19 @@ class Policy:
         return [ref for ref, entry in self.builtins.items() if entry.hidden]
 
     def labels(self, type_: str) -> list[str]:
-        """The node labels of a type, besides :Entity."""
+        """The node labels of a type, without :Entity."""
         kinds = ["Subject"] * (type_ in self.names.subject_types) + ["Securable"] * self.is_securable(type_)
         kinds += [ROLE] * (self.file.types[type_].kind == "role" and label_of(type_) != ROLE)
         return [*kinds, label_of(type_)]
 
     def is_securable(self, type_: str) -> bool:
-        """Is it an object of the tree: anything but a subject that is neither owned nor granted on?"""
+        """Whether entities of the type can have an owner or grants on them: all objects, and some subjects."""
         entry = self.file.types[type_]
         return entry.kind == "object" or bool(entry.owned_by) or type_ in self.names.granted_types
 
     # ---- references ------------------------------------------------------------------------------------------
     def reference(self, text: str, root: Reference) -> Reference:
-        """The reference that `text` spells under `root`. Raises InvalidReference or Unknown."""
+        """The reference that `text` means under `root`. Raises InvalidReference or Unknown."""
         known = self._references.get((text, root)) if isinstance(text, str) else None
         if known is not None:
             return known
@@ -140,13 +140,13 @@ class Policy:
             )
         if ref.type == root.type and ref != root:
             raise Unknown(
-                f"{short(ref.text)} is another tenant: here the root is {root}; "
-                f"open that one with root={short(ref.text)!r}"
+                f"{short(ref.text)} is another tenant (the root of this one is {root}); "
+                f"open it with root={short(ref.text)!r}"
             )
         return ref
 
     def root(self, text: str) -> Reference:
-        """The root's reference, from `metalake:ml` or the bare name. Raises InvalidReference."""
+        """The reference of a root, from a text such as `metalake:ml` or `ml`. Raises InvalidReference."""
         ref = parse(text if ":" in text else f"{self.root_type}:{text}", self.names.one_segment)
         if ref.type != self.root_type:
             raise InvalidReference(
@@ -156,12 +156,13 @@ class Policy:
         if len(ref.segments) != 1:
             one = Reference(ref.type, (".".join(ref.segments),))
             raise InvalidReference(
-                f"{short(text)}: the name of a root is one segment; if the dots are part of it, write {short(one.text)}"
+                f"{short(text)}: the name of a root is one segment; if the dots are part of the name, write "
+                f"{short(one.text)}"
             )
         return ref
 
     def chain(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
-        """The reference and what is above it, up to the root, each with its type."""
+        """The reference and its ancestors up to the root, each with its type."""
         key = (ref.type, ref.segments, root)
         chain = self._chains.get(key)
         if chain is None:
@@ -181,7 +182,7 @@ class Policy:
                 yield type_, Reference(type_, ref.segments[:depth], type_ in self.names.one_segment)
 
     def parent(self, ref: Reference, root: Reference) -> Reference:
-        """What a reference stands in. Raises Invalid for the root."""
+        """The parent of a reference. Raises Invalid for the root."""
         chain = self.chain(ref, root)
         if len(chain) == 1:
             raise Invalid(f"{ref} is the root; it has no parent")
@@ -189,7 +190,7 @@ class Policy:
 
     # ---- questions -------------------------------------------------------------------------------------------
     def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
-        """What a privilege or operation asks on a type, with these second objects named. Raises Unknown, Invalid."""
+        """The requirement of a privilege or operation on a type, with these second objects. Raises Unknown, Invalid."""
         if not isinstance(name, str):
             raise Unknown(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
         key = (name, type_, with_)
@@ -200,7 +201,7 @@ class Policy:
     def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
         entry = self.names.privilege(name)
         if with_:
-            raise Invalid(f"{name} is a privilege and takes no second object; leave `with` away")
+            raise Invalid(f"{name} is a privilege and takes no second object; omit `with`")
         places = set(entry.on) | set(entry.effective or [])
         if type_ not in places and self.file.ask.elsewhere == "error":
             raise Invalid(
@@ -214,7 +215,7 @@ class Policy:
         self._check_with(name, entry, with_)
         try:
             clauses = self._expander.operation(name, type_, with_)
-        except TooManyClauses:  # `validate` tries the second objects that are needed, and all of them
+        except TooManyClauses:  # `validate` tries only the required second objects, and all of them together
             asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
             raise Invalid(f"{asked}: the condition is too large when written out; simplify it in the policy") from None
         one_role = self.active_roles and not entry.all_roles
@@ -233,7 +234,7 @@ class Policy:
                 )
 
     def names_on(self, type_: str) -> list[str]:
-        """Every privilege and operation that may be asked on a type, in the policy's order."""
+        """All privileges and operations that can be asked on a type, in the policy's order."""
         privileges = [
             name for name, entry in self.names.privileges.items() if type_ in {*entry.on, *(entry.effective or [])}
         ]
@@ -248,11 +249,11 @@ class Policy:
 
     # ---- changes ---------------------------------------------------------------------------------------------
     def change_entry(self, kind: str, type_: str) -> ConditionEntry | None:
-        """The rule for a change to an object of a type; None: nobody may."""
+        """The rule for a change to an object of a type; None if the policy never allows the change."""
         return self.names.change(kind, type_)
 
     def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
-        """What a change asks of its actor. `grantee` is the type of the subject that gets or loses. Raises Invalid."""
+        """The condition for the actor. `grantee` is the type of the subject that gains or loses. Raises Invalid."""
         key = (kind, type_, grantee, with_)
         if key not in self._changes:
             self._changes[key] = self._expander.change(*key)
@@ -260,7 +261,7 @@ class Policy:
 
 
 def load(name: str, beside: Path | None = None) -> Policy:
-    """A built-in policy by its name, or one by its path. Raises InvalidPolicy naming file, line, key and remedy."""
+    """Loads a built-in policy by name, or a file by path. Raises InvalidPolicy with file, line, key and remedy."""
     path = find(name, beside)
     file, document = read(path)
     try:
@@ -273,7 +274,7 @@ def load(name: str, beside: Path | None = None) -> Policy:
 
 
 def warnings(name: str, beside: Path | None = None) -> list[str]:
-    """What a policy that can be used says and its author may not mean, with file, line and key. Raises as `load`."""
+    """Warnings about a valid policy, with file, line and key (`author_warnings.py`). Raises as `load`."""
     path = find(name, beside)
     file, document = read(path)
     found = author_warnings.warnings(Expander(file, PolicyIndex(file)))
@@ -281,8 +282,8 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
 
 
 def from_source(source: str) -> Policy:
-    """The policy that `Policy.source` spelled. Raises InvalidPolicy."""
+    """The inverse of `Policy.source`. Raises InvalidPolicy."""
     try:
         return Policy(PolicyFile.model_validate_json(source), source)
     except (ValueError, PolicyProblem) as error:
-        raise InvalidPolicy(f"the policy that the root remembers cannot be read: {error}") from None
+        raise InvalidPolicy(f"the policy stored with the root cannot be read: {error}") from None

@@ -1,7 +1,7 @@
-"""The policy file format: pydantic models of what stands in the YAML, and how one policy extends another.
+"""The policy file format: pydantic models of the YAML, and the reading of files that extend others.
 
-docs/writing-a-policy.md explains it to people; `json_schema()` gives it to editors. What the names mean together
-is checked in policy.py.
+docs/writing-a-policy.md describes it for people, `json_schema()` for editors. `validate.py` checks what a schema
+cannot express.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 
 BUILT_IN = Path(__file__).parents[1] / "policies"
-MAX_NAME = 255  # a longer one is not compared with others
+MAX_NAME = 255  # longer input is never a typo, and slow to compare
 
 
 def _names(value: Any) -> Any:
-    """`a, b` and `a` for [a, b] and [a]."""
+    """Accepts `a, b` for [a, b], and `a` for [a]."""
     if isinstance(value, str):
         return split(value)
     return value
@@ -42,50 +42,52 @@ class TypeEntry(_Entry):
 
     in_: str | None = Field(default=None, alias="in", description="the type of its parent")
     kind: Literal["object", "user", "service_principal", "group", "role"] = Field(
-        default="object", description="what it is as a subject; users and service principals ask"
+        default="object", description="its role as a subject; questions are asked about users and service principals"
     )
     owned_by: NameList = Field(default=[], description="the types that may own it")
-    keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns something")
+    keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns an object")
     protected: bool | None = Field(
-        default=None, description="no change may add or drop it; by default only for the root"
+        default=None, description="no change can add or drop it; default: true for the root, otherwise false"
     )
 
 
 def _not_a_number(value: Any) -> Any:
-    """1 is not true, though Python says that they are equal."""
+    """Rejects 1 and 0, which Python takes to be equal to true and false."""
     return value if isinstance(value, bool) else str(value)
 
 
 class GrantRules(_Entry):
-    """Who is granted privileges, and how far a grant goes."""
+    """Which types hold grants, and how grants are inherited."""
 
     to: NameList = Field(description="the types that hold grants")
     deny: Annotated[Literal[True, False, "cascades"], BeforeValidator(_not_a_number)] = Field(
         default=False,
-        description="there is DENY, and it beats every ALLOW of its privilege; `cascades`: and of those that imply it",
+        description="a DENY overrides every ALLOW of its privilege; with `cascades`, also of privileges that imply it",
     )
-    inherit: bool = Field(default=True, description="a grant counts for everything below its object")
+    inherit: bool = Field(default=True, description="a grant applies to everything below its object")
     on_missing: bool = Field(default=False, description="a name can hold grants before it is created")
 
 
 class AskRules(_Entry):
-    """Who is asked about, and what is answered for a privilege on a type that it is never in effect on."""
+    """Which types questions are about, and the answer for a privilege on a type on which it is never in effect."""
 
     subjects: NameList = Field(default=["user"], description="the types that a check may be about")
     elsewhere: Literal["error", "no"] = "error"
-    one_role: bool = Field(default=False, description="one held role must do alone; `as role:X` names it")
+    one_role: bool = Field(default=False, description="a single held role must suffice; `as role:X` names it")
 
 
 class PrivilegeEntry(_Entry):
-    """A privilege (or a resource role): UPPER_CASE."""
+    """A privilege (or a resource role); its name is in UPPER_CASE."""
 
     on: NameList = Field(default=[], description="the types it can be granted on")
     effective: NameList | None = Field(default=None, description="the types it is in effect on; default: `on`")
-    implies: NameList = Field(default=[], description="privileges that come with it")
-    alias_of: str | None = Field(default=None, description="it is another name of that privilege")
-    inherit: bool | None = Field(default=None, description="as in `grants`, for this privilege")
-    in_effect: str | None = Field(default=None, description="when it is in effect; default: the policy's")
-    membership: bool = Field(default=False, description="granting it on a group makes a member of it")
+    implies: NameList = Field(default=[], description="the privileges that it includes")
+    alias_of: str | None = Field(default=None, description="the privilege of which this is another name")
+    inherit: bool | None = Field(default=None, description="overrides `grants.inherit` for this privilege")
+    in_effect: str | None = Field(
+        default=None, description="the condition for it to be in effect; default: the policy's `in_effect`"
+    )
+    membership: bool = Field(default=False, description="granting it on a group makes the grantee a member")
 
 
 class WithEntry(_Entry):
@@ -93,8 +95,10 @@ class WithEntry(_Entry):
 
     type: str
     optional: bool = False
-    if_: str | None = Field(default=None, alias="if", description="asked besides, where it is named")
-    inside: str | None = Field(default=None, description="its ancestor of that type is the object's own")
+    if_: str | None = Field(default=None, alias="if", description="a further condition if this object is given")
+    inside: str | None = Field(
+        default=None, description="an ancestor type; this object and the main one must have the same ancestor of it"
+    )
 
 
 def _second(value: Any) -> Any:
@@ -108,10 +112,10 @@ class ConditionEntry(_Entry):
     """An operation of a type, or the rule for a change."""
 
     if_: str = Field(alias="if", description="the condition")
-    with_: dict[str, With] = Field(default={}, alias="with", description="the second objects it names")
-    new: bool = Field(default=False, description="asked on a name that need not exist yet")
-    all_roles: bool = Field(default=False, description="judged on all held roles together")
-    returns: str | None = Field(default=None, description="what the operation then shows; for readers only")
+    with_: dict[str, With] = Field(default={}, alias="with", description="the second objects that it takes")
+    new: bool = Field(default=False, description="the object need not exist yet")
+    all_roles: bool = Field(default=False, description="decided on all held roles together, despite `ask.one_role`")
+    returns: str | None = Field(default=None, description="what the operation shows if allowed; documentation only")
 
 
 def _condition(value: Any) -> Any:
@@ -122,18 +126,20 @@ ConditionField = Annotated[ConditionEntry, BeforeValidator(_condition, json_sche
 
 
 class BuiltinEntry(_Entry):
-    """A subject that comes with every root of the policy, and is protected."""
+    """A subject that is created with every root of the policy, and is protected."""
 
     holds: NameList = Field(default=[], description="the roles it holds")
-    owns: NameList = Field(default=[], description="the types of root it owns")
-    allow: NameList = Field(default=[], description="what it is granted on the root")
-    hidden: bool = Field(default=False, description="it stands in no answer and no change; load sets its members")
-    held_by_every: str | None = Field(default=None, description="every entity of that type holds it from its creation")
-    members: NameList = Field(default=[], description="the types that may hold it; default: as for its type")
+    owns: NameList = Field(default=[], description="the root type, if this subject owns the root")
+    allow: NameList = Field(default=[], description="the privileges that it is granted on the root")
+    hidden: bool = Field(
+        default=False, description="answers omit it and changes cannot name it; loading facts sets its members"
+    )
+    held_by_every: str | None = Field(default=None, description="the type whose entities hold it from their creation")
+    members: NameList = Field(default=[], description="the types that may hold it; default: those of its type")
 
 
 class Changes(_Entry):
-    """What each change asks of the acting user: a condition, or one by the type of the object."""
+    """The conditions that the actor of a change must meet, by kind of change and type of the object."""
 
     add: dict[str, ConditionField] = {}
     drop: dict[str, ConditionField] = {}
@@ -150,24 +156,26 @@ class PolicyFile(_Entry):
     policy: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     title: str = ""
     source: str = ""
-    extends: str | None = Field(default=None, description="a built-in policy, or a path; its entries are the start")
+    extends: str | None = Field(
+        default=None, description="a built-in policy's name, or a file's path; this file overrides its entries"
+    )
     types: dict[str, TypeEntry]
-    members: dict[str, NameList] = Field(default={}, description="container type: the types that may be in it")
+    members: dict[str, NameList] = Field(default={}, description="by group or role type: the types of its members")
     grants: GrantRules
     ask: AskRules = AskRules()
-    creating: str | None = Field(default=None, description="what the creator gets: `owner`, or a privilege")
+    creating: str | None = Field(default=None, description="what an object's creator gets: `owner`, or a privilege")
     builtin: dict[str, BuiltinEntry] = {}
     privileges: dict[str, PrivilegeEntry]
-    ladders: list[NameList] = Field(default=[], description="privileges from low to high; each implies those before")
-    in_effect: dict[str, str] = Field(default={}, description="by type: when a granted privilege is in effect")
+    ladders: list[NameList] = Field(default=[], description="privileges from low to high; each implies those before it")
+    in_effect: dict[str, str] = Field(default={}, description="by type: the condition for a privilege to be in effect")
     define: dict[str, str | dict[str, str]] = Field(default={}, description="named conditions, also by type")
-    operations: dict[str, dict[str, ConditionField]] = Field(description="type or types: operation: condition")
+    operations: dict[str, dict[str, ConditionField]] = Field(description="by type or types, by operation: a condition")
     aliases: dict[str, str] = Field(default={}, description="other names of operations")
     changes: Changes = Changes()
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a policy file, for editors. A file that extends another may say less, and may say null."""
+    """The JSON schema of a policy file, for editors. A file that extends another can omit keys, and contain null."""
     schema = PolicyFile.model_json_schema(by_alias=True)
     whole = [key for key in schema["required"] if key != "policy"]
     schema["required"] = ["policy"]
@@ -182,20 +190,20 @@ def json_schema() -> dict[str, Any]:
 
 
 def find(name: str, beside: Path | None = None) -> Path:
-    """The file of a built-in policy's name, or of a path (relative to `beside`). Raises InvalidPolicy."""
+    """The file of a built-in policy, by name or by path (relative to `beside`). Raises InvalidPolicy."""
     if "/" not in name and not name.endswith((".yaml", ".yml")):
         built_in = {path.stem: path for path in BUILT_IN.glob("*.yaml")}
         if name in built_in:
             return built_in[name]
         names = ", ".join(sorted(built_in))
         raise InvalidPolicy(
-            f"the policy {short(name)!r} is unknown{_nearest(name, built_in)}: there are {names}; "
-            f"a file is named by its path, as ./{short(name)}.yaml"
+            f"the policy {short(name)!r} is unknown{_nearest(name, built_in)}; name one of {names}, "
+            f"or give the path of a file, e.g. ./{short(name)}.yaml"
         )
     path = (beside or Path.cwd()) / name
     try:
         found = path.is_file()
-    except OSError:  # too long a name, or a circle of links
+    except OSError:  # the name is too long, or symbolic links form a cycle
         found = False
     if not found:
         raise InvalidPolicy(f"{short(str(path))}: no such policy file; check the path")
@@ -208,12 +216,12 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 
 def read(path: Path) -> tuple[PolicyFile, Document]:
-    """A policy file with what it extends, and the document for its lines. Raises InvalidPolicy."""
+    """A policy file merged with what it extends, and the document, which knows its lines. Raises InvalidPolicy."""
     document = _document(path, ())
     try:
         return PolicyFile.model_validate(document.data), document
     except ValidationError as error:
-        # a key that is unknown tells more than the one that is missing in its place
+        # an unknown key is usually a misspelling of a missing one, so it comes first
         found = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         raise InvalidPolicy(*(explain(each, document, json_schema()) for each in found)) from None
 
@@ -235,7 +243,7 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
         raise InvalidPolicy(f"{path}:{document.line(('extends',))}: extends: {error}") from None
     if base_path.resolve() in [each.resolve() for each in (*above, path)]:
         raise InvalidPolicy(
-            f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the circle"
+            f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the cycle"
         )
     parent = _document(base_path, (*above, path))
     assert isinstance(parent.data, dict)

@@ -1,4 +1,4 @@
-"""The places that a condition can name: the object, what stands above it, second objects, the grantee of a change."""
+"""The places that a condition can name: the object and its ancestors, second objects, the grantee of a change."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ MAX_NESTED = 60
 
 @dataclass(frozen=True)
 class TypedPlace:
-    """A type of entity in a question: on the object's own way up, or (prefix) on that of a second object."""
+    """A place with its type. The prefix is empty for the object and its ancestors, else it names a second object."""
 
     type: str
     prefix: str = ""
@@ -21,9 +21,9 @@ class TypedPlace:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where an expression stands: its object, its second objects, and what is being expanded (against circles).
+    """The context of an expression: its object, its second objects, and the path of expansions, to detect cycles.
 
-    `absent` are the second objects that may be named and are not.
+    `absent` are the optional second objects that the question omits.
     """
 
     key: YamlPath
@@ -33,19 +33,19 @@ class Scope:
     granted: str | None = None
     in_change: bool = False
     path: tuple[str, ...] = ()
-    steps: Iterator[int] = field(default_factory=count)  # shared by all that a question is expanded to
+    steps: Iterator[int] = field(default_factory=count)  # shared by all scopes of one expansion
 
     def enter(self, what: str, **changes: Any) -> "Scope":
-        """The scope inside a named condition. Raises PolicyProblem for a circle."""
+        """The scope inside a named condition. Raises PolicyProblem for a cycle."""
         if len(self.path) >= MAX_NESTED:
-            raise PolicyProblem(self.key, f"conditions name each other {MAX_NESTED} deep; write some of them out")
+            raise PolicyProblem(self.key, f"conditions are nested {MAX_NESTED} deep; write some of them out")
         if what in self.path:
-            raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])} in a circle; break the circle")
+            raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])}, which is a cycle; break it")
         return replace(self, **changes, path=(*self.path, what))
 
 
 def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
-    """The typed place that a place's name means in a scope. Raises PolicyProblem."""
+    """The place with this name in a scope. Raises PolicyProblem."""
     here = scope.object
     chain = names.chain(here.type)
     if place == "object":
@@ -63,5 +63,5 @@ def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
     raise PolicyProblem(
         scope.key,
         f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}; "
-        f"there are {', '.join(known)}",
+        f"write one of {', '.join(known)}",
     )

@@ -1,4 +1,4 @@
-"""What makes a change invalid whoever asks, as far as the policy alone can tell; the rest is asked of the graph."""
+"""Rules that make a change invalid for every actor and follow from the policy alone; others need the graph."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +14,7 @@ Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
 
 @dataclass(frozen=True)
 class ResolvedStatement:
-    """A statement with its names resolved, and the edge it is about."""
+    """A statement with its names resolved, and the kind of relationship that it changes."""
 
     kind: str
     object: Reference
@@ -27,7 +27,7 @@ class ResolvedStatement:
 
     @property
     def joining(self) -> str | None:
-        """Who joins something and may have members of its own: by that alone a circle can close."""
+        """The subject that becomes a member, if it can have members itself: only then can a cycle arise."""
         return self.subject.text if self.kind == "member" and self.subject and self.contains else None
 
     @property
@@ -48,7 +48,7 @@ class Rules:
         self._types = policy.file.types
 
     def resolve_guarded(self, statement: Statement) -> ResolvedStatement:
-        """The same for a statement that somebody is asked to be allowed: second objects must be named then."""
+        """As `resolve`, for a change that must be authorized: all required second objects must be given."""
         change = self.resolve(statement, loading=False)
         entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
         for key, second in entry.with_.items() if entry else ():
@@ -59,8 +59,10 @@ class Rules:
         return change
 
     def resolve(self, statement: Statement, loading: bool) -> ResolvedStatement:
-        """The statement with its names resolved. Raises Invalid (Unknown, InvalidReference). `loading`: `given` and
-        bulk import may set the members of hidden subjects."""
+        """The statement with its names resolved. Raises Invalid (Unknown, InvalidReference).
+
+        `loading`: the statement is in `given` or a bulk import, which can set the members of hidden subjects.
+        """
         object_ = self.policy.reference(statement.object, self.root)
         subject = self.policy.reference(statement.subject, self.root) if statement.subject else None
         second_objects = {key: self.policy.reference(ref, self.root) for key, ref in statement.with_.items()}
@@ -81,7 +83,7 @@ class Rules:
     def _check(self, change: ResolvedStatement, loading: bool) -> None:
         self._hidden(change, loading)
         if change.kind != "add" and change.second_objects:
-            raise Invalid(f"{change.text!r}: only `add` takes second objects; leave `with` away")
+            raise Invalid(f"{change.text!r}: only `add` takes second objects; omit `with`")
         match change.kind:
             case "add":
                 self._add(change)
@@ -98,12 +100,13 @@ class Rules:
         named = {change.object.text, *([change.subject.text] if change.subject else [])}
         for ref in sorted(named & set(self.policy.hidden)):
             if not (loading and change.edge == "MEMBER" and change.object.text == ref):
-                raise Invalid(f"{ref} is set by the operator when facts are loaded; no change may touch it")
+                raise Invalid(f"{ref} is set by the operator at load time only; remove it from the change")
 
     def _add(self, change: ResolvedStatement) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):
             raise Invalid(
-                f"{change.object}: {indefinite(change.object.type)} is a tenant of its own and is not added inside one"
+                f"{change.object}: {indefinite(change.object.type)} cannot be added by a change; "
+                "the operator creates it"
             )
         entry = self.policy.change_entry("add", change.object.type)
         for key, second in change.second_objects.items():
@@ -141,10 +144,10 @@ class Rules:
         if builtin and builtin.members:
             allowed = builtin.members
         if subject.type not in allowed:
-            what = ", ".join(allowed) or "nothing"
-            raise Invalid(f"{subject} cannot be in {container}: {indefinite(container.type)} takes {what}")
+            what = f"must be of type {' or '.join(allowed)}" if allowed else "are not allowed"
+            raise Invalid(f"{subject} cannot be in {container}: members of {indefinite(container.type)} {what}")
         if change.kind == "remove" and self._came_with(subject, container):
-            raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; that cannot be taken away")
+            raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; it cannot be removed")
 
     def _came_with(self, subject: Reference, container: Reference) -> bool:
         holder = self.policy.builtins.get(subject.text)
@@ -159,18 +162,18 @@ class Rules:
             raise Invalid(f"{change.subject} cannot own {change.object}: {indefinite(change.object.type)} is {what}")
         self._not_builtin(change.object, "given an owner")
         if change.object == self.root and any(self.root.type in entry.owns for entry in self.policy.builtins.values()):
-            raise Invalid(f"{self.root} has its owner by the policy {self.policy.name}; it cannot be handed on")
+            raise Invalid(f"{self.root} has its owner by the policy {self.policy.name}; it cannot be transferred")
 
     def _grant(self, change: ResolvedStatement) -> None:
         assert change.subject is not None and change.privilege is not None
         rules = self.policy.file.grants
         if change.effect == "DENY" and not rules.deny:
-            raise Invalid(f"the policy {self.policy.name} has no DENY; take the ALLOW away instead")
+            raise Invalid(f"the policy {self.policy.name} has no DENY; revoke the ALLOW instead")
         self._grantable(change.privilege, change.object)
         if change.subject.type not in rules.to:
             raise Invalid(
                 f"{change.subject} cannot hold a grant: in the policy {self.policy.name} privileges are granted to "
-                f"{' and '.join(rules.to)}; grant it to one that {change.subject} holds"
+                f"{' and '.join(rules.to)}; grant it to one of those that {change.subject} holds"
             )
         builtin = self.policy.builtins.get(change.subject.text)
         own = builtin is not None and change.privilege in map(self.policy.names.canonical, builtin.allow)

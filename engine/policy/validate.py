@@ -1,4 +1,4 @@
-"""Checks that what a policy file says fits together: first its names, then its conditions, by expanding all of them."""
+"""Checks that a policy file is consistent: first its names, then its conditions, by expanding all of them."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ _UPPER = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 
 
 def check_names(names: PolicyIndex) -> None:
-    """Raises PolicyProblem for the first thing that is unknown, stands twice, or cannot be."""
+    """Raises PolicyProblem for the first name that is unknown, duplicate or not allowed."""
     _check_types(names)
     _check_members(names)
     _check_privileges(names)
@@ -44,9 +44,9 @@ def _check_types(names: PolicyIndex) -> None:
         _lower(type_, ("types", type_))
         label = label_of(type_)
         if label in OWN_LABELS or (label == ROLE and entry.kind != "role"):
-            raise PolicyProblem(("types", type_), f"{type_!r} means something else in the graph; choose another name")
+            raise PolicyProblem(("types", type_), f"{type_!r} is a reserved label of the graph; choose another name")
         if entry.kind != "object" and entry.in_ != names.root:
-            raise PolicyProblem(("types", type_, "in"), f"a {entry.kind} stands in the root; write `in: {names.root}`")
+            raise PolicyProblem(("types", type_, "in"), f"a {entry.kind} must be in the root; write `in: {names.root}`")
         for owner in entry.owned_by:
             _need_subject(names, owner, ("types", type_, "owned_by"))
     _each_type_once(names, ("in_effect",), names.file.in_effect)
@@ -57,7 +57,7 @@ def _check_types(names: PolicyIndex) -> None:
 
 
 def _each_type_once(names: PolicyIndex, key: YamlPath, entries: Iterable[str]) -> None:
-    """Keys such as `table, topic` name types there are, and none of them twice."""
+    """Checks that keys such as `table, topic` name known types, each of them once."""
     seen: set[str] = set()
     for types in entries:
         for type_ in split(types):
@@ -91,7 +91,7 @@ def _check_members(names: PolicyIndex) -> None:
 
 
 def _check_one_role(names: PolicyIndex) -> None:
-    """Where one role must do alone, roles have everything, and nothing stands between a user and a role."""
+    """With `ask.one_role`, only roles have grants and own, and no group is a member of a role."""
     roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
     if not roles:
         raise PolicyProblem(("ask", "one_role"), "no type has the kind role; add one, or remove one_role")
@@ -101,7 +101,7 @@ def _check_one_role(names: PolicyIndex) -> None:
             if type_ not in roles:
                 raise PolicyProblem(
                     key,
-                    f"with `ask.one_role` only roles have grants and own, not {indefinite(type_)}; "
+                    f"with `ask.one_role` only roles can hold grants and own objects, not {indefinite(type_)}; "
                     "name a role type here",
                 )
     for container in roles & names.file.members.keys():
@@ -109,8 +109,8 @@ def _check_one_role(names: PolicyIndex) -> None:
             if names.types[type_].kind == "group":
                 raise PolicyProblem(
                     ("members", container),
-                    f"with `ask.one_role` a role is held by users and roles, not by {indefinite(type_)}; "
-                    f"leave {type_} out",
+                    f"with `ask.one_role` only users and roles can hold a role, not {indefinite(type_)}; "
+                    f"remove {type_}",
                 )
 
 
@@ -129,18 +129,18 @@ def _check_privileges(names: PolicyIndex) -> None:
         if entry.alias_of:
             _check_alias(names, entry.alias_of, (*key, "alias_of"))
         elif not entry.on and entry.effective is None:
-            raise PolicyProblem(key, f"{name} can be granted on nothing; add `on`")
+            raise PolicyProblem(key, f"{name} cannot be granted on any type; add `on`")
         for type_ in entry.on if entry.membership else []:
             if type_ not in names.file.members:
                 raise PolicyProblem(
-                    (*key, "membership"), f"{type_} has no members; add it to `members`, or leave membership out"
+                    (*key, "membership"), f"{type_} has no members; add it to `members`, or remove `membership`"
                 )
 
 
 def _check_alias(names: PolicyIndex, other: str, key: YamlPath) -> None:
     names.need_privilege(other, key)
     if names.privileges[other].alias_of:
-        raise PolicyProblem(key, f"{other} is an alias itself; name the privilege it stands for")
+        raise PolicyProblem(key, f"{other} is itself an alias; name the privilege that it stands for")
 
 
 def _check_ladders(names: PolicyIndex) -> None:
@@ -154,14 +154,14 @@ def _check_ladders(names: PolicyIndex) -> None:
 
 
 def _check_rungs(names: PolicyIndex, at: int, ladder: list[str]) -> None:
-    """A rung that leaves out a type that rungs above and below it have is a gap."""
+    """Checks for gaps: a privilege that omits a type which both lower and higher ones of its ladder have."""
     for rung, name in enumerate(ladder):
         low = {type_ for other in ladder[:rung] for type_ in names.privileges[other].on}
         high = {type_ for other in ladder[rung + 1 :] for type_ in names.privileges[other].on}
         for type_ in sorted((low & high) - set(names.privileges[name].on)):
             raise PolicyProblem(
                 ("ladders", at),
-                f"the ladder has a gap: {name} is not granted on {type_}, but rungs above and below it are; "
+                f"the ladder has a gap: {name} is not granted on {type_}, but lower and higher privileges are; "
                 f"add {type_} to the `on` of {name}",
             )
 
@@ -182,7 +182,7 @@ def _check_operations(names: PolicyIndex) -> None:
                 f"the operation {name!r} is unknown{nearest(name, names.operation_types)}; add it to `operations`",
             )
         if alias in names.operation_types:
-            raise PolicyProblem(("aliases", alias), f"{alias} is an operation itself; keep one of the two")
+            raise PolicyProblem(("aliases", alias), f"{alias} is also an operation; keep one of the two")
 
 
 def _check_changes(names: PolicyIndex) -> None:
@@ -202,11 +202,11 @@ def _check_changes(names: PolicyIndex) -> None:
 
 def _check_change(names: PolicyIndex, kind: str, type_: str, key: YamlPath) -> None:
     if kind in ("member", "remove") and type_ not in names.file.members:
-        raise PolicyProblem(key, f"{type_} has no members; add it to `members`, or leave the rule out")
+        raise PolicyProblem(key, f"{type_} has no members; add it to `members`, or remove the rule")
     if kind == "owner" and not names.types[type_].owned_by:
-        raise PolicyProblem(key, f"{type_} has no owner; add `owned_by` to the type, or leave the rule out")
+        raise PolicyProblem(key, f"{type_} has no owner; add `owned_by` to the type, or remove the rule")
     if kind in ("grant", "revoke") and type_ not in names.granted_types:
-        raise PolicyProblem(key, f"nothing is granted on {type_}; add it to a privilege's `on`, or leave the rule out")
+        raise PolicyProblem(key, f"{type_} has no grants; add it to a privilege's `on`, or remove the rule")
 
 
 def _check_creating(names: PolicyIndex) -> None:
@@ -236,7 +236,7 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
         names.need_type(owned, (*key, "owns"))
         if owned != names.root or type_ not in names.types[owned].owned_by:
             raise PolicyProblem(
-                (*key, "owns"), f"{reference} can own only the root, if that is `owned_by` {type_}; write {names.root}"
+                (*key, "owns"), f"{reference} can own only a root that is `owned_by` {type_}; write {names.root}"
             )
     for privilege in entry.allow:
         names.need_own_name(privilege, (*key, "allow"))
@@ -252,7 +252,7 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
 
 
 def check_conditions(expander: "Expander") -> None:
-    """Expands every privilege, operation and rule. Raises PolicyProblem for the first condition that cannot be."""
+    """Expands every privilege, operation and rule. Raises PolicyProblem for the first invalid condition."""
     file, names = expander.file, expander.names
     _parse_all(expander)
     for name, entry in names.privileges.items():
@@ -272,7 +272,7 @@ def check_conditions(expander: "Expander") -> None:
 
 
 def _parse_all(expander: "Expander") -> None:
-    """Named conditions and gates are parsed even where nothing asks for them."""
+    """Parses all named conditions and gates, including those that nothing refers to."""
     for types, text in expander.file.in_effect.items():
         expander.parse(text, ("in_effect", types))
     for name, definition in expander.file.define.items():
@@ -284,7 +284,7 @@ def _parse_all(expander: "Expander") -> None:
 
 
 def _choices(entry: ConditionEntry) -> list[list[str]]:
-    """The second objects to try: those that must be named, and all of them."""
+    """The sets of second objects to try: the required ones, and all of them."""
     needed = [key for key, second in entry.with_.items() if not second.optional]
     return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
 

@@ -1,4 +1,4 @@
-"""What is wrong with a value in a policy file, in words: what was written, the rule, and what to write."""
+"""Messages about invalid values in a policy file: the value, the rule, and what to write instead."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -10,18 +10,17 @@ from grantpath.graph.messages import short
 MANUAL = "see docs/writing-a-policy.md"
 _REMEDIES = {
     "missing": "the key is missing; add it",
-    "string_too_short": "there is a gap: a name is missing; write it, or remove the comma",
-    "string_type": "a name or text is expected; write it, in quotes if it looks like a number",
-    "string_pattern_mismatch": "a name here is in lower_snake_case: a letter from a to z first, then such letters, "
-    "digits and `_`; write it so",
-    "list_type": "names are expected; write them as `a, b`",
-    "dict_type": f"keys are expected below this one; {MANUAL}",
-    "model_type": f"this is too short; write out its keys, {MANUAL}",
+    "string_too_short": "a name is missing; write it, or remove the comma",
+    "string_type": "a name or text is expected; if it looks like a number, write it in quotes",
+    "string_pattern_mismatch": "write the name in lower_snake_case: a letter from a to z, then letters, digits and `_`",
+    "list_type": "a list of names is expected; write it as `a, b`",
+    "dict_type": f"a mapping is expected; {MANUAL}",
+    "model_type": f"a mapping is expected; write its keys, {MANUAL}",
 }
 
 
 def explain(error: Mapping[str, Any], document: Document, schema: Mapping[str, Any]) -> str:
-    """One error of pydantic's, with file, line and key; `schema` is that of a whole policy file."""
+    """The message for one pydantic error, with file, line and key. `schema` is that of a whole policy file."""
     key = tuple(part for part in error["loc"] if part not in ("str", "dict[str,str]"))
     place = ".".join(str(part) for part in key) or "the file"
     return f"{document.file}:{document.line(key)}: {place}: {_remedy(error, key, schema)}"
@@ -30,29 +29,29 @@ def explain(error: Mapping[str, Any], document: Document, schema: Mapping[str, A
 def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mapping[str, Any]) -> str:
     written = repr(short(str(error["input"])))
     if error["input"] in ("yes", "no", "on", "off"):
-        written += ", which is text by the rules of YAML 1.2,"
+        written += ", which is a string in YAML 1.2,"
     match error["type"]:
         case "extra_forbidden":
             return _unknown_key(str(key[-1]), error["input"], list(_keys(schema, schema, key[:-1])))
         case "bool_type":
-            return f"{written} is not a value of this key; write true or false"
+            return f"{written} is not valid here; write true or false"
         case "literal_error":
             expected = str(error["ctx"]["expected"]).replace("'", "").replace("True, False", "true, false")
-            return f"{written} is not a value of this key; write {expected}"
+            return f"{written} is not valid here; write {expected}"
     return _REMEDIES.get(error["type"], str(error["msg"]))
 
 
 def _unknown_key(name: str, value: object, known: list[str]) -> str:
     if value is None and name not in known:
-        return f'no such key; if {name} belongs to the list before it, put the list in quotes, e.g. {{on: "a, {name}"}}'
+        return f'unknown key; if {name} belongs to the list before it, put the list in quotes, e.g. {{on: "a, {name}"}}'
     close = get_close_matches(name, known, n=1)
     if close:
-        return f"no such key; did you mean {close[0]}?"
-    return f"no such key; there are {', '.join(known)}" if known else f"no such key; {MANUAL} for those there are"
+        return f"unknown key; did you mean {close[0]}?"
+    return f"unknown key; the keys are {', '.join(known)}" if known else f"unknown key; {MANUAL} for the known ones"
 
 
 def _keys(node: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str | int, ...]) -> Mapping[str, Any]:
-    """The keys that the schema has at a path."""
+    """The keys that the schema allows at a path."""
     if "$ref" in node:
         return _keys(schema["$defs"][node["$ref"].rpartition("/")[2]], schema, path)
     if "anyOf" in node and "properties" not in node:

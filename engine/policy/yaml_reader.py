@@ -1,6 +1,7 @@
-"""Reads YAML files as plain data that remembers its lines, so that an error can name file, line and key.
+"""Reads YAML files as plain data and records the line of each key, so that an error can name file, line and key.
 
-YAML 1.2 core rules (`on`, `yes` and `no` are text), no anchors or aliases, no tags, no key twice.
+The files follow the YAML 1.2 core schema (`on`, `yes` and `no` are strings), without anchors, aliases, tags and
+duplicate keys.
 """
 
 import re
@@ -15,7 +16,7 @@ from grantpath.graph.messages import short
 
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 40
-MAX_VALUES = 200_000  # keys, values and documents of a file: some seconds of reading
+MAX_VALUES = 200_000  # keys, values and documents of a file; reading that many takes some seconds
 MAX_DIGITS = 300
 
 _INT = re.compile(r"[-+]?[0-9]+\Z")
@@ -27,7 +28,7 @@ Key = tuple[str | int, ...]
 
 @dataclass
 class Document:
-    """One YAML document: its `data` and where each key stands (`lines`: path of keys to line, from 1)."""
+    """One YAML document: its `data`, and the line of each key (`lines`: path of keys to line number, from 1)."""
 
     data: object
     file: str
@@ -41,15 +42,15 @@ class Document:
 
 
 def read_documents(path: Path) -> list[Document]:
-    """The YAML documents of a file. Raises InvalidInput naming file, line and what is wrong."""
+    """The YAML documents of a file. Raises InvalidInput with file, line and problem."""
     return parse_documents(read_text(path), str(path))
 
 
 def read_text(path: Path) -> str:
-    """The text of a plain file of at most MAX_BYTES. Raises InvalidInput naming the file."""
+    """The text of a regular file of at most MAX_BYTES. Raises InvalidInput with the file's name."""
     try:
         if not path.is_dir() and path.exists() and not path.is_file():
-            raise InvalidInput(f"{path}: no plain file (a device, or a pipe); name a file")
+            raise InvalidInput(f"{path}: not a regular file; name one that is not a device or a pipe")
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path}: larger than {MAX_BYTES:,} bytes; split it")
         return path.read_text(encoding="utf-8")
@@ -60,11 +61,11 @@ def read_text(path: Path) -> str:
             f"{short(str(path))}: cannot be read ({error.strerror}); check the path and its rights"
         ) from None
     except ValueError:
-        raise InvalidInput(f"{short(str(path))}: no file has such a name; check the path") from None
+        raise InvalidInput(f"{short(str(path))}: not a valid file name; check the path") from None
 
 
 def parse_documents(text: str, file: str) -> list[Document]:
-    """The YAML documents in `text`; `file` is how errors call it. Raises InvalidInput."""
+    """The YAML documents in `text`; errors call it `file`. Raises InvalidInput."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text.encode()
@@ -75,7 +76,7 @@ def parse_documents(text: str, file: str) -> list[Document]:
         where = f"{file}:{mark.line + 1}" if mark else file
         problem = str(error.problem or error.context)
         if mark and any("\t" in line[: mark.column + 1] for line in text.split("\n")[mark.line : mark.line + 1]):
-            problem = "a tab where only spaces may be; indent with spaces"
+            problem = "tabs are not allowed in indentation; indent with spaces"
         raise InvalidInput(f"{where}: not YAML: {problem}") from None
     except yaml.YAMLError as error:
         raise InvalidInput(f"{file}: not YAML: {error}") from None
@@ -86,15 +87,17 @@ def parse_documents(text: str, file: str) -> list[Document]:
 
 
 def _refuse_what_grows(text: str, file: str, loader: type) -> None:
-    """Aliases make small files expand without bound, tags make objects; nothing here needs either. Raises
-    InvalidInput for them, and for more values or levels than a file may have."""
+    """Raises InvalidInput for anchors, aliases and tags, and for files with too many values or levels.
+
+    Aliases let small files expand without bound, and tags create Python objects.
+    """
     depth = values = 0
     for event in yaml.parse(text, Loader=loader):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise InvalidInput(f"{file}:{line}: anchors and aliases are not accepted; write it out")
+            raise InvalidInput(f"{file}:{line}: anchors and aliases are not allowed; write the value out")
         if getattr(event, "tag", None):
-            raise InvalidInput(f"{file}:{line}: tags are not accepted; remove it")
+            raise InvalidInput(f"{file}:{line}: tags are not allowed; remove the tag")
         values += isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent)
         if values > MAX_VALUES:
             raise InvalidInput(f"{file}:{line}: more than {MAX_VALUES:,} keys and values; split it")
@@ -144,6 +147,6 @@ def _scalar(node: yaml.Node, document: Document) -> object:
     if len(text) > MAX_DIGITS or not isfinite(number):
         line = node.start_mark.line + 1
         raise InvalidInput(
-            f"{document.file}:{line}: {short(text)} is too large a number; put it in quotes if it is text"
+            f"{document.file}:{line}: the number {short(text)} is too large; if it is text, put it in quotes"
         )
     return int(text) if _INT.match(text) else number

@@ -47,8 +47,8 @@ def test_a_batch_from_standard_input(run: Run, root: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("/dev/zero", "no plain file"),
-        ("pipe", "no plain file"),
+        ("/dev/zero", "not a regular file"),
+        ("pipe", "not a regular file"),
         ("long", "larger than"),
         ("-", "standard input is longer"),
     ],

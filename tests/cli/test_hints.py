@@ -28,11 +28,11 @@ def test_the_names_of_an_own_policy_are_listed_by_its_file(run: Run, tmp_path: P
     assert run("policy", "show", str(tmp_path / "bi.yaml")).code == 0
 
 
-def test_a_circle_of_extends_by_other_ways_is_a_circle(tmp_path: Path) -> None:
+def test_cycle_of_extends_is_found_when_paths_are_spelled_differently(tmp_path: Path) -> None:
     for folder, other in (("p", "q"), ("q", "p")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.yaml").write_text(f"policy: mine\nextends: ../{folder}/../{other}/mine.yaml\n")
-    with pytest.raises(InvalidPolicy, match="extends this policy in turn; break the circle"):
+    with pytest.raises(InvalidPolicy, match="extends this policy in turn; break the cycle"):
         policy.load(str(tmp_path / "p" / "mine.yaml"))
 
 

@@ -1,4 +1,4 @@
-"""A good policy, and changes to it that the loader must refuse, each with what it says."""
+"""A valid policy, and changes to it that the loader must refuse, each with the expected message."""
 
 
 # ---- bad policies
@@ -37,12 +37,12 @@ changes:
 
 BAD = {
     "unknown parent type": ("in: folder}", "in: foldr}", 5, "types.file.in", "did you mean folder"),
-    "parents in a circle": (
+    "parents in a cycle": (
         "folder: {in: root}",
         "folder: {in: file}",
         5,
         "types.file.in",
-        "let one stand in the root",
+        "put one of them into the root",
     ),
     "two roots": (
         "folder: {in: root}",
@@ -63,7 +63,7 @@ BAD = {
         "kind: team",
         7,
         "types.group.kind",
-        "'team' is not a value of this key; write object, user, service_principal, group or role",
+        "'team' is not valid here; write object, user, service_principal, group or role",
     ),
     "privilege on an unknown type": (
         'READ: {on: "folder, file"}',
@@ -81,12 +81,12 @@ BAD = {
         "privileges.ADMIN.implies",
         "add it to `privileges`",
     ),
-    "circle of implications": (
+    "cycle of implications": (
         'READ: {on: "folder, file"}',
         'READ: {on: "folder, file", implies: ADMIN}',
         12,
         "privileges.READ",
-        "implies itself in a circle; break the circle",
+        "implies itself; break the cycle",
     ),
     "ladder with an unknown rung": (
         "- READ, WRITE, ADMIN",
@@ -100,7 +100,7 @@ BAD = {
         "- READ, , ADMIN",
         16,
         "ladders.0.1",
-        "there is a gap: a name is missing",
+        "a name is missing; write it",
     ),
     "ladder with a gap": ('WRITE: {on: "folder, file"}', "WRITE: {on: file}", 16, "ladders.0", "the ladder has a gap"),
     "ladder with a rung twice": ("- READ, WRITE, ADMIN", "- READ, WRITE, READ", 16, "ladders.0", "is listed twice"),
@@ -137,10 +137,16 @@ BAD = {
         "WRITE(with.into)",
         22,
         "operations.file.move",
-        "there are file, folder, root",
+        "write one of file, folder, root",
     ),
-    "condition that is no expression": ("open: reader", "open: reader and", 21, "operations.file.open", "is expected"),
-    "conditions in a circle": ("reader: READ or WRITE", "reader: can(open)", 18, "define.reader", "break the circle"),
+    "condition that is not an expression": (
+        "open: reader",
+        "open: reader and",
+        21,
+        "operations.file.open",
+        "is expected",
+    ),
+    "conditions in a cycle": ("reader: READ or WRITE", "reader: can(open)", 18, "define.reader", "a cycle; break it"),
     "definition that is never asked": (
         "reader: READ or WRITE",
         "reader: READ or WRITE\n  other: READ or",
@@ -184,12 +190,12 @@ BAD = {
         "changes.member.file",
         "has no members",
     ),
-    "unknown key": ("grants: {to:", "grants: {two: 2, to:", 10, "grants.two", "no such key"),
+    "unknown key": ("grants: {to:", "grants: {two: 2, to:", 10, "grants.two", "unknown key"),
     "missing key": ('grants: {to: "user, group"}', "grants: {}", 10, "grants.to", "the key is missing; add it"),
     "member of what has none": ("group: user", "user: group", 9, "members.user", "has no members"),
     "grants to an object": ('{to: "user, group"}', "{to: file}", 10, "grants.to", "is not a subject type"),
-    "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write them as `a, b`"),
-    "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write out its keys"),
+    "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write it as `a, b`"),
+    "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write its keys"),
     "text for yes or no": (
         '{to: "user, group"}',
         '{to: user, deny: "yes"}',
@@ -197,12 +203,12 @@ BAD = {
         "grants.deny",
         "write true, false or cascades",
     ),
-    "an alias where the name is due": (
+    "an alias instead of the privilege's own name": (
         'READ: {on: "folder, file"}\n  WRITE: {on: "folder, file"}',
         'LOOK: {on: "folder, file"}\n  READ: {alias_of: LOOK}\n  WRITE: {on: "folder, file"}',
         17,
         "ladders.0",
-        "READ is another name of LOOK, for grants and questions; write LOOK here",
+        "READ is an alias, which only grants and questions can use; write LOOK here",
     ),
     "one role, and grants to users": (
         'grants: {to: "user, group"}',
@@ -216,7 +222,7 @@ BAD = {
         "{in: root, kind: group}\n  role: {in: root, kind: role}\nask: {one_role: true}\nmembers:\n  role: user\n",
         12,
         "grants.to",
-        "with `ask.one_role` only roles have grants and own, not a user; name a role type here",
+        "with `ask.one_role` only roles can hold grants and own objects, not a user; name a role type here",
     ),
     "a role that is a group": (
         "file: {in: folder}",
@@ -225,7 +231,7 @@ BAD = {
         "types.role",
         "choose another name",
     ),
-    "a type with a name of the graph's own": (
+    "a type with a reserved label": (
         "file: {in: folder}",
         "file: {in: folder}\n  change: {in: root}",
         6,

@@ -62,7 +62,7 @@ def test_one_entry_of_a_group_of_entries_is_replaced_by_its_own_name(tmp_path: P
         ("operations:\n  repository:\n    pull: null\n", "5: operations.repository.pull", "no such entry to remove"),
         ("operations:\n  org, repository:\n    fork: REED\n", "5: operations.repository.fork", "did you mean READ"),
         ("changes:\n  grant:\n    org, repository: REED\n", "5: changes.grant.org", "did you mean READ"),
-        ("privileges:\n  READ:\n    implies: WRITE\n", "4: privileges.READ", "implies itself in a circle"),
+        ("privileges:\n  READ:\n    implies: WRITE\n", "4: privileges.READ", "implies itself; break the cycle"),
     ],
 )
 def test_an_extending_policy_is_checked_as_a_whole(text: str, where: str, reason: str, tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ def test_an_extending_policy_is_checked_as_a_whole(text: str, where: str, reason
 def test_policies_that_extend_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("policy: a\nextends: b.yaml\n")
     (tmp_path / "b.yaml").write_text("policy: b\nextends: a.yaml\n")
-    with pytest.raises(InvalidPolicy, match="break the circle"):
+    with pytest.raises(InvalidPolicy, match="break the cycle"):
         load(str(tmp_path / "a.yaml"))

@@ -69,7 +69,7 @@ def test_the_good_policy_that_the_bad_ones_are_made_of(tmp_path: Path) -> None:
     ("text", "line", "reason"),
     [
         ("policy: mine\npolicy: yours\n", 2, "duplicate key 'policy'; keep one"),
-        ("policy: &here mine\ntitle: *here\n", 1, "anchors and aliases are not accepted; write it out"),
+        ("policy: &here mine\ntitle: *here\n", 1, "anchors and aliases are not allowed; write the value out"),
         ("policy: [mine\n", 2, "not YAML"),
         ("", None, "holds one YAML mapping"),
         ("policy: mine\n---\npolicy: yours\n", None, "holds one YAML mapping"),

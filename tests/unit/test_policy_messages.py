@@ -1,4 +1,4 @@
-"""What is said about mistakes in a policy file: what was written, the rule, and what to write instead."""
+"""Messages about errors in a policy file: the value, the rule, and what to write instead."""
 
 from pathlib import Path
 
@@ -26,8 +26,8 @@ changes:
   add:
     workspace: everyone
 """
-NO_NOT = "there is no `not`; to take something away from some, use DENY"
-NO_VALUES = "attributes and values cannot be compared; a condition is made of privileges"
+NO_NOT = "`not` is not supported; to exclude subjects, use DENY"
+NO_VALUES = "attributes and values cannot be compared; a condition consists of privileges"
 MISTAKES = {
     "not": ("VIEWER or EDITOR", "VIEWER and not EDITOR", 15, NO_NOT),
     "an exclamation mark": (
@@ -50,22 +50,27 @@ MISTAKES = {
         "deny: true",
         "deny: yes",
         9,
-        "'yes', which is text by the rules of YAML 1.2, is not a value of this key; write",
+        "'yes', which is a string in YAML 1.2, is not valid here; write",
     ),
-    "another kind": ("kind: group", "kind: team", 6, "'team' is not a value of this key; write object, user,"),
+    "another kind": ("kind: group", "kind: team", 6, "'team' is not valid here; write object, user,"),
     "a name in capitals": (
         "policy: bi",
         "policy: BI-Tool",
         1,
-        "a name here is in lower_snake_case: a letter from a to z",
+        "write the name in lower_snake_case: a letter from a to z",
     ),
-    "a tab": ("  VIEWER: {on", "\tVIEWER: {on", 11, "not YAML: a tab where only spaces may be; indent with spaces"),
-    "the singular": ("privileges:\n", "privilege:\n", 10, "privilege: no such key; did you mean privileges?"),
+    "a tab": (
+        "  VIEWER: {on",
+        "\tVIEWER: {on",
+        11,
+        "not YAML: tabs are not allowed in indentation; indent with spaces",
+    ),
+    "the singular": ("privileges:\n", "privilege:\n", 10, "privilege: unknown key; did you mean privileges?"),
     "another word": (
         "  add:\n",
         "  create:\n",
         17,
-        "changes.create: no such key; there are add, drop, member, remove,",
+        "changes.create: unknown key; the keys are add, drop, member, remove,",
     ),
     "a list without quotes": (
         "VIEWER: {on: workspace}",
@@ -83,7 +88,7 @@ MISTAKES = {
         "workspace: {in: site}",
         "workspace: {}",
         2,
-        "site and workspace have no `in`, and only the root may omit it; decide which is the root",
+        "site and workspace have no `in`, and only the root may omit it; choose the root",
     ),
     "no type without a parent": (
         "site: {}",
@@ -109,15 +114,15 @@ def text_of(text: str, folder: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("case", MISTAKES)
-def test_a_mistake_is_named_with_its_line_and_its_remedy(case: str, tmp_path: Path) -> None:
+def test_error_message_has_line_and_remedy(case: str, tmp_path: Path) -> None:
     old, new, line, message = MISTAKES[case]
     assert GOOD.count(old) == 1
-    path, said = text_of(GOOD.replace(old, new), tmp_path)
-    assert said.startswith(f"{path}:{line}: ")
-    assert message in said
+    path, text = text_of(GOOD.replace(old, new), tmp_path)
+    assert text.startswith(f"{path}:{line}: ")
+    assert message in text
 
 
-def test_an_owner_that_there_cannot_be_is_warned_of(tmp_path: Path) -> None:
+def test_owner_of_a_type_without_owners_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "bi.yaml"
     path.write_text(GOOD.replace("deny: true", "deny: false"))
     assert warnings(str(path)) == []
