@@ -8,5 +8,5 @@ import logging
 if __name__ != "grantpath.graph":
     raise ImportError("import grantpath.graph, not graph")
 
-# Nothing is printed, and Python does not print warnings itself, unless the program configures logging.
+# Without a handler Python would print warnings itself; a program that wants them configures logging.
 logging.getLogger("grantpath").addHandler(logging.NullHandler())

@@ -1,4 +1,4 @@
-"""Addresses of Neo4j servers: which there are, and how messages show them."""
+"""Addresses of Neo4j servers: their validation, and how messages show them."""
 
 from urllib.parse import urlsplit
 
@@ -8,7 +8,7 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
 def need_address(uri: str) -> None:
-    """Raises Unavailable for what is not the address of a Neo4j server."""
+    """Raises Unavailable if `uri` is not the address of a Neo4j server."""
     if "@" in uri:
         raise Unavailable(f"the address of {shown(uri)} contains a login; set NEO4J_USER and NEO4J_PASSWORD instead")
     try:
@@ -21,7 +21,7 @@ def need_address(uri: str) -> None:
 
 
 def not_an_address(uri: str) -> Unavailable:
-    """The error for what is not the address of a Neo4j server."""
+    """The error for a text that is not the address of a Neo4j server."""
     return Unavailable(
         f"{shown(uri)} is not an address of a Neo4j server: write bolt://HOST:7687 or neo4j://HOST:7687,"
         " with TLS bolt+s:// or neo4j+s://, with a self-signed certificate bolt+ssc:// or neo4j+ssc://"
@@ -29,6 +29,6 @@ def not_an_address(uri: str) -> Unavailable:
 
 
 def shown(uri: str) -> str:
-    """An address for a message: without the login that it may contain."""
+    """The address as messages show it: without the login that it may contain."""
     scheme, slashes, rest = uri.partition("://")
     return scheme + slashes + rest.rpartition("@")[2] if slashes else uri.rpartition("@")[2]

@@ -1,8 +1,8 @@
-"""Reads Parquet files from outside: what they would take in memory is bounded before anything is decoded.
+"""Reads untrusted Parquet files, and checks how much memory a file needs before it decodes anything.
 
-A Parquet file of a kilobyte can hold millions of rows, or one long text a million times. So the column types, and the
-size after decoding, are taken from the file's footer and held to limits; text columns are read as dictionaries, in
-which a repeated text is one text; and a text is never longer than a reference may be.
+A Parquet file of a kilobyte can contain millions of rows, or one long text a million times. So the column types and
+the decoded size are read from the file's footer and checked against limits. Text columns are read as dictionaries,
+which store a repeated text once. A text may not be longer than a reference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ from grantpath.graph.reference import MAX_REFERENCE_BYTES
 
 Kind = Literal["text", "int", "bool"]
 FREE_BYTES = 256_000_000  # what any file may take in memory
-RATIO = 100  # and besides, for each byte of the file
+RATIO = 100  # more bytes of memory for each byte of the file
 MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more quotes than it needs
-_ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value, beside the texts themselves
+_ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -33,11 +33,11 @@ def read_bounded(
     chosen: pads.Expression | None = None,
     max_text: int = MAX_TEXT_BYTES,
 ) -> pa.Table:
-    """The rows of these files (parts of one table), or those that are `chosen`, with these columns.
+    """The rows of these files (parts of one table) that match `chosen`, with these columns.
 
     `kinds` lists every column that the files must have. A text column is dictionary<int32, string> (null in a column
     without any value). Raises InvalidInput for a file that cannot be read, has other columns or types, would take
-    more memory than FREE_BYTES and RATIO times its size, or holds a text longer than `max_text` bytes.
+    more memory than FREE_BYTES plus RATIO times its size, or contains a text longer than `max_text` bytes.
     """
     wanted = list(kinds) if columns is None else list(columns)
     at = files[0]
@@ -62,11 +62,11 @@ def read_bounded(
 
 
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
-    """A text column that was read as (for every row the number of its text, the different texts)."""
+    """A text column as (the index of each row's text, the distinct texts)."""
     if pa.types.is_null(column.type):
         column = column.cast(_DICTIONARY)
     whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # of no chunk at all, or too many rows for one
+    if isinstance(whole, pa.ChunkedArray):  # it has no chunks, or more rows than one chunk can have
         whole = pa.concat_arrays([pa.array([], _DICTIONARY), *whole.chunks])
     return whole.indices, whole.dictionary
 
@@ -83,7 +83,7 @@ def _check_types(file: Path, schema: pa.Schema, kinds: Mapping[str, Kind]) -> No
         found = schema.field(name).type
         if not _fits(found, kind):
             written = {"text": "strings", "int": "integers", "bool": "booleans"}[kind]
-            raise InvalidInput(f"{file}: the column {name!r} holds {short(str(found))}; write it as {written}")
+            raise InvalidInput(f"{file}: the column {name!r} has the type {short(str(found))}; write it as {written}")
 
 
 def _fits(found: pa.DataType, kind: Kind) -> bool:
@@ -97,7 +97,7 @@ def _fits(found: pa.DataType, kind: Kind) -> bool:
 
 
 def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
-    """The memory that these columns take when they are read, as the file's footer says."""
+    """The bytes of memory that these columns need once decoded, by the file's footer."""
     footer = parquet.metadata
     taken: int = footer.num_rows * sum(_ROW_BYTES[kind] for kind in kinds.values())
     for group in range(footer.num_row_groups):
@@ -112,9 +112,9 @@ def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
 def _check_size(file: Path, taken: int, allowed: int) -> None:
     if taken > allowed:
         raise InvalidInput(
-            f"{file}: would take {taken / 1e6:,.0f} MB of memory, and {allowed / 1e6:,.0f} MB are allowed "
-            f"({FREE_BYTES / 1e6:,.0f} MB and {RATIO} times the size of the file); write it with less repetition, "
-            "or in parts"
+            f"{file}: would take {taken / 1e6:,.0f} MB of memory, but at most {allowed / 1e6:,.0f} MB are allowed "
+            f"({FREE_BYTES / 1e6:,.0f} MB plus {RATIO} times the size of the file); write it with less repetition, "
+            "or split it"
         )
 
 
@@ -123,13 +123,13 @@ def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) 
         longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
         if longest is not None and longest > max_text:
             raise InvalidInput(
-                f"{file}: the column {name!r} holds a text of {longest:,} bytes; at most {max_text:,} are "
-                "allowed, shorten it"
+                f"{file}: the column {name!r} contains a text of {longest:,} bytes; at most {max_text:,} are "
+                "allowed; shorten it"
             )
 
 
 def _unreadable(file: Path, error: Exception) -> str:
     reason = (str(error).splitlines() or [type(error).__name__])[0]
-    if "Not yet implemented" in reason:  # the encodings in which one text is written as a change of the one before
-        return f"{file}: its texts have an encoding that is not read; write them plain or as a dictionary"
-    return f"{file} cannot be read as Parquet: {reason[:300]}; write it anew"
+    if "Not yet implemented" in reason:  # delta encodings of texts
+        return f"{file}: the encoding of its texts is not supported; write them with plain or dictionary encoding"
+    return f"{file} cannot be read as Parquet: {reason[:300]}; write the file again"

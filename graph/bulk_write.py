@@ -1,21 +1,22 @@
-"""A write of many transactions under one lock, which no reader sees before its end: its marks and its undoing.
+"""Bulk write: many transactions under one writer lock, invisible to readers until the last one.
 
-A load is too big for one transaction. It holds the root's writer lock from start to end, by a transaction that stays
-open, and beats all the while (graph/heartbeat.py). Before its first batch it commits a mark on the :Revision node:
-`begun` is one ahead of `revision`, so that no guarded read answers, and `loading` is the load's id, so that reads and
-changes raise at once and say why. That mark is set only where the marks are those under which the load read the
-facts. Each batch is one transaction: it locks the mark, goes on only while its own id is there, and leaves beside what
-it wrote a :LoadedBatch node with the ids of that. The last transaction writes the change into the log, removes the
-batches' notes and sets the marks even: from then on everything is there.
+A load is too big for one transaction. A transaction that stays open holds the root's writer lock from start to end,
+and heartbeats show that the load is alive (graph/heartbeat.py). Before its first batch the load commits a mark on the
+:Revision node: `begun` is one ahead of `revision`, so that no guarded read succeeds, and `loading` is the load's id, so
+that reads and changes fail at once with the reason. The mark is set only if the marks have not changed since the load
+read the facts. Each batch is one transaction. It locks the mark, continues only if the mark still has the load's id,
+and records the ids of everything that it wrote in a :LoadedBatch node. The last transaction writes the log entry,
+removes these records and makes the two marks equal, which makes the whole load visible.
 
-A load that also removes things notes them as :DoomedBatch nodes before any of them is gone. Its last transaction then
-leaves the marks odd and sets `loading_done`: past that point the load is not undone any more but completed. The noted
-removals are done batch by batch, each with its note, and then the marks are set even.
+A load that also removes facts records them as :DoomedBatch nodes before it removes any. Its last transaction then
+leaves the marks unequal and sets `loading_done`: from here on the load is completed and never undone. The recorded
+removals follow batch by batch, each together with its record, and then the marks are made equal.
 
-The id on the mark and the heartbeats make a load's ownership, not the lock: a load that loses the connection of its
-lock goes on. A load that raises undoes itself, or completes itself past that point. One that died, so that it gives no
-sign of life, is undone or completed by the next caller (graph/load_recovery.py). Revision and `begun` end even, one
-higher than before: a reader that was asking all the while cannot take before for after.
+The id on the mark and the heartbeats prove that a load owns the root, not the lock: a load that loses the connection
+of its lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load that
+died, and so gives no sign of life, is undone or completed by the next caller (graph/load_recovery.py). In both cases
+`revision` and `begun` end equal and one higher than before, so that a reader that began before the load cannot mistake
+the state after it for the state before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from neo4j import ManagedTransaction
 
 Ask = Callable[[str, Mapping[str, Any]], list[Row]]
-TRIES = 3  # to learn the outcome; each of them waits for the server as long as the timeout allows
+TRIES = 3  # to learn the outcome; each waits for the server up to the timeout
 
 
 class Bulk:
-    """One bulk write. Make one by `bulk_write`."""
+    """One bulk write, created by `bulk_write`."""
 
     def __init__(self, held: Held, base: Marks, what: str) -> None:
         self._held = held
@@ -50,12 +51,12 @@ class Bulk:
 
     @property
     def root(self) -> str:
-        """Where it writes."""
+        """The root that it writes to."""
         return self._held.root
 
     @property
     def id(self) -> str:
-        """The id of this write, on the mark while it is under way and in the log after."""
+        """The id of this write: on the mark while it runs, and in the log afterwards."""
         return self._held.id
 
     @property
@@ -64,27 +65,27 @@ class Bulk:
         return self._base.revision
 
     def begin(self) -> None:
-        """From now on nothing of the root can be read.
+        """Blocks reads of the root from now on.
 
-        Raises Inconsistent where the root was changed since the lock was taken: then the facts that were read are old.
+        Raises Inconsistent if the root was changed since the lock was taken: the facts that were read are then old.
         """
         self.began = True
-        self._held.beat()  # so that the load is known to be alive even where it loses its lock at once
+        self._held.beat()  # the load may lose its lock at once, and must still be known to be alive
         begun = {**self._base.key, **self._own, "what": self._what}
         if not cypher.load("load_begin").run(self._held.execute, **begun):
             raise self.overtaken()
 
     def overtaken(self) -> Inconsistent:
-        """The error of one that lost its lock before it began, so that what it read may be out of date."""
+        """The error for a load that lost its lock before it began: the facts that it read may be out of date."""
         return Inconsistent(
-            f"{self.root}: the lock of `{self._what}` was lost, and another writer came between; nothing was written,"
+            f"{self.root}: `{self._what}` lost its lock, and another writer changed the root; nothing was written,"
             " run it again"
         )
 
     def write(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """One batch: a query that locks the mark, heeds it, and notes what it wrote. Returns its row.
+        """Runs the query of one batch, which locks and compares the mark and records what it wrote. Returns its row.
 
-        Raises Inconsistent where another caller undid this load, Unavailable.
+        Raises Inconsistent if another caller has undone this load, Unavailable.
         """
         rows = self._held.execute(text, {**parameters, **self._own})
         if not rows:
@@ -97,17 +98,17 @@ class Bulk:
         )
 
     def note_removals(self, edges: Sequence[int], nodes: Sequence[int], demotions: Sequence[int]) -> None:
-        """Notes what goes when the load is finished, by ids in the database; `demotions` stay as names only."""
+        """Records, by database ids, what to remove at the end of the load; `demotions` keep their names only."""
         removals = {"edges": list(edges), "nodes": list(nodes), "unmade": list(demotions)}
         if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **removals):
             raise self._lost()
 
     def finish(self, last: Callable[[Ask, int], None], progress: Progress) -> int:
-        """What is new stays, the noted removals are done, and then all of it is visible. Returns the revision.
+        """Commits the load, does the recorded removals, and makes all of it visible. Returns the revision.
 
-        `last` is given the revision and what runs a query in the transaction past which nothing is undone any more;
-        it may run twice. `progress` is given the batches of removals that are done. Raises Inconsistent, Unavailable:
-        then it is not done, or `Unavailable.unknown` says that this is not known.
+        The last transaction calls `last` with a function that runs a query in it, and with the revision; `last` may
+        run twice. `progress` receives the number of finished batches of removals. Raises Inconsistent and Unavailable:
+        the load was not committed, unless `Unavailable.unknown` is true.
         """
 
         def work(tx: "ManagedTransaction") -> tuple[int, int]:
@@ -129,9 +130,9 @@ class Bulk:
         return revision
 
     def _outcome(self, error: GrantpathError, progress: Progress) -> int:
-        """After an error at the end: the revision where the load was done all the same, else `error` again.
+        """After an error in the last transaction: the revision if the load was committed, else raises `error`.
 
-        The mark is locked for it, so that a commit that is still under way comes first; what is left is completed.
+        Recovery locks the mark, and so waits for a commit that is still running; then it completes the load.
         """
         for _ in range(TRIES):
             try:
@@ -142,19 +143,19 @@ class Bulk:
             if logged:
                 return int(logged[0]["revision"])
             raise error
-        raise Unavailable(f"{error}; whether it was done is not known", unknown=True) from error
+        raise Unavailable(f"{error}; whether the load was committed is not known", unknown=True) from error
 
     def undo(self, load: str, progress: Progress) -> None:
-        """Removes what that load wrote, this one or one that died; or completes it, where it was done already."""
+        """Removes what a load wrote (this one, or one that died), or completes the load if it was committed."""
         self._recovery.run(load, progress)
 
 
 @contextmanager
 def bulk_write(store: Store, root: str, what: str, progress: Progress) -> Iterator[Bulk]:
-    """Keeps the root's other writers out, undoes what a dead load left, and undoes this one if the block raises.
+    """Blocks other writers of the root, undoes a load that died, and undoes this load if the block raises.
 
-    `what` names it in the errors of others; `progress` is told of batches undone. Raises Inconsistent where
-    another load is under way, Unavailable.
+    `what` names this load in the errors of other callers; `progress` receives the number of batches undone. Raises
+    Inconsistent if another load is running, Unavailable.
     """
     with store.locked(root, f"`{what}`") as held:
         if held.died:
@@ -165,8 +166,8 @@ def bulk_write(store: Store, root: str, what: str, progress: Progress) -> Iterat
         try:
             yield bulk
             if not bulk.began and store.settled(held) != base:
-                raise bulk.overtaken()  # what a dry run shows is not of one state
+                raise bulk.overtaken()  # a dry run would show facts of more than one state
         except BaseException:
-            with suppress(GrantpathError):  # a server that is gone: the next caller undoes this one
+            with suppress(GrantpathError):  # the server may be gone; the next caller then undoes this load
                 bulk.undo(bulk.id, progress)
             raise

@@ -15,10 +15,9 @@ USER = "neo4j"
 
 @dataclass(frozen=True)
 class Connection:
-    """Where a Neo4j server is, which of its databases is meant, and the login: `auth` where it is given, else the user
-    and the password.
+    """The address of a Neo4j server, one of its databases, and the login: `auth` if given, else the user and password.
 
-    `ca` is the file of the certificates to trust, None for those that the system trusts.
+    `ca` is a file of trusted certificates; None means those that the system trusts.
     """
 
     uri: str

@@ -1,4 +1,4 @@
-"""The connections of one store, by what they wait for; each process has its own, also behind a fork."""
+"""The connections of one store, pooled by what they wait for. Each process has its own, also after a fork."""
 
 import os
 import socket
@@ -22,16 +22,16 @@ class Pool:
 
     def __init__(self, connection: Connection, timeout: float, silence: float | None) -> None:
         """`timeout`: seconds to open a connection or to wait for a free one. `silence`: seconds that a connection
-        waits for the server's next word; None: as long as the server sends the signs of life that it promised.
+        waits for the next message of the server; None: the limit is the keep-alive interval that the server announced.
 
-        Raises Unavailable for an address that is not one of a Neo4j server, InvalidInput.
+        Raises Unavailable if the address is not one of a Neo4j server, InvalidInput.
         """
         self._database = connection.database
         self._timeout = timeout
         self._silence = silence
         self._opened: WeakSet[Any] = WeakSet()
         self._driver = open_driver(connection, timeout)
-        # The driver has no options for what `_prepare` does, so that it is done as the pool opens a connection.
+        # The driver has no options for what `_prepare` does, so the pool's function that opens connections is wrapped.
         pool = self._driver._pool
         open_connection = pool.opener
         pool.opener = lambda *given: self._prepare(open_connection(*given))
@@ -45,17 +45,17 @@ class Pool:
         self._driver.close()
 
     def abandon(self) -> None:
-        """In a forked child: closes this process's copies of the sockets, so that nothing is sent or read over them.
+        """In a forked child: closes this process's copies of the sockets, so that the child cannot use them.
 
-        The connections stay open, and they are the parent's. No lock of the driver is taken: a thread that the child
-        does not have may have held it at the fork.
+        The connections stay open in the parent. The driver's locks are not taken: at the fork, a thread that does not
+        exist in the child may have held one.
         """
         for connection in list(self._opened):
             with suppress(OSError):
                 _raw(connection).close()
 
     def _prepare(self, connection: Any) -> Any:
-        """Limits the waits of a new connection, and closes it where an answer was not read to its end."""
+        """Limits the waits of a new connection, and has it closed if a message was not read or sent completely."""
         self._opened.add(connection)
         if self._silence is not None:
             connection.socket.set_read_timeout(self._silence)
@@ -66,15 +66,15 @@ class Pool:
 
 
 def _raw(connection: Any) -> socket.socket:
-    """The system's socket below a connection of the driver."""
+    """The operating system's socket of a driver's connection."""
     raw: socket.socket = connection.socket._socket
     return raw
 
 
 def _probe(raw: socket.socket, timeout: float) -> None:
-    """Has the system notice a peer that vanished: while a connection is idle, and while data are not acknowledged.
+    """Makes the system detect a lost peer, both while the connection is idle and while data are unacknowledged.
 
-    The probes also keep a firewall between from forgetting the connection. A hung server acknowledges data, so this
+    The probes also keep firewalls from dropping an idle connection. A hung server still acknowledges data, so this
     does not shorten its time to answer.
     """
     options = {
@@ -84,15 +84,15 @@ def _probe(raw: socket.socket, timeout: float) -> None:
         "TCP_USER_TIMEOUT": max(1, int(timeout * 500)),  # milliseconds: half of the timeout
     }
     for name, value in options.items():
-        if hasattr(socket, name):  # not every system has each
+        if hasattr(socket, name):  # not all systems have all of them
             raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _whole(connection: Any, step: Any) -> Any:
-    """The step of a connection that sends or reads a message; where it is cut short, the connection is closed.
+    """Wraps a step that sends or reads one message, so that an interrupted step closes the connection.
 
-    An exception that is thrown into a thread (a soft time limit, a signal) may leave half a message in the connection,
-    and the next caller would read the rest of an old answer. The driver's own errors leave it in order.
+    An exception that is raised in a thread from outside (a soft time limit, a signal) may leave half a message in the
+    connection, and the next caller would read the rest of an old answer. The driver's own errors leave it usable.
     """
 
     def run() -> None:
@@ -108,26 +108,26 @@ def _whole(connection: Any, step: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Pools:
-    """The pools of one process. They share no connections, so that no kind of work waits for connections of another."""
+    """The pools of one process. They are separate, so that one kind of work never uses up another's connections."""
 
     pid: int
-    reading: Pool  # an answer: it comes within the timeout
-    guarding: Pool  # marks and heartbeats: many readers must not keep a writer, which all others wait for, from them
-    locking: Pool  # an answer behind a lock
-    writing: Pool  # a change or a whole root: as long as the server gives signs of life
+    reading: Pool  # queries that never wait for a lock
+    guarding: Pool  # marks and heartbeats: readers must not delay a writer that all other writers wait for
+    locking: Pool  # queries that wait for a lock
+    writing: Pool  # changes and whole roots: no time limit while the server gives signs of life
 
     def all(self) -> tuple[Pool, ...]:
         return self.reading, self.guarding, self.locking, self.writing
 
 
-_inherited: list[_Pools] = []  # of parent processes: kept, so that nothing ever closes them here
+_inherited: list[_Pools] = []  # of parent processes: referenced forever, so that garbage collection never closes them
 
 
 class Connections:
     """Opens sessions on one server. May be shared by threads, and used on both sides of a fork."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
-        """Raises Unavailable for what is not the address of a Neo4j server."""
+        """Raises Unavailable if the address is not one of a Neo4j server."""
         self.uri = shown(connection.uri)
         self._connection = connection
         self._timeout = timeout
@@ -136,7 +136,7 @@ class Connections:
         remake_in_children(self)
 
     def reading(self) -> "neo4j.Session":
-        """A session for what never waits for a lock."""
+        """A session for a query that never waits for a lock."""
         return self._current().reading.session()
 
     def guarding(self) -> "neo4j.Session":
@@ -144,22 +144,22 @@ class Connections:
         return self._current().guarding.session()
 
     def locking(self) -> "neo4j.Session":
-        """A session for a question that waits for a lock."""
+        """A session for a query that waits for a lock."""
         return self._current().locking.session()
 
     def writing(self, fetch_size: int = 1_000) -> "neo4j.Session":
-        """A session for a change, or for rows by the million."""
+        """A session for a change, or for a query with millions of rows."""
         return self._current().writing.session(fetch_size)
 
     def close(self) -> None:
-        """Closes this process's connections; a session that is asked for afterwards raises Unavailable."""
+        """Closes this process's connections. Opening a session afterwards raises Unavailable."""
         if not self._closed:
             pools, self._closed = self._current(), True
             for pool in pools.all():
                 pool.close()
 
     def after_fork(self) -> None:
-        """Leaves the parent's connections alone, and begins with none."""
+        """Abandons the parent's connections and starts without any."""
         _inherited.append(self._pools)
         for pool in self._pools.all():
             pool.abandon()
@@ -178,6 +178,6 @@ class Connections:
     def _current(self) -> _Pools:
         if self._closed:
             raise Unavailable(f"the connection to {self.uri} was closed; open another: Authorizer.open(...)")
-        if self._pools.pid != os.getpid():  # forked without Python's knowledge
+        if self._pools.pid != os.getpid():  # forked by native code, which does not run Python's fork hooks
             self.after_fork()
         return self._pools

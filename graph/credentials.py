@@ -1,4 +1,4 @@
-"""What a caller may give for the login to a database: a user and a password, a token, or a provider of either."""
+"""The forms of a login to a database: a user and a password, a token, or a callable that returns either."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeGuard, Union
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     import neo4j
     from neo4j.auth_management import ExpiringAuth
 
-# `Union`, because a name in quotes cannot be an operand of `|` at run time.
+# `Union`, because `|` does not accept a quoted name at run time.
 Auth = Union[tuple[str, str], "neo4j.Auth"]
 Provider = Callable[[], Union[Auth, "ExpiringAuth"]]
 
 
 def checked(auth: object) -> Auth | Provider:
-    """`auth` as the login it is. Raises InvalidInput for anything else, without showing it."""
+    """`auth`, checked to be a login or a provider. Raises InvalidInput otherwise, without showing the value."""
     if is_login(auth):
         return auth
     if callable(auth):
@@ -28,7 +28,7 @@ def checked(auth: object) -> Auth | Provider:
 
 
 def is_login(auth: object) -> TypeGuard[Auth]:
-    """Is this a login itself, and not a provider of one?"""
+    """Is this a login and not a provider?"""
     if isinstance(auth, tuple):
         return len(auth) == 2 and all(isinstance(part, str) for part in auth)
     import neo4j

@@ -1,4 +1,4 @@
-"""Drivers of a Neo4j server, and its errors in words that name the remedy."""
+"""Opens drivers of a Neo4j server, and translates their errors into messages that name the remedy."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,16 +12,16 @@ from grantpath.graph.errors import Unavailable
 if TYPE_CHECKING:
     import neo4j
 
-CONNECTIONS = 100  # of one pool; a caller beyond them waits for one to become free
-IDLE_SECONDS = 30.0  # then a connection is tried before it is used, and the system probes it meanwhile
+CONNECTIONS = 100  # of one pool; further callers wait for a free one
+IDLE_SECONDS = 30.0  # after so long the system probes a connection, and the driver tests it before use
 
 
 def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":
-    """A driver that opens its connections when they are needed, each within `timeout` seconds.
+    """A driver that opens connections on demand, each within `timeout` seconds.
 
-    Raises Unavailable for an address that is not one of a Neo4j server, InvalidInput.
+    Raises Unavailable if the address is not one of a Neo4j server, InvalidInput.
     """
-    # Only here: `import neo4j` loads pandas, numpy and pyarrow where they are installed.
+    # Imported late: `import neo4j` loads pandas, numpy and pyarrow if they are installed.
     from neo4j import GraphDatabase
 
     from grantpath.graph import login
@@ -44,26 +44,26 @@ def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":
 
 
 def ping(driver: "neo4j.Driver", database: str) -> None:
-    """Has the server answer a query. Raises the driver's errors."""
+    """Runs a trivial query. Raises the driver's errors."""
     cypher.load("ping").run(partial(driver.execute_query, database_=database))
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What the driver raises where a server cannot be asked or refuses: for `except` and `suppress`."""
+    """The exceptions that the driver raises for a server that fails, refuses or cannot be reached."""
     from neo4j.exceptions import DriverError, Neo4jError
 
     return Neo4jError, DriverError, OSError
 
 
 def is_retryable(error: Exception) -> bool:
-    """Does the driver say that the same may succeed when it is tried again?"""
+    """Does the driver report that a retry may succeed?"""
     from neo4j.exceptions import DriverError, Neo4jError
 
     return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 
 def code_of(error: Exception) -> str | None:
-    """The server's code of an error, None where it is not the server's."""
+    """The server's error code; None if the error is not from the server."""
     from neo4j.exceptions import Neo4jError
 
     return error.code if isinstance(error, Neo4jError) else None
@@ -77,7 +77,7 @@ def is_of_driver(error: BaseException) -> bool:
 
 
 def in_words(uri: str, error: Exception) -> Unavailable:
-    """What an error of the driver or the server means to the user of `uri`."""
+    """An error of the driver or the server as a message to the user of `uri`."""
     from neo4j.exceptions import AuthError, ConfigurationError, Neo4jError, ServiceUnavailable, SessionExpired
 
     from grantpath.graph.login import LOCKED

@@ -1,22 +1,23 @@
-"""The errors grantpath raises: one tree, each text names the thing, the rule and the remedy.
+"""The errors that grantpath raises. Each message names the thing, the rule and the remedy.
 
 GrantpathError
-├── Invalid                 the words are wrong or against the policy's rules, whoever asks
+├── Invalid                 the input is malformed or breaks a rule of the policy, for every caller
 │   ├── InvalidReference    a reference that cannot be parsed
-│   ├── InvalidPolicy       a policy file that says something impossible
+│   ├── InvalidPolicy       a policy file that is malformed or contradicts itself
 │   ├── InvalidInput        a scenario, an import row or an option that cannot be read
 │   └── Unknown             a name, type, object or root that does not exist
 ├── Refused                 a change that the acting user may not make
 ├── Unavailable             the database cannot be reached, or refuses the login
-├── Inconsistent            no answer from one state of the graph could be had
+├── Inconsistent            no answer from a single state of the graph was possible
 └── ServerError             the embedded server cannot be installed, started or stopped
 """
 
 from collections.abc import Callable
 
-# One text for what does not exist, exists already, breaks a rule or is refused: none tells the one from the other.
+# One text for "does not exist", "exists already", "breaks a rule" and "refused": an end user must not be able to tell
+# which of them applies.
 NOT_POSSIBLE = "this is not allowed or not possible"
-# By code what an end user may be shown: nothing in it names what the asker did not say, nor tells whether it exists.
+# The text for end users, by code: it names only what the caller named, and does not reveal whether that exists.
 PUBLIC = {
     "error": "this could not be done",
     "invalid": NOT_POSSIBLE,
@@ -41,11 +42,12 @@ PUBLIC = {
 
 
 class GrantpathError(Exception):
-    """Anything grantpath raises on purpose. `index`: which one of a batch it is about, counted from 0.
+    """The base class of all errors that grantpath raises on purpose.
 
-    `code` says which error it is, in a word that stays the same. The text is for operators: it may name roles, groups,
-    DENYs and near names, and tell whether something exists; `public` is for end users. Where it was given several
-    texts, each is a line: one inside a text belongs to a name.
+    `index` is the position in the batch that the error is about, counted from 0. `code` is a stable word for the
+    error. The text is for operators: it may name roles, groups, DENYs and similar names, and reveal whether something
+    exists. `public` is the text for end users. Several texts become one line each; a line break inside a text is part
+    of a name.
     """
 
     code = "error"
@@ -61,7 +63,7 @@ class GrantpathError(Exception):
 
     @property
     def public(self) -> str:
-        """What an end user may be shown: it names nothing that the asker did not say."""
+        """The text for end users: it names only what the caller named."""
         text = PUBLIC[self.code]
         return text if self.index is None else f"number {self.index}: {text}"
 
@@ -76,7 +78,7 @@ class GrantpathError(Exception):
 
 
 class Invalid(GrantpathError):
-    """Malformed, or against the policy's rules, whoever asks."""
+    """The input is malformed or breaks a rule of the policy, for every caller."""
 
     code = "invalid"
 
@@ -88,7 +90,7 @@ class InvalidReference(Invalid):
 
 
 class InvalidPolicy(Invalid):
-    """A policy file that says something impossible."""
+    """A policy file that is malformed or contradicts itself."""
 
     code = "invalid_policy"
 
@@ -102,8 +104,8 @@ class InvalidInput(Invalid):
 class Unknown(Invalid):
     """A name, type, object or root that does not exist.
 
-    `absent` is the reference of the object, where it is one. The names that may be meant are looked up when `hint` or
-    the text is read, since that costs more than the question did.
+    `absent` is the reference of the object, if the error is about one. Similar names are looked up when `hint` or the
+    text is read, since that costs more than the question itself.
     """
 
     code = "unknown"
@@ -120,7 +122,7 @@ class Unknown(Invalid):
         return self.look() if self.look else ""
 
     def look_now(self) -> None:
-        """Looks up the names that may be meant, so that the text needs no connection any more."""
+        """Looks up similar names now, so that reading the text later does not need the connection."""
         hint = self.hint
         self.look = lambda: hint
 
@@ -141,7 +143,7 @@ class Unknown(Invalid):
 
 
 class Refused(GrantpathError):
-    """A change that the acting user may not make; `reason` says what is missing."""
+    """A change that the acting user may not make; the text says what is missing."""
 
     code = "refused"
 
@@ -149,7 +151,7 @@ class Refused(GrantpathError):
 class Unavailable(GrantpathError):
     """The database cannot be reached, or refuses the login.
 
-    `unknown`: it went while a change was being committed, and whether that was done is not known.
+    `unknown`: the connection was lost during a commit, and whether the change was made is not known.
     """
 
     code = "unavailable"
@@ -160,7 +162,7 @@ class Unavailable(GrantpathError):
 
 
 class Inconsistent(GrantpathError):
-    """No answer from one committed state could be had; ask again."""
+    """No answer from a single committed state was possible; ask again."""
 
     code = "inconsistent"
 

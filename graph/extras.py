@@ -10,12 +10,12 @@ NEEDED = {
 
 
 def is_installed(extra: str) -> bool:
-    """Are the packages of the extra there?"""
+    """Are all packages of the extra installed?"""
     return not _missing(extra)
 
 
 def need_extra(extra: str, what: str) -> None:
-    """Raises ModuleNotFoundError, which names the extra and how to install it, where a package of it is missing."""
+    """Raises ModuleNotFoundError if a package of the extra is missing; the text says how to install the extra."""
     if missing := _missing(extra):
         raise ModuleNotFoundError(
             f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): pip install 'grantpath[{extra}]'",

@@ -1,4 +1,4 @@
-"""What must be made anew in a process that was forked: whatever holds connections, locks, queues or threads."""
+"""Resets objects that hold connections, locks, queues or threads in a forked child process."""
 
 import os
 from typing import Protocol
@@ -6,7 +6,7 @@ from weakref import WeakSet
 
 
 class Forkable(Protocol):
-    """Something that a forked child cannot use as it is."""
+    """An object that a forked child must reset before use."""
 
     def after_fork(self) -> None:
         """Called in the child, before anything else runs there; must neither wait for a lock nor raise."""
@@ -16,7 +16,7 @@ _made: WeakSet[Forkable] = WeakSet()
 
 
 def remake_in_children(made: Forkable) -> None:
-    """From now on a child that is forked calls `made.after_fork()`."""
+    """Makes every child that is forked from now on call `made.after_fork()`."""
     _made.add(made)
 
 

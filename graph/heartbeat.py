@@ -1,13 +1,13 @@
-"""Signs of life: a thread beats for the writers of this process, and ends a lock holder elsewhere that gives none.
+"""Heartbeats: a thread writes signs of life for the writers of this process, and ends lock holders that give none.
 
-A writer lock is held by a transaction that says who it is (its metadata). A client may be stopped, or its host may
-vanish, while it holds the lock; the server does not notice for long. So each process has one thread per store which,
-about once a second, writes a :Heartbeat for every claim that is older than a second, and looks after the claims that
-wait: a holder in their way whose transaction is old and whose heartbeat is old, or missing, is ended. A slow holder
-that is alive is never ended, however long it works. All ages are by the server's clock. A claim that has waited until
+A writer lock is held by a transaction whose metadata identifies the holder. If a client is stopped or its host is lost
+while it holds the lock, the server does not notice for a long time. So each process has one thread per store. About
+once a second it writes a :Heartbeat for every claim that is older than a second, and it checks the holders that waiting
+claims wait for. A holder is ended if its transaction is old and its heartbeat is old or missing. A slow holder that is
+alive is never ended, however long it works. All ages are measured by the server's clock. A claim that has waited until
 its deadline is ended, too, and its error names the holder.
 
-Short changes pay nothing: they are over before their first beat.
+Short changes cost nothing: they end before their first heartbeat.
 """
 
 import logging
@@ -29,17 +29,17 @@ from grantpath.graph.forks import remake_in_children
 from grantpath.graph.revision_marks import OpenSession
 
 log = logging.getLogger("grantpath.change")
-TICK = 0.5  # seconds between two looks
-BEAT = 1.0  # seconds between two heartbeats, and the age at which a claim begins to beat
+TICK = 0.5  # seconds between two rounds of the thread
+BEAT = 1.0  # seconds between two heartbeats, and the age of a claim at its first one
 IDLE = 10.0  # seconds without a claim after which the thread ends
-PART = 2 / 3  # of the limit: a holder that is silent for so long is ended, so that all is over within the limit
+PART = 2 / 3  # of the limit: the silence after which a holder is ended, so that cleaning up still fits into the limit
 LOST = 1 / 3  # of the limit: the same for a load that has lost its lock
 HOST = socket.gethostname()
 
 
 @dataclass(eq=False)
 class Claim:
-    """A wait for a lock, and then the lock. `what` names the work in the errors of others."""
+    """A wait for a lock, and later the lock itself. `what` names the work in the errors of other callers."""
 
     root: str
     what: str
@@ -49,18 +49,18 @@ class Claim:
     held: bool = False
     given_up: bool = False
     beaten: float = 0.0
-    in_the_way: str = "another program has it"
+    in_the_way: str = "another program holds its lock"
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What SHOW TRANSACTIONS says of its transaction."""
+        """The metadata of its transaction, as SHOW TRANSACTIONS lists it."""
         who = {"root": self.root, "holder": self.id, "what": self.what, "host": HOST}
         return {"grantpath": {**who, "pid": os.getpid()}}
 
 
 @dataclass(frozen=True)
 class _Holder:
-    """A transaction that holds or wants a lock, as the server shows it."""
+    """A transaction that holds a lock or waits for it, as the server lists it."""
 
     transaction: str
     about: dict[str, Any]
@@ -70,11 +70,11 @@ class _Holder:
 
     @property
     def words(self) -> str:
-        """Who it is, for an error."""
+        """The holder, described for an error."""
         about = self.about
         return (
             f"{about['what']} is under way in process {about['pid']} on {about['host']} (it began {self.age:.0f} s ago,"
-            f" its last sign of life came {self.silent:.0f} s ago)"
+            f" its last sign of life was {self.silent:.0f} s ago)"
         )
 
 
@@ -89,7 +89,7 @@ class LockWatch:
         remake_in_children(self)
 
     def after_fork(self) -> None:
-        """Begins with no claim and no thread: after a fork, those that there were are the parent's."""
+        """Starts without claims or a thread: after a fork, the existing ones belong to the parent."""
         self._lock = threading.Lock()
         self._beating = threading.Lock()
         self._claims: set[Claim] = set()
@@ -97,7 +97,7 @@ class LockWatch:
 
     @contextmanager
     def claim(self, root: str, what: str, seconds: float) -> Iterator[Claim]:
-        """A claim that is watched until the block ends; its wait is given up after `seconds`."""
+        """A claim that the thread watches until the block ends; its wait ends after `seconds`."""
         claim = Claim(root, what, time.monotonic() + seconds)
         with self._lock:
             self._claims.add(claim)
@@ -107,19 +107,19 @@ class LockWatch:
         try:
             yield claim
         except failures():
-            claim.beaten = False  # the server may hang: the last sign of life is not removed, it grows old
+            claim.beaten = False  # the server may hang, so the last heartbeat is not removed; it expires
             raise
         finally:
             self._leave(claim)
 
     def got(self, claim: Claim) -> bool:
-        """The lock was granted. False where the wait was given up just before."""
+        """Marks the lock as granted. False if the wait was given up just before."""
         with self._lock:
             claim.held = not claim.given_up
         return claim.held
 
     def is_alive(self, root: str, load: str) -> bool:
-        """Has this load given a sign of life lately? Raises the driver's errors."""
+        """Has this load given a recent sign of life? Raises the driver's errors."""
         holders, beats = self._look([root])
         for holder in holders:
             if holder.about["holder"] == load:
@@ -127,7 +127,7 @@ class LockWatch:
         return beats.get(load, self.limit) < self.limit * LOST
 
     def beat(self, claim: Claim) -> None:
-        """Gives a sign of life for this claim now. Raises the driver's errors."""
+        """Writes a heartbeat for this claim now. Raises the driver's errors."""
         self._beat([claim])
 
     def end(self, holder: str) -> None:
@@ -138,7 +138,7 @@ class LockWatch:
         with self._lock:
             self._claims.discard(claim)
         if claim.beaten:
-            with self._beating, suppress(*failures(), GrantpathError):  # else it grows old
+            with self._beating, suppress(*failures(), GrantpathError):  # a heartbeat that is left expires
                 self._run_one("heartbeat_remove", root=claim.root, holder=claim.id)
 
     # ---- the thread ----------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class LockWatch:
                 if now - idle > IDLE:
                     self._thread = None
                     return
-            # The next look tries again. A claim's own connection tells its caller that the server is gone.
+            # The next round tries again. If the server is gone, the caller learns it from the claim's own connection.
             with suppress(*failures(), GrantpathError):
                 self._beat([claim for claim in claims if now - max(claim.since, claim.beaten) > BEAT])
                 self._tend([claim for claim in claims if not claim.held and now - claim.since > TICK])
@@ -168,7 +168,7 @@ class LockWatch:
                 self._run_one("heartbeat_write", beats=[{"root": claim.root, "holder": claim.id} for claim in claims])
 
     def _tend(self, waiting: list[Claim]) -> None:
-        """Ends what is dead and in the way of these claims, and those of them whose time is up."""
+        """Ends dead holders that these claims wait for, and the claims that have reached their deadline."""
         if not waiting:
             return
         holders, _ = self._look([claim.root for claim in waiting])
@@ -187,7 +187,7 @@ class LockWatch:
                     self.end(claim.id)
 
     def _look(self, roots: list[str]) -> tuple[list[_Holder], dict[str, float]]:
-        """The transactions that hold or want the locks of these roots; the age of each heartbeat, in seconds."""
+        """The transactions that hold or wait for the locks of these roots; the age of each heartbeat in seconds."""
         beats = {row["holder"]: float(row["age"]) for row in self._run_one("heartbeat_ages", roots=roots)}
         holders = []
         for row in self._run_one("list_holders", roots=roots):

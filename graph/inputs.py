@@ -1,4 +1,4 @@
-"""Checks of the arguments that callers pass."""
+"""Validates the arguments of callers."""
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
@@ -9,7 +9,7 @@ MAX_SECONDS = 24 * 60 * 60
 
 
 def need_text(what: str, text: str) -> None:
-    """Raises InvalidInput for what is no text of at most MAX_REFERENCE_BYTES that the database can take."""
+    """Raises InvalidInput unless `text` is a string of at most MAX_REFERENCE_BYTES that the database accepts."""
     if not isinstance(text, str) or not encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidInput(
             f"{what}={short(str(text))} must be a string of at most {MAX_REFERENCE_BYTES} bytes of UTF-8"
@@ -17,15 +17,15 @@ def need_text(what: str, text: str) -> None:
 
 
 def need_number(what: str, number: int) -> None:
-    """Raises InvalidInput for what is no whole number that the database can take."""
+    """Raises InvalidInput unless `number` is an integer that the database accepts."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidInput(f"{what}={short(repr(number))} must be an integer, e.g. 20")
     if abs(number) >= TOO_LARGE:
-        raise InvalidInput(f"{what}={short(str(number))} is out of range; write less than 2^63")
+        raise InvalidInput(f"{what}={short(str(number))} is out of range; its absolute value must be less than 2^63")
 
 
 def need_seconds(what: str, seconds: float) -> None:
-    """Raises InvalidInput for what is no time to wait: a number above 0, at most a day."""
+    """Raises InvalidInput unless `seconds` is a number above 0 and at most MAX_SECONDS."""
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not number or not 0 < seconds <= MAX_SECONDS:
         raise InvalidInput(

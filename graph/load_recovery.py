@@ -1,7 +1,7 @@
-"""Undoes or completes a load that died: what graph/bulk_write.py wrote and noted, batch by batch.
+"""Undoes or completes a load of graph/bulk_write.py that died, batch by batch.
 
-Whoever does it holds the writer lock and puts an id of its own in the place of the dead load's, so a batch that is
-still under way comes first, and later ones write nothing.
+The caller holds the writer lock and replaces the dead load's id on the mark by its own. That waits for a batch that is
+still running, and later batches of the dead load write nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,16 +15,16 @@ Execute = Callable[[str, Mapping[str, Any]], list[Row]]
 
 
 class Recovery:
-    """Works on a dead load of one root under an id of its own; `execute` runs one statement in its transaction."""
+    """Recovers a dead load of one root under the id `id_`; `execute` runs one statement in a transaction of its own."""
 
     def __init__(self, execute: Execute, root: str, id_: str) -> None:
         self._execute = execute
         self._own = {"root": root, "load": id_}
 
     def run(self, load: str, progress: Progress) -> bool:
-        """Takes away what that load wrote; or completes it where it was past the point of no return: then True.
+        """Removes what a load wrote, or completes the load if it was committed; True if it was completed.
 
-        Does nothing where another caller has taken it over. `progress` may raise; the next caller goes on from there.
+        Does nothing if another caller has taken the load over. `progress` may raise; the next caller then continues.
         """
         for taken in self._run("load_take_over", dead=load):
             if taken["done"]:
@@ -37,7 +37,7 @@ class Recovery:
         return False
 
     def complete(self, removals: int, progress: Progress) -> None:
-        """Removes so many batches of the removals that a load noted, and sets the marks even."""
+        """Does the number of `removals` batches that a load recorded, and makes the marks equal."""
         for done in range(removals):
             self._run("load_remove")
             progress(done + 1, removals)

@@ -1,4 +1,4 @@
-"""The login as the driver asks for it: a provider is called again where the server refuses the last login."""
+"""The driver's auth manager: it calls a login provider again when the server refuses the last login."""
 
 import logging
 import time
@@ -20,7 +20,7 @@ PAUSE = 0.25  # seconds between two calls of a provider, and between two tries o
 
 
 def manager(uri: str, auth: Auth | Provider) -> AuthManager:
-    """What the driver asks for the login to `uri`."""
+    """The auth manager from which the driver gets the login to `uri`."""
     return Renewed(uri, auth) if callable(auth) else AuthManagers.static(auth)
 
 
@@ -37,7 +37,7 @@ class Renewed(AuthManager):
         self.accepted = False  # has the server accepted any login of this provider?
 
     def get_auth(self) -> Auth:
-        """The current login; a new one where its time is up. Raises Unavailable where the provider fails."""
+        """The current login; a new one if the current one has expired. Raises Unavailable if the provider fails."""
         with self._lock:
             current = self._current
             if current is None or (current.expires_at is not None and current.expires_at < time.time()):
@@ -45,9 +45,9 @@ class Renewed(AuthManager):
             return current.auth  # type: ignore[return-value]  # _call has checked it
 
     def handle_security_exception(self, auth: Any, error: Neo4jError) -> bool:
-        """Is another try worth it, now that the server has refused `auth`? Raises as `get_auth`.
+        """Can a retry succeed after the server refused `auth`? Raises the same errors as `get_auth`.
 
-        It is with another login, and with the same one where the server only locks the user out for a while.
+        It can with another login, and with the same one if the server has only locked the user out for a while.
         """
         if error.code not in (REFUSED, EXPIRED, LOCKED):
             return False
@@ -62,7 +62,7 @@ class Renewed(AuthManager):
             return other or (self.accepted and not wrong)
 
     def await_another(self, auth: Any, error: Neo4jError, until: float) -> bool:
-        """The same; where a login of this provider was accepted before, the next one may come until then."""
+        """The same, but waits for the provider's next login until `until` if the server accepted an earlier one."""
         while not self.handle_security_exception(auth, error):
             if not self.accepted or time.monotonic() > until:
                 return False
@@ -75,8 +75,8 @@ class Renewed(AuthManager):
             given = self._provider()
         except Exception as error:
             raise Unavailable(
-                f"no login for {self.uri}: the provider that auth= names raised {type(error).__name__}; ask again when"
-                " it works"
+                f"no login for {self.uri}: the provider in auth= raised {type(error).__name__}; correct the provider,"
+                " then try again"
             ) from error
         fresh = given if isinstance(given, ExpiringAuth) else ExpiringAuth(given)
         if is_login(fresh.auth):
@@ -84,17 +84,17 @@ class Renewed(AuthManager):
             self._current = fresh
             return fresh
         raise Unavailable(
-            f"no login for {self.uri}: the provider that auth= names returned a {type(fresh.auth).__name__}; it must"
+            f"no login for {self.uri}: the provider in auth= returned a {type(fresh.auth).__name__}; it must"
             " return (user, password), a neo4j.Auth or a neo4j.auth_management.ExpiringAuth"
         )
 
 
 def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> None:
-    """Makes a driver open a connection again with the provider's next login, where the server refuses the last one.
+    """Makes a driver retry to open a connection with the provider's next login if the server refuses the last one.
 
-    Of itself the driver asks for another login only where a connection that is open loses its own. Where the server
-    accepted a login of this provider before, the new one may be a moment late, and the server may lock the user out
-    for a while after several wrong ones: then it is tried for `timeout` seconds.
+    The driver by itself asks for another login only if an open connection loses its own. If the server has accepted a
+    login of this provider before, the retries go on for `timeout` seconds: the new login may be a moment late, and the
+    server may lock the user out for a while after several wrong logins.
     """
     if not isinstance(login, Renewed):
         return
@@ -124,14 +124,16 @@ def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> N
 
 
 def _keep_password(connection: Any) -> None:
-    """A connection that was opened with a password keeps it, as the server does; the driver would log it in again with
-    each new one, and fail where the server locks the user out for a while."""
+    """Makes a connection that was opened with a password keep that login, as the server does.
+
+    The driver would log it in again with each new password, and fail while the server locks the user out.
+    """
     if connection.auth_dict.get("scheme") != "basic":
         return
     log_in_again = connection.re_auth
 
     def re_auth(*given: Any, force: bool = False, **options: Any) -> bool:
-        still = bool(connection.auth_dict) and not force  # empty: the server has taken it back
+        still = bool(connection.auth_dict) and not force  # empty: the server has revoked it
         return False if still else bool(log_in_again(*given, force=force, **options))
 
     connection.re_auth = re_auth

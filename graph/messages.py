@@ -1,4 +1,4 @@
-"""Pieces of the text of messages."""
+"""Helpers that format the text of messages."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ LONGEST = 80  # characters of a name or value in a message
 
 
 def short(text: str) -> str:
-    """A text for a message: a long one cut, with what cannot be printed escaped."""
+    """A text for a message: shortened to LONGEST characters, with unprintable characters escaped."""
     cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 

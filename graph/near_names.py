@@ -1,4 +1,4 @@
-"""Which of the names that there are may be meant by one that does not exist; bounded, whatever the names are."""
+"""Finds the existing names that are similar to one that does not exist, in bounded time."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -7,12 +7,12 @@ from heapq import nlargest
 from grantpath.graph.messages import did_you_mean
 from grantpath.graph.reference import loose_parts
 
-MAX_NAME = 100  # characters: what is longer is not a typing error, and slow to compare
+MAX_NAME = 100  # characters: longer input is never a typo, and slow to compare
 CANDIDATES = 50
-COMPARED = 10  # of the candidates, letter by letter
+COMPARED = 10  # candidates that are compared letter by letter
 SHOWN = 3
-CLOSE = 0.6  # of each part of a name
-APART = 0.15  # what is so much less like it than the best is noise beside it
+CLOSE = 0.6  # the least similarity of each part of a name
+APART = 0.15  # names that are less similar than the best one by more than this are not shown
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -21,7 +21,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def close(word: str, known: Iterable[str]) -> list[str]:
-    """The most alike first. References are compared part by part, so that what they share above does not count."""
+    """The similar names, the best first. References are compared part by part, so that common parents do not count."""
     if len(word) > MAX_NAME:
         return []
     parts = _parts(word)
@@ -33,14 +33,14 @@ def close(word: str, known: Iterable[str]) -> list[str]:
 
 
 def _parts(name: str) -> list[str]:
-    """Type and segments of a reference; of another word itself. Upper and lower case are the same."""
+    """The type and the segments of a reference, or the word itself if it is not a reference; in lower case."""
     return loose_parts(name.casefold())
 
 
 def _fitting(parts: list[str], name: str) -> list[str] | None:
-    """The parts of a name, if they could be alike: the cheap cut-off."""
+    """The parts of a name, or None if their number or lengths rule out a similarity: a cheap first filter."""
     others = _parts(name)
-    if len(parts) == 1 and len(others) == 2:  # a name whose type was not written
+    if len(parts) == 1 and len(others) == 2:  # `word` was written without its type
         others = others[1:]
     if len(others) != len(parts):
         return None
@@ -50,7 +50,7 @@ def _fitting(parts: list[str], name: str) -> list[str] | None:
 
 
 def _ends(one: str, other: str) -> int:
-    """How many letters two names share from their start and from their end."""
+    """The number of letters that two names share at their start plus those at their end."""
     return _shared(one, other) + _shared(one[::-1], other[::-1])
 
 
@@ -60,7 +60,7 @@ def _shared(one: str, other: str) -> int:
 
 
 def _alike(parts: list[str], others: list[str]) -> float:
-    """1 for the same; else the least of what their parts have in common, 0 where a part is another word."""
+    """The similarity of the least similar parts: 1 if all are equal, 0 if one is below CLOSE."""
     return min((_ratio(a, b) for a, b in zip(parts, others, strict=True) if a != b), default=1.0)
 
 

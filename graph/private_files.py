@@ -1,4 +1,4 @@
-"""Files and folders that only their owner may read, whatever the umask: they say who may do what in a company."""
+"""Files and folders that only their owner may read, whatever the umask: they contain a company's permissions."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ FILE, FOLDER = 0o600, 0o700
 
 
 def make_private(folder: Path) -> None:
-    """Creates a folder that does not exist, closed to others; one that exists stays as it is. Raises OSError."""
+    """Creates a folder that is closed to other users; an existing folder is not changed. Raises OSError."""
     try:
         folder.mkdir(mode=FOLDER, parents=True)
     except FileExistsError:
@@ -19,7 +19,7 @@ def make_private(folder: Path) -> None:
 
 
 def create_private(file: Path) -> IO[bytes]:
-    """Opens a new file for writing, closed to others. Raises FileExistsError, OSError."""
+    """Opens a new file for writing, closed to other users. Raises FileExistsError, OSError."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
     os.fchmod(descriptor, FILE)
     return os.fdopen(descriptor, "wb")

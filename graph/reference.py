@@ -1,7 +1,7 @@
-"""Names: parses and prints references such as table:hr.public.`a.b`; no other file takes one apart.
+"""Parses and prints references such as table:hr.public.`a.b`. No other file splits a reference.
 
-The grammar is that of the scenario format: `type:segment.segment`, a segment bare or quoted with backticks (a
-backtick inside doubled). Subjects are one segment whatever it holds.
+The grammar is that of the scenario format: `type:segment.segment`. A segment is bare or quoted with backticks; a
+backtick inside the quotes is doubled. The name of a subject is always a single segment.
 """
 
 import re
@@ -26,7 +26,7 @@ _PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 class Reference:
     """One entity: its type and the segments of its name below the root.
 
-    `one_segment` says that the type is a subject, whose only segment is printed bare where it can be.
+    `one_segment` is true for subjects, whose only segment is printed without quotes if possible.
     """
 
     type: str
@@ -35,7 +35,7 @@ class Reference:
 
     @cached_property
     def text(self) -> str:
-        """The canonical spelling, without quotes that are not needed."""
+        """The canonical spelling, without unnecessary quotes."""
         return f"{self.type}:{'.'.join(self._print(segment) for segment in self.segments)}"
 
     @property
@@ -52,27 +52,27 @@ class Reference:
 
 
 def reference(type: str, *names: str) -> str:
-    """The reference of a type and its raw names, each quoted where it must be: `reference("user", login)`,
+    """The reference of a type and raw names, each quoted if necessary: `reference("user", login)`,
     `reference("table", "hr", "public", "staff")`.
 
-    For names that come from outside. `parse` gives back exactly these names, whatever characters they have, and
-    different names never give the same reference; f"user:{login}" has neither property, since a backtick, a dot or a
-    space in `login` has a meaning of its own. A user, a group or a role has one name. Raises InvalidReference for a
-    name that no reference can have: empty, with a NUL character or half of a surrogate pair, or longer than 255 bytes.
+    Use it for names that come from outside. `parse` returns exactly these names, whatever characters they contain, and
+    different names never give the same reference. f"user:{login}" has neither property, since backticks, dots and
+    spaces are syntax. A user, a group or a role has one name. Raises InvalidReference for a name that is empty,
+    contains a NUL character or an unpaired surrogate, or is longer than 255 bytes.
     """
     if not isinstance(type, str) or not _TYPE.match(type):
-        raise InvalidReference(f"{short(str(type))} is not a type; write it in lower_snake_case, such as table")
+        raise InvalidReference(f"{short(str(type))} is not a type; write it in lower_snake_case, e.g. table")
     if not names or not all(isinstance(name, str) for name in names):
-        raise InvalidReference(f"{type}: names must be strings, at least one; got {short(repr(names))}")
+        raise InvalidReference(f"{type}: expected one or more strings as names, got {short(repr(names))}")
     text = Reference(type, names).text
     parse(text)
     return text
 
 
 def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
-    """The reference that `text` spells; `subject_types` are the types that have one segment.
+    """Parses a reference; `subject_types` are the types whose names are a single segment.
 
-    Raises InvalidReference, naming the place and the remedy.
+    Raises InvalidReference, which names the place and the remedy.
     """
     if not isinstance(text, str):
         raise InvalidReference(f"{short(repr(text))} is not a string; write a reference, e.g. table:a.b.c")
@@ -82,7 +82,9 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
             f"{short(text)} is not a reference: write type:name, the type in lower_snake_case, e.g. table:a.b.c"
         )
     if not encodable(text):
-        raise InvalidReference(f"{short(text)} is not a reference: it holds what UTF-8 has no bytes for; take it out")
+        raise InvalidReference(
+            f"{short(text)} is not a reference: it contains characters that UTF-8 cannot encode; remove them"
+        )
     if len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidReference(
             f"{short(text)} is not a reference: at most {MAX_REFERENCE_BYTES} bytes of UTF-8 are allowed; shorten it"
@@ -100,8 +102,8 @@ def _subject_segment(name: str, text: str) -> str:
         return quoted.group(1).replace("``", "`")
     if _SUBJECT_QUOTED.search(name):
         raise InvalidReference(
-            f"{short(text)}: a name with spaces, commas or backticks is quoted with backticks, "
-            "a backtick inside doubled"
+            f"{short(text)}: a name with spaces, commas or backticks must be quoted with backticks; double each "
+            "backtick inside it"
         )
     return name
 
@@ -119,22 +121,22 @@ def _segments(name: str, text: str) -> Iterator[str]:
             if not _BARE.match(name[at:end]):
                 raise InvalidReference(
                     f"{short(text)}: the segment '{short(name[at:end])}' is empty or has characters other than "
-                    "letters, digits, _ and -; quote it with backticks, a backtick inside doubled"
+                    "letters, digits, _ and -; quote it with backticks, and double each backtick inside it"
                 )
             yield name[at:end]
             at = end
         if at == len(name):
             return
         if name[at] != ".":
-            raise InvalidReference(f"{short(text)}: a dot is missing after the quoted segment at {at}")
+            raise InvalidReference(f"{short(text)}: the quoted segment that ends at {at} must be followed by a dot")
         at += 1
 
 
 def _check_segment(segment: str, text: str) -> None:
     if not segment:
-        raise InvalidReference(f"{short(text)}: a segment is empty; every segment has at least one character")
+        raise InvalidReference(f"{short(text)}: a segment is empty; write at least one character")
     if "\0" in segment:
-        raise InvalidReference(f"{short(text)}: a segment holds a NUL character; take it out")
+        raise InvalidReference(f"{short(text)}: a segment contains a NUL character; remove it")
     if len(segment.encode()) > MAX_SEGMENT_BYTES:
         raise InvalidReference(
             f"{short(text)}: a segment is longer than {MAX_SEGMENT_BYTES} bytes of UTF-8; shorten it"
@@ -142,7 +144,7 @@ def _check_segment(segment: str, text: str) -> None:
 
 
 def encodable(text: str) -> bool:
-    """Can it be written as UTF-8? Half of a surrogate pair cannot."""
+    """Can the text be encoded as UTF-8? An unpaired surrogate cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -151,16 +153,16 @@ def encodable(text: str) -> bool:
 
 
 def type_of(text: str) -> str:
-    """The type of a reference that is known to be well formed, without parsing the whole."""
+    """The type of a valid reference, without parsing the rest."""
     return text.partition(":")[0]
 
 
 def name_of(text: str) -> str:
-    """What follows the type of a reference that is known to be well formed, as it is spelled."""
+    """The part of a valid reference that follows the type, unparsed."""
     return text.partition(":")[2]
 
 
 def loose_parts(text: str) -> list[str]:
-    """Type and segments, quotes kept, of a text that may be a reference; of one without a type the text alone."""
+    """The type and the segments, quotes kept, of a text that may be a reference; without a type, the text alone."""
     type_, colon, name = text.partition(":")
     return [type_, *_PARTS.findall(name)] if colon else [type_]

@@ -1,14 +1,15 @@
-"""The revision guard, which keeps half a change out of every answer: the marks and the writer lock.
+"""The revision guard: a seqlock of marks and a writer lock, so that no answer contains half a change.
 
 A commit becomes visible piece by piece, so a reader could see half of it. A writer therefore commits a mark (`begun` =
-revision + 1) before its own commit, and after it sets `revision` to the same number. A reader reads both numbers
-before and after its facts, in the same statement, and answers only when all of them are equal: then no commit was
-under way at either end, nor came between. Writers of a root take turns by a lock on its :Writer node, held by the
-transaction that writes. The holder of that lock that finds the numbers unequal repairs them: their writer is gone.
+revision + 1) before its own commit, and afterwards sets `revision` to the same number. A reader reads both numbers
+before and after its facts, in the same statement, and answers only if all four are equal: then no commit was running
+at the start or the end, and none happened in between. Writers of a root take turns by a lock on its :Writer node, held
+by the transaction that writes. If the holder of the lock finds unequal numbers, their writer is gone, and the holder
+repairs them.
 
-A writer may be paused for any time, and lose its lock meanwhile. Then its transaction can no longer be committed, and
-it can set no mark, since marks are compared before they are set (graph/revision_marks.py). A holder that gives no sign
-of life is ended by those that wait (graph/heartbeat.py).
+A writer may be suspended for any time, and lose its lock meanwhile. Then its transaction can no longer commit, and it
+can set no mark, since marks are compared before they are set (graph/revision_marks.py). Waiting callers end a holder
+that gives no sign of life (graph/heartbeat.py).
 """
 
 import logging
@@ -35,7 +36,7 @@ Result = TypeVar("Result")
 log = logging.getLogger("grantpath.change")
 ENDED = ("Neo.ClientError.Transaction.Terminated", "Neo.ClientError.Transaction.LockClientStopped")
 PAUSE = 0.05  # seconds before a change is tried again
-LOOK = 0.25  # seconds before a load that is under way is looked at again
+LOOK = 0.25  # seconds between two checks of a running load
 
 
 class Overtaken(Exception):
@@ -46,7 +47,7 @@ class RevisionGuard:
     """The writing side of a store. May be shared by threads."""
 
     def __init__(self, connections: Connections, turns: Turns, timeout: float, stall_limit: float) -> None:
-        """`timeout`, `stall_limit`: as in Store."""
+        """`timeout` and `stall_limit` have the same meaning as in Store."""
         self._uri = connections.uri
         self._timeout = timeout
         self._marks = MarkBook(connections.guarding, timeout)
@@ -55,15 +56,15 @@ class RevisionGuard:
         self._turns = turns
 
     def died(self, root: str) -> bool:
-        """Has a load of this root died? Raises Inconsistent where one is under way, Unknown, Unavailable."""
+        """Has a load of this root died? Raises Inconsistent if a load is running, Unknown, Unavailable."""
         with self._errors():
             return self._has_dead_load(self._marks.read(root))
 
     def read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """The answer with writers kept out; what a dead writer left is repaired on the way."""
+        """The answer, read under the writer lock; repairs what a dead writer left."""
         root, what = parameters["root"], "a question"
         with self._errors():
-            self._has_dead_load(self._marks.read(root))  # one that is under way holds the lock for long
+            self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
             with (
                 self._turns.turn(root, what, self._timeout),
                 self._lock.hold(root, what, self._timeout, quick=True) as held,
@@ -71,18 +72,18 @@ class RevisionGuard:
                 self._repaired(held, time.monotonic() + self._timeout)
                 row = single(held.tx.run(text, dict(parameters)), root)
         if not untorn(row):
-            raise Inconsistent(f"{root}: no answer from one state of the graph could be had; ask again")
+            raise Inconsistent(f"{root}: no answer from a single state of the graph was possible; ask again")
         return row
 
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
-        """Runs `work` in one transaction under the root's lock, and commits what it wrote, if it wrote anything.
+        """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
-        Where `work` raises, nothing is written; nor with `keep` false, which tries a change out. A transient failure
-        before the commit is tried again, so `work` may run more than once. Raises Unavailable; then
-        `Unavailable.unknown` says that the commit's outcome is not known.
+        Nothing is written if `work` raises or if `keep` is false (a dry run). After a transient failure before the
+        commit, the transaction is retried, so `work` may run more than once. Raises Unavailable; if
+        `Unavailable.unknown` is true, the outcome of the commit is not known.
         """
         with self._errors():
-            self._has_dead_load(self._marks.read(root))  # one that is under way holds the lock for long
+            self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
         with self._turns.turn(root, "a change", self._timeout):
             deadline = time.monotonic() + self._timeout
             while True:
@@ -111,34 +112,34 @@ class RevisionGuard:
         return result
 
     def _begin(self, held: Held, base: Marks, revision: int) -> None:
-        """Keeps readers out. Raises Overtaken, or the driver's error, where the lock is not held any more."""
+        """Blocks readers. Raises Overtaken or the driver's error if the lock has been lost."""
         held.need()
         if not self._marks.begin(base, revision):
-            raise Overtaken("another writer came between")
+            raise Overtaken("another writer changed the root first")
 
     def _commit(self, tx: "neo4j.Transaction") -> None:
-        """Commits. Raises Unavailable, `unknown`, where the connection went before the server had answered."""
+        """Commits. Raises Unavailable, `unknown`, if the connection was lost before the server answered."""
         from neo4j.exceptions import ClientError, TransientError
 
         try:
             tx.commit()
         except (ClientError, TransientError):
-            raise  # the server says that it is not done
+            raise  # the server reports that it did not commit
         except failures() as error:
             unavailable = in_words(self._uri, error)
             raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
 
     def _end(self, base: Marks, revision: int) -> None:
-        """Lets readers in. It is done: where this mark cannot be set, the next holder of the lock sets it."""
+        """Admits readers. Ignores a failure: the change is committed, and the next holder of the lock sets the mark."""
         with suppress(*failures()):
             self._marks.end(base, revision)
 
     @contextmanager
     def locked(self, root: str, what: str) -> Iterator[Held]:
-        """Keeps other writers out until the block ends, however long, for a load or an upgrade.
+        """Blocks other writers until the block ends, without a time limit, for a load or an upgrade.
 
-        What the block writes must be fenced: the lock may be lost meanwhile. Raises Inconsistent where another caller
-        keeps the lock, or a load is under way; Unknown, Unavailable.
+        The block must fence its writes, since the lock may be lost meanwhile. Raises Inconsistent if another caller
+        holds the lock or a load is running; Unknown, Unavailable.
         """
         with self._errors(), self._alone_here(root, what) as held:
             held.died = self._dead_load(held, time.monotonic() + self._timeout)
@@ -146,7 +147,7 @@ class RevisionGuard:
 
     @contextmanager
     def _alone_here(self, root: str, what: str) -> Iterator[Held]:
-        """The turn of this thread and then the lock, for work of many transactions."""
+        """Takes this thread's turn and then the lock, for work of many transactions."""
         with (
             self._turns.turn(root, what, self._timeout, Inconsistent, brief=False),
             self._lock.hold(root, what, self._timeout, Inconsistent) as held,
@@ -160,7 +161,7 @@ class RevisionGuard:
 
     @contextmanager
     def alone(self, root: str, what: str) -> Iterator[Held]:
-        """The same while a root is created or removed; it need not exist."""
+        """The same for creating or removing a root, which need not exist."""
         with self._errors(), self._alone_here(root, what) as held:
             with suppress(Unknown):
                 held.died = self._dead_load(held, time.monotonic() + self._timeout)
@@ -168,12 +169,12 @@ class RevisionGuard:
                 held.need()
             yield held
 
-    # ---- what others left --------------------------------------------------------------------------------------
+    # ---- recovery ----------------------------------------------------------------------------------------------
     def _repaired(self, held: Held, deadline: float) -> Marks:
-        """The marks, equal again after a writer that is gone; only for the holder of the lock.
+        """The marks, made equal if a dead writer left them unequal; only for the holder of the lock.
 
-        Undoes or completes a load that died. Raises Inconsistent where one is under way, or where that takes longer;
-        the driver's error where the lock was lost: then the marks may be those of a writer that is about to commit.
+        Undoes or completes a load that died. Raises Inconsistent if a load is running or the recovery takes too long,
+        and the driver's error if the lock was lost: the marks may then be those of a writer that is about to commit.
         """
         while True:
             marks = self._marks.read(held.root)
@@ -184,10 +185,10 @@ class RevisionGuard:
             elif self._repair(held, marks):
                 log.warning("%s: repaired the marks of a writer that is gone, at revision %d", held.root, marks.newest)
             elif time.monotonic() > deadline:
-                raise Inconsistent(f"{held.root}: its marks change all the time; ask again")
+                raise Inconsistent(f"{held.root}: its revision marks keep changing; ask again")
 
     def _repair(self, held: Held, marks: Marks) -> bool:
-        """The writer that left these marks is gone: this one had the lock when it read them, and after."""
+        """Repairs the marks. Their writer is gone if this caller still holds the lock under which it read them."""
         held.need()
         return self._marks.repair(marks)
 
@@ -195,7 +196,7 @@ class RevisionGuard:
         def progress(done: int, of: int) -> None:
             if time.monotonic() > deadline and done < of:
                 raise Inconsistent(
-                    f"{held.root}: `{marks.what}` died and is being undone ({done} of {of} steps so far); ask again",
+                    f"{held.root}: `{marks.what}` died and is being undone ({done} of {of} steps done); ask again",
                     code="write_under_way",
                 )
 
@@ -206,7 +207,7 @@ class RevisionGuard:
         Recovery(held.execute, held.root, held.id).run(marks.loading, progress)
 
     def _dead_load(self, held: Held, deadline: float) -> str | None:
-        """The id of a load that died, none of its transactions left; waits for one that is under way."""
+        """The id of a load that died, once its transactions are ended; waits for a running load."""
         while True:
             marks = self._marks.read(held.root)
             try:
@@ -223,13 +224,13 @@ class RevisionGuard:
             return marks.loading
 
     def _has_dead_load(self, marks: Marks) -> bool:
-        """Did a load leave these marks that died since? Raises Inconsistent where it is under way."""
+        """Did a load that has died leave these marks? Raises Inconsistent if the load is still running."""
         if marks.loading is None:
             return False
         if not self._watch.is_alive(marks.root, marks.loading):
             return True
         raise Inconsistent(
-            f"{marks.root}: `{marks.what}` is under way; nothing is answered or changed before it has ended. If it was"
+            f"{marks.root}: `{marks.what}` is under way; reads and changes are refused until it ends. If it was"
             f" killed, run it again, or ask again: the first call after {self._watch.limit:g} s undoes or completes it",
             code="write_under_way",
         )
@@ -237,8 +238,8 @@ class RevisionGuard:
     def _in_words(self, root: str, error: Exception) -> Unavailable:
         if code_of(error) in ENDED:
             return Unavailable(
-                f"{root}: the server ended the transaction of this change, or another client did because this one gave"
-                f" no sign of life for {self._watch.limit:g} s; nothing was changed, try again"
+                f"{root}: the transaction of this change was ended by the server, or by another client because this one"
+                f" gave no sign of life for {self._watch.limit:g} s; nothing was changed, try again"
             )
         return in_words(self._uri, error)
 

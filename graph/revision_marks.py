@@ -1,9 +1,8 @@
 """The marks of a root: the two numbers on its :Revision node by which a reader knows that it read one committed state.
 
-Every statement here is a compare-and-set. It locks the node first, so that it reads the newest values, and it does
-nothing where the marks are no longer those that its caller read. A writer that was paused for any time, and that lost
-its lock meanwhile, can therefore change no marks but its own. `made` tells a root from one of the same name that was
-created later.
+Every statement here that writes is a compare-and-set. It locks the node first, so that it reads the newest values, and
+it does nothing if the marks have changed since its caller read them. So a writer that was suspended and lost its lock
+meanwhile can change only its own marks. `made` distinguishes a root from a later root of the same name.
 """
 
 from collections.abc import Callable
@@ -23,7 +22,7 @@ OpenSession = Callable[[], "neo4j.Session"]
 
 @dataclass(frozen=True)
 class Marks:
-    """As they were read. `policy`: the digest of the root's policy; `loading`, `what`: the load that is under way."""
+    """The marks at one moment. `policy`: the digest of the root's policy; `loading`, `what`: the running load."""
 
     root: str
     revision: int
@@ -40,12 +39,12 @@ class Marks:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What a statement compares."""
+        """The values that a statement compares."""
         return {"root": self.root, "revision": self.revision, "begun": self.begun, "made": self.made}
 
 
 class MarkBook:
-    """Reads and sets marks, each by a statement of its own. May be shared by threads."""
+    """Reads and sets marks, each in a transaction of its own. May be shared by threads."""
 
     def __init__(self, quick: OpenSession, timeout: float) -> None:
         """`quick` opens a session on a connection that never waits for a writer lock."""
@@ -53,7 +52,7 @@ class MarkBook:
         self._timeout = timeout
 
     def read(self, root: str) -> Marks:
-        """The marks. Raises Unknown where the root does not exist."""
+        """The marks. Raises Unknown if the root does not exist."""
         with self._quick() as session:
             row = single(cypher.load("read_marks").run(partial(self._run, session), root=root), root)
         return Marks(
@@ -61,20 +60,20 @@ class MarkBook:
         )
 
     def begin(self, base: Marks, revision: int) -> bool:
-        """Before a commit: keeps readers out until `end`. False where the marks are no longer `base`."""
+        """Before a commit: blocks readers until `end`. False if the marks are no longer `base`."""
         return self._set("begin_mark", **base.key, to=revision)
 
     def end(self, base: Marks, revision: int) -> bool:
-        """After the commit. False where another caller has repaired the marks since `begin`."""
+        """After the commit: admits readers. False if another caller has repaired the marks since `begin`."""
         return self._set("end_mark", root=base.root, revision=base.revision, made=base.made, to=revision)
 
     def repair(self, found: Marks) -> bool:
-        """Sets both numbers to the greater one; only for the holder of the lock. False where they have changed."""
+        """Sets both numbers to the greater one; only for the holder of the lock. False if the marks have changed."""
         return self._set("repair_marks", **found.key, to=found.newest)
 
     def _set(self, query: str, **parameters: Any) -> bool:
-        # Each locks the mark by `SET mark.locked` before it reads it. `SET mark.begun = mark.begun` would read the old
-        # value before it waits for the lock, and write it back after.
+        # Each query locks the mark by `SET mark.locked` before it reads the mark. `SET mark.begun = mark.begun` would
+        # read the old value, then wait for the lock, then write the old value back.
         with self._quick() as session:
             return cypher.load(query).run(session.run, **parameters).single() is not None
 
@@ -85,7 +84,7 @@ class MarkBook:
 
 
 def single(result: "neo4j.Result", root: str) -> Row:
-    """The one row of an answer. Raises Unknown where there is none: then the root does not exist."""
+    """The one row of an answer. Raises Unknown if there is no row, since the root then does not exist."""
     record = result.single()
     return dict(record) if record is not None else root_unknown(root)
 

@@ -1,6 +1,6 @@
-"""The words of the scenario format, parsed: statements, checks and questions, as pydantic models.
+"""Parses the lines of the scenario format (statements, checks and questions) into pydantic models.
 
-References stay text here: what a type is, and which types are subjects, only a policy knows.
+References stay text here: only a policy defines the types, and which of them are subjects.
 """
 
 import re
@@ -28,7 +28,7 @@ class _Words(BaseModel):
 
 
 class Statement(_Words):
-    """A fact or a change. `object` is what it is about, `subject` who gets or loses it (None for add and drop)."""
+    """A fact or a change of the fact about `object`; `subject` gains or loses it (None for add and drop)."""
 
     kind: Kind
     object: str
@@ -68,7 +68,7 @@ class Which(_Words):
 
 
 def parse_statement(text: str) -> Statement:
-    """The statement that `text` spells. Raises InvalidInput with the accepted forms."""
+    """Parses a statement. Raises InvalidInput, which lists the accepted forms."""
     words, with_ = _split(text)
     match words:
         case ["add" | "drop" as kind, ref]:
@@ -92,12 +92,14 @@ def parse_statement(text: str) -> Statement:
 def statement(*words: str) -> str:
     """The statement of these words: `statement("member", reference("user", login), "of", reference("group", team))`.
 
-    Each word stays one word, so that none that comes from outside can add to the statement. Raises InvalidInput for a
-    word that is more than one, and for what is not a statement.
+    Each argument must be a single word, so that input from outside cannot extend the statement. Raises InvalidInput
+    if an argument is more than one word, or if the words are not a statement.
     """
     text = " ".join(words)
     if _tokens(text) != [*words]:
-        raise InvalidInput(f"{text[:120]!r}: each word of a statement must be one word; make names by reference(...)")
+        raise InvalidInput(
+            f"{text[:120]!r}: each argument must be one word of the statement; make names by reference(...)"
+        )
     parse_statement(text)
     return text
 
@@ -118,7 +120,7 @@ def _grant(
 
 
 def parse_check(text: str) -> tuple[Check, bool]:
-    """A check line and what it expects: `S [as R] can|cannot NAME on REF [with k=REF]`. Raises InvalidInput."""
+    """A check line and its expectation: `S [as R] can|cannot NAME on REF [with k=REF]`. Raises InvalidInput."""
     words, with_ = _split(text)
     subject, as_role, rest = _actor_words(words)
     match rest:
@@ -127,7 +129,7 @@ def parse_check(text: str) -> tuple[Check, bool]:
             return check, verb == "can"
     raise InvalidInput(
         f"{_shown(text)} is not a check: write SUBJECT can NAME on REF, or cannot; "
-        "`as role:X` after the subject and `with k=REF` at the end where they are needed"
+        "add `as role:X` after the subject and `with k=REF` at the end if needed"
     )
 
 
@@ -160,7 +162,7 @@ def parse_with(pairs: str) -> dict[str, str]:
     for part in _split_commas(pairs):
         found = _WITH.match(part)
         if not found or found[1] in with_:
-            raise InvalidInput(f"{_shown(pairs)}: after `with` write key=REF, each key once, with commas between")
+            raise InvalidInput(f"{_shown(pairs)}: after `with` write key=REF, each key once, separated by commas")
         with_[found[1]] = found[2]
     return with_
 
@@ -181,7 +183,7 @@ def _split(text: str) -> tuple[list[str], dict[str, str]]:
     at = words.index("with")
     pairs = " ".join(words[at + 1 :])
     if not pairs:
-        raise InvalidInput(f"{_shown(text)}: after `with` write key=REF, with commas between")
+        raise InvalidInput(f"{_shown(text)}: after `with` write key=REF, separated by commas")
     return words[:at], parse_with(pairs)
 
 
@@ -191,28 +193,27 @@ def _tokens(text: str) -> list[str]:
 
 
 def _check(text: str) -> None:
-    """Raises InvalidInput for a line that is no text or too long, holds half a character, or whose backticks don't
-    pair."""
+    """Raises InvalidInput for a line that is not a string, is too long, or has an unpaired surrogate or backtick."""
     if not isinstance(text, str):
         raise InvalidInput(f"{_shown(repr(text))} is not a string; write a line, e.g. 'add user:bob'")
     if len(text) > MAX_LINE:
-        raise InvalidInput(f"{_shown(text)} has {len(text)} characters; a line has at most {MAX_LINE}")
+        raise InvalidInput(f"{_shown(text)} has {len(text)} characters; at most {MAX_LINE} are allowed")
     if _HALF.search(text):
         raise InvalidInput(f"{_shown(text)} contains an unpaired surrogate; write whole characters")
     if text.count("`") % 2:
-        raise InvalidInput(f"{_shown(text)}: a backtick is not closed; a backtick inside a name is doubled")
+        raise InvalidInput(f"{_shown(text)}: a backtick is not closed; close it, or double it if it is part of a name")
 
 
 def _split_commas(text: str) -> Iterator[str]:
-    """What stands between the commas that are not quoted."""
+    """The parts between unquoted commas."""
     at = 0
     while at <= len(text):
         part = _COMMA.match(text, at)
-        assert part, "it matches the empty text too"
+        assert part, "the pattern also matches the empty text"
         yield part[0]
         at = part.end() + 1
 
 
 def _shown(text: str) -> str:
-    """A text for a message, quoted, and cut at 80 characters."""
+    """A text for a message: quoted, and shortened to MAX_SHOWN characters."""
     return repr(text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}...")

@@ -1,4 +1,4 @@
-"""The database: guarded reads, statements of their own, sessions; graph/revision_guard.py has the writing side."""
+"""The database: guarded reads, single statements and transactions; graph/revision_guard.py has the writing side."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,26 +21,26 @@ from grantpath.graph.writer_queue import Turns
 if TYPE_CHECKING:
     import neo4j
 
-QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # of a read that writers disturb; then it keeps them out
-FETCH = 20_000  # rows at a time of a whole root
+QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # a read that writers disturb is repeated so often, then it blocks them
+FETCH = 20_000  # rows that the server sends at a time of a whole root
 STALL_LIMIT = 15.0
-PATIENCE = 1.0  # seconds that a read waits for a revision it must have reached
+PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
 Result = TypeVar("Result")
 
 
 class Store:
     """One database. May be shared by threads, and used on both sides of a fork: each process has its own connections.
 
-    `timeout`, in seconds, is how long a call waits for any one thing: for the server's next word, for a free
-    connection, and for its turn at a root. It does not limit a call as a whole:
+    `timeout`, in seconds, limits each single wait of a call: for the server's next message, for a free connection, and
+    for its turn at a root. It does not limit a call as a whole:
 
-    - A question is answered within it, or raises. One that writers disturb for two seconds takes its turn among them,
-      and then has the timeout once more for the root's lock and its answer.
-    - A change waits for its turn so long. Then it heeds the server's signs of life.
-    - What reads a whole root takes as long as the server keeps sending.
-    - A client that is suspended or lost, in the middle of a change, a load or a drop, keeps others out of its root for
-      `stall_limit` seconds at most. Then the next caller ends what it did, and goes on. One that is slow but alive, so
-      that its process gives signs of life, is never ended.
+    - A question is answered or raises within the timeout. If writers disturb it for two seconds, it takes a turn among
+      them, and then has the timeout once more for the root's lock and its answer.
+    - A change waits for its turn up to the timeout. After that it runs as long as the server gives signs of life.
+    - A read of a whole root takes as long as the server keeps sending.
+    - A client that is suspended or lost in the middle of a change, a load or a drop blocks its root for `stall_limit`
+      seconds at most. Then the next caller ends or completes its work and continues. A client that is slow but alive,
+      so that its process gives signs of life, is never ended.
     """
 
     def __init__(self, connection: Connection, timeout: float = 10.0, stall_limit: float = STALL_LIMIT) -> None:
@@ -55,11 +55,11 @@ class Store:
 
     @property
     def timeout(self) -> float:
-        """The seconds that the server may take for its next word."""
+        """The seconds that the server may take for its next message."""
         return self._timeout
 
     def close(self) -> None:
-        """Closes every connection; what is asked then raises Unavailable."""
+        """Closes every connection; later calls raise Unavailable."""
         self._connections.close()
 
     # ---- reading ---------------------------------------------------------------------------------------------
@@ -68,10 +68,10 @@ class Store:
         return self._ask(text, parameters, lambda result: [record.data() for record in result])
 
     def read_all(self, text: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
-        """The rows of a query about a whole root, as they come. It needs no guard, and has no limit in all.
+        """Streams the rows of a query about a whole root, without a guard and without a time limit.
 
-        Changes may come between two rows: compare the marks before and after. Raises Unavailable where the server
-        gives no signs of life.
+        The root may change between two rows: compare the marks before and after. Raises Unavailable if the server gives
+        no signs of life.
         """
         from neo4j import Query
 
@@ -80,11 +80,11 @@ class Store:
                 yield dict(record)
 
     def read_guarded(self, text: str, parameters: Mapping[str, Any], at_least: int | None = None) -> Row:
-        """The one row of a query that returns both marks before and after its facts, from one committed state.
+        """The one row, from one committed state, of a query that returns both marks before and after its facts.
 
-        One round trip where no change is under way. Where the graph is older than the revision `at_least`, it is
-        asked again for a short while. Raises Unknown where the root does not exist, Inconsistent where no such answer
-        could be had, Unavailable.
+        Takes one round trip if no change is running. If the graph is older than the revision `at_least`, the query is
+        repeated for up to PATIENCE seconds. Raises Unknown if the root does not exist, Inconsistent if no such answer
+        was possible, Unavailable.
         """
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -93,8 +93,8 @@ class Store:
                 return row
             if time.monotonic() > deadline:
                 raise Inconsistent(
-                    f"{parameters['root']} is at revision {row['revision']}, older than revision {at_least} that was "
-                    "asked for; ask again, or check that the revision is one of this root",
+                    f"{parameters['root']} is at revision {row['revision']}, older than revision {at_least}, which "
+                    "the caller requires; ask again, or check that the revision is one of this root",
                     code="revision_ahead",
                 )
             time.sleep(0.05)
@@ -107,7 +107,7 @@ class Store:
         return self._guard.read_locked(text, parameters)
 
     def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
-        """The answer, asked again where a writer disturbed it; None where that would go on."""
+        """The answer, repeated if a writer disturbed it; None if further tries are not worthwhile."""
         root, deadline = parameters["root"], time.monotonic() + QUICK_SECONDS
         for attempt in range(QUICK_TRIES):
             row = self._ask_one(text, parameters)
@@ -116,15 +116,15 @@ class Store:
             telemetry.count("reads.torn")
             if self._turns.crowded(root):
                 return None  # each further try would cost the writers time, too
-            if attempt == 1 and self._guard.died(root):  # raises at once where a load is under way
+            if attempt == 1 and self._guard.died(root):  # raises at once if a load is running
                 return None
             if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(root)):
-                return None  # what takes longer than writers pause would be disturbed each time
+                return None  # a query that takes longer than the pauses between writers would always be disturbed
             time.sleep(min(0.0005 * 2**attempt, 0.05))
         return None
 
     def _read_in_turn(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """The answer while no thread of this process writes; it can still be torn by another process."""
+        """The answer while no thread of this process writes; a writer of another process may still disturb it."""
         root = parameters["root"]
         with self._turns.turn(root, "a question", self._timeout, shared=True):
             return self._ask_one(text, parameters)
@@ -134,9 +134,8 @@ class Store:
         return dict(record) if record is not None else root_unknown(parameters["root"])
 
     def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[["neo4j.Result"], Result]) -> Result:
-        """What `take` makes of the answer; asked once more where the connection or the login was lost, unless
-        that took long."""
-        soon = time.monotonic() + self._timeout / 10  # so that both tries stay near the timeout
+        """The result of `take` on the answer. Retried once after a lost connection or login, unless that took long."""
+        soon = time.monotonic() + self._timeout / 10  # both tries together must stay near the timeout
         with self._errors():
             try:
                 return self._ask_once(text, parameters, take)
@@ -157,11 +156,11 @@ class Store:
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
-        """Runs `work` in one transaction under the root's lock, and commits what it wrote, if it wrote anything.
+        """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
-        Where `work` raises, nothing is written; nor with `keep` false, which tries a change out. A transient failure
-        before the commit is tried again, so `work` may run more than once. Raises Unavailable; then
-        `Unavailable.unknown` says that the commit's outcome is not known.
+        Nothing is written if `work` raises or if `keep` is false (a dry run). After a transient failure before the
+        commit, the transaction is retried, so `work` may run more than once. Raises Unavailable; if
+        `Unavailable.unknown` is true, the outcome of the commit is not known.
         """
         began, tried = time.monotonic(), False
 
@@ -177,23 +176,23 @@ class Store:
         return self._guard.write(root, timed, keep)
 
     def locked(self, root: str, what: str) -> AbstractContextManager[Held]:
-        """Keeps other writers out until the block ends, however long, for a load or an upgrade; `what` names it.
+        """Blocks other writers until the block ends, without a time limit, for a load or an upgrade; `what` names it.
 
-        What the block writes must be fenced: the lock may be lost meanwhile. Raises Inconsistent where another caller
-        keeps the lock, or a load is under way; Unknown, Unavailable.
+        The block must fence its writes, since the lock may be lost meanwhile. Raises Inconsistent if another caller
+        holds the lock or a load is running; Unknown, Unavailable.
         """
         return self._guard.locked(root, what)
 
     def alone(self, root: str, what: str) -> AbstractContextManager[Held]:
-        """The same while a root is created or removed; it need not exist."""
+        """The same for creating or removing a root, which need not exist."""
         return self._guard.alone(root, what)
 
     def settled(self, held: Held) -> Marks:
-        """The marks of a root whose lock is held, repaired after a writer that is gone. Raises Unavailable."""
+        """The marks of a root whose lock is held, repaired if a dead writer left them unequal. Raises Unavailable."""
         return self._guard.settled(held)
 
     def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """Runs one statement by itself: the schema, a new root. Raises Unavailable."""
+        """Runs one statement in a transaction of its own, e.g. for the schema or a new root. Raises Unavailable."""
         began = time.perf_counter()
         rows: list[Row] = self.transaction(
             lambda tx: [record.data() for record in tx.run(text, dict(parameters or {}))]
@@ -202,7 +201,7 @@ class Store:
         return rows
 
     def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
-        """Runs `work` in one transaction, without the guard; again where it could not be done. Raises Unavailable."""
+        """Runs `work` in one transaction without the guard, retried after transient errors. Raises Unavailable."""
         with self._errors(), self._connections.writing() as session:
             return session.execute_write(work)
 

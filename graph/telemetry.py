@@ -1,11 +1,11 @@
-"""What an operator can see of the work: loggers, and OpenTelemetry's spans and counters.
+"""Telemetry for operators: loggers, and OpenTelemetry's spans and counters.
 
-Loggers are those of Python's `logging` below `grantpath`. Nothing is printed by default. Names of entities are personal
-data: they appear at DEBUG alone, and passwords, tokens and parameters of queries never.
+The loggers are Python's, below the name `grantpath`. Nothing is printed by default. Names of entities are personal
+data: they are logged at DEBUG only. Passwords, tokens and parameters of queries are never logged.
 
-Spans and counters go to OpenTelemetry where the program has imported its API, as one that configures it does. Otherwise
-nothing is imported, and a call costs one look at the loaded modules. Names of entities are left out of spans, unless
-GRANTPATH_TELEMETRY_NAMES=yes. docs/operating.md lists the loggers, spans and counters.
+Spans and counters are recorded if the program has imported OpenTelemetry's API, as every program that configures it
+does. Otherwise nothing is imported, and a call costs one lookup among the loaded modules. Spans omit the names of
+entities unless GRANTPATH_TELEMETRY_NAMES=yes. docs/operating.md lists the loggers, spans and counters.
 """
 
 import logging
@@ -39,10 +39,10 @@ IN_SPANS: tuple[Count, ...] = ("retries", "reads.torn", "reads.locked")
 
 
 class Span(Protocol):
-    """One call of a verb. Use it in a `with` statement."""
+    """One call of a public method. Use it in a `with` statement."""
 
     def set(self, **attributes: Any) -> None:
-        """Adds what the call found; None is left out."""
+        """Adds attributes with the results of the call; None is omitted."""
 
     def __enter__(self) -> "Span": ...
 
@@ -52,16 +52,16 @@ class Span(Protocol):
 
 
 def span(verb: str, root: str, name: object = None, **entities: object) -> Span:
-    """A span `grantpath.VERB` of a call; `name` is the privilege or operation asked about.
+    """A span `grantpath.VERB` of a call; `name` is the privilege or operation in question.
 
-    `entities` are references, kept only where the operator has opted in.
+    `entities` are references, recorded only if the operator has opted in.
     """
     otel = _listening()
     return _QUIET if otel is None else _Recorded(otel, verb, root, name, entities)
 
 
 def count(what: Count, amount: int = 1, **attributes: Any) -> None:
-    """Adds to a counter, and to the span of the call that is under way."""
+    """Adds to a counter, and to the span of the current call."""
     otel = _listening()
     if otel is None:
         return
@@ -72,32 +72,32 @@ def count(what: Count, amount: int = 1, **attributes: Any) -> None:
 
 
 def changed_again(root: str) -> None:
-    """Logs and counts that a change is made again, since its transaction could not be committed."""
-    _changes.warning("%s: a change is made again: its transaction was not committed", root)
+    """Logs and counts that a change is retried because its transaction was not committed."""
+    _changes.warning("%s: retrying a change: its transaction was not committed", root)
     count("retries", reason="change")
 
 
 def retried(text: str, error: BaseException) -> None:
-    """Logs and counts that a query is sent again after an error that passes."""
+    """Logs and counts that a query is sent again after a transient error."""
     reason = error_code(error)
     _queries.warning("%s is sent again: %s", _query_name(text), reason)
     count("retries", reason=reason)
 
 
 def locked_read(root: str, text: str) -> None:
-    """Logs and counts a question that writers disturbed for so long that it is asked with writers kept out."""
-    _queries.warning("%s: writers disturb %s; it is asked again with writers kept out", root, _query_name(text))
+    """Logs and counts a query that is repeated under the writer lock because writers kept disturbing it."""
+    _queries.warning("%s: writers disturb %s; repeating it under the writer lock", root, _query_name(text))
     count("reads.locked")
 
 
 def decided(span: Span, revision: int, allowed: bool) -> None:
-    """Tells of one decision."""
+    """Records one decision."""
     span.set(revision=revision, allowed=allowed)
     count("checks", allowed=allowed)
 
 
 def all_decided(span: Span, revision: int, allowed: Sequence[bool]) -> None:
-    """Tells of the decisions of a batch."""
+    """Records the decisions of a batch."""
     span.set(revision=revision, checks=len(allowed), allowed=sum(allowed))
     for which in (True, False):
         if allowed.count(which):
@@ -118,12 +118,12 @@ def queried(text: str, began: float) -> None:
 
 
 def error_code(error: BaseException) -> str:
-    """The code of an error, the same in metrics, spans and logs: its class where it has none of its own."""
+    """The code of an error, the same in metrics, spans and logs; the name of its class if it has no code."""
     return str(getattr(error, "code", None) or type(error).__name__)
 
 
 def _query_name(text: str) -> str:
-    """`check` for the text of check.cypher; the first words for a statement that is in no file."""
+    """`check` for the text of check.cypher; the first words of a statement without a file header."""
     first = text.partition("\n")[0]
     if first.startswith("// ") and ".cypher" in first:
         return first[3:].partition(".cypher")[0]
@@ -131,7 +131,7 @@ def _query_name(text: str) -> str:
 
 
 class _Quiet:
-    """Where nothing listens."""
+    """The span that is used while OpenTelemetry is not loaded."""
 
     def set(self, **attributes: Any) -> None:
         pass
@@ -144,7 +144,7 @@ class _Quiet:
 
 
 class _Recorded:
-    """A span of OpenTelemetry, with what is counted while it is open."""
+    """A span of OpenTelemetry, with the counts of the calls inside it."""
 
     def __init__(self, otel: "_Otel", verb: str, root: str, name: object, entities: dict[str, object]) -> None:
         self._otel = otel
@@ -186,7 +186,7 @@ class _Recorded:
 
 
 class _Otel:
-    """The tracer and the instruments. The API's own stand-ins are used until the program configures an SDK."""
+    """The tracer and the instruments. They do nothing until the program configures an SDK."""
 
     def __init__(self) -> None:
         from opentelemetry import metrics, trace
@@ -213,7 +213,7 @@ _otel: _Otel | None = None
 
 
 def _listening() -> _Otel | None:
-    """The instruments, where the program has imported OpenTelemetry's API."""
+    """The instruments; None if the program has not imported OpenTelemetry's API."""
     global _otel
     if _otel is None and "opentelemetry.trace" in sys.modules:
         with _binding:
@@ -228,7 +228,7 @@ def _named(attributes: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> bool | int | float | str:
-    """A value that every exporter takes, whatever a caller has passed to a verb."""
+    """The value in a form that every exporter accepts, whatever the caller has passed."""
     if isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):

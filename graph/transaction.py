@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 class Asks(Protocol):
-    """What asks about a root, in a transaction or before it."""
+    """An object that runs queries about a root, inside a transaction or before it."""
 
     root: str
 
@@ -34,14 +34,14 @@ class Writing:
     def __init__(self, tx: "neo4j.Transaction", root: str, revision: int, policy: str, made: str) -> None:
         self._tx = tx
         self.made = made  # the root's creation id
-        self.policy = policy  # the digest of the one that the root remembers
+        self.policy = policy  # the digest of the root's stored policy
         self.root = root
         self.revision = revision
         self.changes = 0
         self.noted = False
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query, seeing what this transaction wrote."""
+        """The rows of a query, which sees the writes of this transaction."""
         began = time.perf_counter()
         rows: list[Row] = [dict(record) for record in self._tx.run(text, dict(parameters))]
         telemetry.queried(text, began)
@@ -52,12 +52,12 @@ class Writing:
         return self.ask(text, parameters)
 
     def note(self, text: str, parameters: Mapping[str, Any]) -> None:
-        """Writes what decides nothing, beside the changes or alone: then no reader need be kept out."""
+        """Writes data that no decision depends on. If a transaction writes nothing else, readers are not blocked."""
         self.noted = True
         self.ask(text, parameters)
 
     def next_revision(self) -> int:
-        """The number of the change that is about to be written."""
+        """The revision of the change that is written next."""
         self.changes += 1
         self.revision += 1
         return self.revision

@@ -1,4 +1,4 @@
-"""The writer lock of a root: one transaction that holds it, and that says in its metadata whose it is."""
+"""The writer lock of a root, held by one transaction whose metadata identifies the holder."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,10 +22,10 @@ Result = TypeVar("Result")
 
 @dataclass
 class Held:
-    """The lock of a root. `tx` holds it; work of many transactions writes by others, which carry the holder's id.
+    """The lock of a root, held by `tx`. A bulk write uses further transactions, which carry the holder's id.
 
-    `marks`: as they were when a root to be created or removed was locked, None where it does not exist; `died`: the id
-    of a load that died before.
+    `marks`: the marks when a root was locked for its creation or removal, None if it does not exist; `died`: the id of
+    an earlier load that died.
     """
 
     tx: "neo4j.Transaction"
@@ -38,7 +38,7 @@ class Held:
 
     @property
     def root(self) -> str:
-        """Whose lock it is."""
+        """The root that is locked."""
         return self._claim.root
 
     @property
@@ -47,11 +47,11 @@ class Held:
         return self._claim.id
 
     def need(self) -> None:
-        """Raises the driver's error where the lock was lost: what was read since it was taken may be out of date."""
+        """Raises the driver's error if the lock was lost: facts read under it may then be out of date."""
         cypher.load("still_held").run(self.tx.run).consume()
 
     def beat(self) -> None:
-        """Gives a sign of life now. Raises Unavailable."""
+        """Writes a heartbeat now. Raises Unavailable."""
         try:
             self._watch.beat(self._claim)
         except failures() as error:
@@ -62,7 +62,7 @@ class Held:
         return self.transaction(lambda tx: [record.data() for record in tx.run(text, dict(parameters))])
 
     def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
-        """Runs `work` in one transaction; again where it could not be done. Raises Unavailable."""
+        """Runs `work` in one transaction, retried after transient errors. Raises Unavailable."""
         from neo4j import unit_of_work
 
         try:
@@ -72,8 +72,8 @@ class Held:
             raise in_words(self._uri, error) from error
 
     def forget(self) -> None:
-        """Removes the node of the lock, and the claim on the name of a root that was removed."""
-        with suppress(*failures()):  # where they stay they do no harm
+        """Removes the node of the lock, and the claim on the name of a removed root."""
+        with suppress(*failures()):  # nodes that are left do no harm
             cypher.load("unlock").run(self.tx.run, root=self.root, by=self.id).consume()
             self.tx.commit()
 
@@ -89,10 +89,10 @@ class WriterLock:
     def hold(
         self, root: str, what: str, seconds: float, error: type[GrantpathError] = Unavailable, quick: bool = False
     ) -> Iterator[Held]:
-        """Keeps other writers out until the block ends; the server does not limit its time.
+        """Holds the lock until the block ends; the server does not limit the time.
 
-        `quick`: what is asked then is answered soon. `what` names the work in the errors of others. Raises `error`,
-        which names the holder, where the lock cannot be had within `seconds`; the driver's errors.
+        `quick`: the block only runs short queries. `what` names the work in the errors of other callers. Raises
+        `error`, which names the holder, if the lock was not free within `seconds`; the driver's errors.
         """
         from neo4j.exceptions import ClientError
 
@@ -112,7 +112,7 @@ class WriterLock:
                     raise error(_kept(claim, began))
                 yield Held(tx, claim, self._watch, connections.writing, connections.uri)
             finally:
-                with suppress(*failures()):  # nothing that is left in it is wanted
+                with suppress(*failures()):  # uncommitted writes are to be discarded anyway
                     tx.close()
 
 

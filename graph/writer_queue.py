@@ -1,4 +1,4 @@
-"""Lines of threads that wait to change a root: in each, the first to come is the first served."""
+"""Fair queues of the threads that wait to change a root: first come, first served."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from grantpath.graph.forks import remake_in_children
 
 @dataclass(eq=False)
 class _Turn:
-    """One thread in a line; `since` is the moment at which its turn came."""
+    """One thread in a queue; `since` is the time at which its turn began."""
 
     what: str
     shared: bool
@@ -24,14 +24,14 @@ class _Turn:
 
 
 class _Line:
-    """Those whose turn it is, and those that wait."""
+    """The turns of one root: the active ones, and those that wait."""
 
     def __init__(self) -> None:
         self.active: list[_Turn] = []
         self.waiting: deque[_Turn] = deque()
 
     def advance(self) -> None:
-        """Lets the first in; where it is shared, all that are shared and wait by now, since none disturbs another."""
+        """Starts the first turn; if it is shared, all shared turns that wait, since they do not disturb each other."""
         if self.active or not self.waiting:
             return
         if self.waiting[0].shared:
@@ -51,9 +51,9 @@ class _Line:
 
 
 class Turns:
-    """The lines of one process, one for each root. They stand before the lock in the database.
+    """The queues of one process, one for each root. A thread takes its turn here before the lock in the database.
 
-    Only the first of a line waits there, so that the others hold no connection while they wait, and none is overtaken.
+    Only the first thread of a queue waits for that lock, so the others need no connection, and none is overtaken.
     """
 
     def __init__(self) -> None:
@@ -61,16 +61,16 @@ class Turns:
         remake_in_children(self)
 
     def after_fork(self) -> None:
-        """Begins with empty lines: after a fork, the threads that stood in them are the parent's."""
+        """Starts with empty queues: after a fork, the waiting threads belong to the parent."""
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
 
     def busy(self, root: str) -> bool:
-        """Does a thread of this process have its turn, or wait for it?"""
+        """Does a thread of this process have or await a turn?"""
         return root in self._lines
 
     def crowded(self, root: str) -> bool:
-        """Do changes of this process follow each other, so that a question beside them is disturbed each time?"""
+        """Do changes of this process follow each other without a pause, so that they disturb every question?"""
         line = self._lines.get(root)
         return line is not None and bool(line.waiting) and all(turn.brief for turn in line.active)
 
@@ -85,11 +85,11 @@ class Turns:
         shared: bool = False,
         brief: bool = True,
     ) -> Iterator[None]:
-        """Waits for this thread's turn, and keeps it until the block ends.
+        """Waits for this thread's turn, which lasts until the block ends.
 
-        `what` names this work in the errors of those behind; `shared` is work that may be done beside other shared
-        work, `brief` work of one transaction. Raises `error` where the turn does not come within `seconds`; the text
-        names the thread that has it.
+        `what` names this work in the errors of waiting threads; `shared` work may run together with other shared work;
+        `brief` work is a single transaction. Raises `error` if the turn does not come within `seconds`; the text names
+        the active thread.
         """
         mine, lines = _Turn(what, shared, brief), self._lines
         try:
@@ -106,14 +106,14 @@ class Turns:
     def _leave(self, lines: dict[str, _Line], root: str, mine: _Turn) -> None:
         with self._lock:
             line = lines.get(root)
-            if line is None:  # an exception was thrown into this thread before it joined
+            if line is None:  # an exception was raised in this thread from outside before it joined
                 return
             line.leave(mine)
             if not line.active:
                 del lines[root]
 
     def _in_the_way(self, root: str, mine: _Turn) -> str | None:
-        """What the first of the line does, in words; None where it is this thread's turn by now."""
+        """A description of the active turn; None if it is this thread's turn by now."""
         with self._lock:
             if mine.come.is_set():
                 return None
@@ -121,5 +121,5 @@ class Turns:
             first, before = line.active[0], line.waiting.index(mine)
         return (
             f"thread {first.thread} of this process has been busy for {time.monotonic() - first.since:.1f} s with"
-            f" {first.what}, and {before:,} more came before this one; try again, or open with a larger timeout"
+            f" {first.what}, and {before:,} more wait before this one; try again, or open with a larger timeout"
         )

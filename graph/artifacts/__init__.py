@@ -1,4 +1,4 @@
-"""What is fetched to run on: the jars of Neo4j, a Java, and the cache that keeps them.
+"""Downloads that the embedded server and Spark need: the jars of Neo4j, a Java runtime, and their cache folder.
 
 Start at `jars.py`.
 """

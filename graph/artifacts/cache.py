@@ -1,4 +1,4 @@
-"""The user's cache folder, and its folders for what will be run."""
+"""The user's cache folder, and its subfolders for executable code."""
 
 import grp
 import os
@@ -10,7 +10,7 @@ from grantpath.graph.errors import ServerError
 
 
 def cache_folder() -> Path:
-    """GRANTPATH_CACHE, else $XDG_CACHE_HOME/grantpath, else the system's place for caches (not created here).
+    """GRANTPATH_CACHE, else $XDG_CACHE_HOME/grantpath, else the system's folder for caches (not created here).
 
     On Linux that is ~/.cache/grantpath.
     """
@@ -24,9 +24,9 @@ def cache_folder() -> Path:
 
 
 def code_folder(name: str) -> Path:
-    """A folder of the cache for what will be run: jars, a Java. It is created, closed to other users.
+    """A subfolder of the cache for executable code (jars, a Java runtime); created if missing, closed to other users.
 
-    Raises ServerError where another user may write it, or the cache, and so decide what is run.
+    Raises ServerError if another user may write to it or to the cache, and could so replace the code that is run.
     """
     cache = cache_folder()
     try:
@@ -47,13 +47,13 @@ def _check_private(folder: Path) -> None:
     else:
         return
     raise ServerError(
-        f"{folder} {why}, and what is in it is run: close it (chmod go-w), after you have emptied it, or name another "
-        "folder in GRANTPATH_CACHE"
+        f"{folder} {why}, and grantpath runs the code in it: empty the folder and close it (chmod go-w), or name "
+        "another folder in GRANTPATH_CACHE"
     )
 
 
 def _has_others(group: int) -> bool:
-    """Has a group members beside this user? Many systems give each user a group of his own."""
+    """Does the group have members other than this user? Many systems give each user a private group."""
     me = os.geteuid()
     try:
         members = {pwd.getpwnam(name).pw_uid for name in grp.getgrgid(group).gr_mem}

@@ -1,4 +1,4 @@
-"""A lock that one process at a time holds on a folder; an error names the process that is in the way."""
+"""A lock on a folder, held by one process at a time; its errors name the process that holds it."""
 
 import os
 import time
@@ -12,16 +12,16 @@ from grantpath.graph.errors import ServerError
 from grantpath.graph.messages import short
 
 LOCK_SECONDS = 900.0  # longer than the first start of a server takes, its download included
-SUSPENDED_SECONDS = 5.0  # a holder that is suspended for so long is not waited for any longer
+SUSPENDED_SECONDS = 5.0  # the wait ends once the holder has been suspended for this time
 POLL_SECONDS = 0.1
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Make `folder` (and its parents) and hold its lock; others wait; a dead holder's lock is free.
+    """Creates `folder` (and its parents) and holds its lock while the block runs. A dead holder's lock is free.
 
-    Raises ServerError if the folder cannot be made or written, or its lock was not free within LOCK_SECONDS, or its
-    holder is suspended; the text names the holder.
+    Raises ServerError if the folder cannot be created or written, if its lock was not free within LOCK_SECONDS, or if
+    its holder is suspended; the text names the holder.
     """
     from filelock import FileLock, Timeout
 
@@ -30,7 +30,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     start = time.monotonic()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # A link in the place of the file is not followed: the file that it names is not ours to write.
+        # FileLock does not follow a symbolic link here: another user could have pointed it at any file of ours.
         lock = FileLock(file, mode=0o600, fallback_to_soft=False, on_acquired=_write_pid)
         lock.acquire(LOCK_SECONDS, POLL_SECONDS, cancel_check=holder.is_suspended)
     except Timeout as error:
@@ -56,12 +56,12 @@ def _write_pid(descriptor: int) -> None:
 
 
 class _LockHolder:
-    """The process that has the lock, by the pid in the file."""
+    """The process that holds the lock, found by the pid in the lock file."""
 
     def __init__(self, file: Path) -> None:
         self.name = "another process"
         self._file = file
-        self._awake = time.monotonic()  # when it was last seen to be running
+        self._awake = time.monotonic()  # when it was last seen running
 
     def is_suspended(self) -> bool:
         """Has it been suspended for SUSPENDED_SECONDS?"""
@@ -71,7 +71,7 @@ class _LockHolder:
         return now - self._awake > SUSPENDED_SECONDS
 
     def _look(self) -> bool:
-        """Is it suspended now? Notes its name."""
+        """Is it suspended now? Also updates `name`."""
         try:
             pid = int(self._file.read_text())
             process = psutil.Process(pid)

@@ -17,7 +17,7 @@ from grantpath.graph.artifacts.maven import Repository, fetch, repository
 from grantpath.graph.errors import ServerError
 
 PARALLEL = 8
-SPARE = 50_000_000  # bytes that stay free on the disk after a download
+SPARE = 50_000_000  # bytes to leave free on the disk
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Jar:
 
     @property
     def path(self) -> str:
-        """Where it lies in a Maven repository, and in the cache."""
+        """Its path in a Maven repository and in the cache."""
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
 
 
@@ -54,10 +54,10 @@ def read_lock(lock: Path) -> list[Jar]:
 
 
 def ensure_jars(lock: Path, progress: Callable[[str], None]) -> list[Path]:
-    """The paths of all jars of `lock`, each with the right sha256; what is missing or broken is downloaded.
+    """The paths of all jars of `lock`, each verified by sha256; missing and corrupt jars are downloaded.
 
-    On a terminal a bar shows the download, else `progress` is given one line. Raises ServerError, naming the
-    jar, if one cannot be had; nothing half-written stays.
+    A terminal shows a progress bar; otherwise `progress` receives one line. Raises ServerError, which names the jar, if
+    a download fails; no partial file is left.
     """
     folder = code_folder("jars")
     jars = read_lock(lock)
@@ -115,29 +115,29 @@ def _download_one(jar: Jar, folder: Path, source: Repository) -> None:
 
 
 def _fetch_sound(jar: Jar, source: Repository) -> bytes:
-    """The jar's bytes; one that arrives broken is asked for a second time."""
+    """The jar's bytes; a corrupt download is repeated once."""
     for _ in range(2):
         content = fetch(source, jar.path, jar.size)
         got = hashlib.sha256(content).hexdigest()
         if got == jar.sha256:
             return content
     raise ServerError(
-        f"{jar.name} from {source.address} is broken: expected {jar.size} bytes with sha256 {jar.sha256}, "
+        f"{jar.name} from {source.address} is corrupt: expected {jar.size} bytes with sha256 {jar.sha256}, "
         f"got {len(content)} bytes with {got}; try again, or name another mirror in GRANTPATH_MAVEN"
     )
 
 
 def _disk_full(folder: Path, total: int) -> ServerError:
     return ServerError(
-        f"no space for Neo4j's jars in {folder}: {total / 1e6:.0f} MB are to be downloaded; "
+        f"no space for Neo4j's jars in {folder}: the download takes {total / 1e6:.0f} MB; "
         "free some space or name another folder in GRANTPATH_CACHE"
     )
 
 
 @contextmanager
 def _progress(count: int, total: int, progress: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
-    """Shows the download; the caller reports bytes."""
-    # rich comes with the extra `cli`: a service that starts the embedded server does without the bar.
+    """Shows the progress of the download; the caller passes the bytes of each finished jar."""
+    # rich comes with the extra `cli`; a service that starts the embedded server may not have it.
     if not sys.stderr.isatty() or find_spec("rich") is None:
         progress(f"downloading {count} jars of Neo4j ({total / 1e6:.0f} MB)")
         yield lambda size: None

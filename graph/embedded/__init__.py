@@ -1,4 +1,4 @@
-"""The Neo4j server that the project starts by itself.
+"""The Neo4j server that the package installs and starts itself.
 
-Start at `server.py`: up, down and status. `connect.py` finds the server to ask.
+Start at `server.py`: up, down and status. `connect.py` chooses the server to connect to.
 """

@@ -1,4 +1,4 @@
-"""Finds the server to use: the one that is named, that of the NEO4J_ variables, or else the embedded one."""
+"""Chooses the server: the one that the caller names, the one in the NEO4J_ variables, or else the embedded one."""
 
 import os
 from dataclasses import replace
@@ -20,11 +20,11 @@ def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: 
     """The server at `uri` or NEO4J_URI, with the login `auth`, or NEO4J_USER (or NEO4J_USERNAME, else neo4j) and
     NEO4J_PASSWORD, and its database NEO4J_DATABASE (else neo4j).
 
-    Without an address: the embedded server, started if need be, unless GRANTPATH_EMBEDDED=never forbids that. The
-    embedded server's own address needs no password. `ca` names the file of the certificates to trust; without it
-    NEO4J_CA does, for an address that verifies them. Raises Unavailable if a password is missing or the address is not
-    one of a Neo4j server, InvalidInput for an `auth` that is not a login, ServerError if the embedded server cannot be
-    had or is forbidden.
+    Without an address: the embedded server, started if necessary, unless GRANTPATH_EMBEDDED=never forbids that. The
+    embedded server's own address needs no password. `ca` names a file of trusted certificates; it defaults to NEO4J_CA
+    if the address verifies certificates. Raises Unavailable if a password is missing or the address is not one of a
+    Neo4j server, InvalidInput if `auth` is not a login, ServerError if the embedded server cannot be started or is
+    forbidden.
     """
     address = uri or os.environ.get("NEO4J_URI")
     if address:
@@ -59,7 +59,7 @@ def _from_environment(address: str) -> Connection:
 
 
 def _up() -> "ServerStatus":
-    """The embedded server, started if need be. It is imported here: a client of another server does not need it."""
+    """The embedded server, started if necessary. Imported late: a client of another server does not need it."""
     if not is_installed("server"):
         raise ServerError(
             "no server is named, and the embedded one is not installed: name a server by uri=, --uri or NEO4J_URI, or "
@@ -71,7 +71,7 @@ def _up() -> "ServerStatus":
 
 
 def _seen() -> "ServerStatus | None":
-    """The embedded server as it is now; None where it is not installed."""
+    """The current status of the embedded server; None if it is not installed."""
     if not is_installed("server"):
         return None
     from grantpath.graph.embedded.home import server_home

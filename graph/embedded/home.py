@@ -1,4 +1,4 @@
-"""The folder of one embedded server: its settings, its password, where its data and logs are."""
+"""The folder of one embedded server: its settings, password, data and logs."""
 
 import hashlib
 import json
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 Line = Literal["5.26", "2026"]
 LOOPBACK = "127.0.0.1"
-# Pages of other origins are not answered by HTTP. Wrong logins lock nobody out: another user of the machine could cause
-# that, and the password is random and too long to be guessed.
-# The driver gives a silent server up after INTERVAL x PROBES seconds. The shutdown wait is spent twice at each stop, on
-# connections that are closed already. Without use_parameter_size=false each new length of a list or string parameter,
-# by powers of ten, has its query planned again, which takes longer than a thousand checks.
+# access_control_allow_origin: HTTP must not answer pages of other origins.
+# auth_max_failed_attempts: wrong logins must not lock the user out, since any user of the machine could cause that; the
+# password is random and too long to be guessed.
+# connection_keep_alive: the driver gives up on a silent server after INTERVAL x PROBES seconds.
+# thread_pool_shutdown_wait_time: each stop waits twice for this time, on connections that are closed already.
+# use_parameter_size: if true, Neo4j plans a query again whenever the length of a list or string parameter reaches
+# another power of ten, which takes longer than a thousand checks.
 KEEP_ALIVE_INTERVAL = 4
 KEEP_ALIVE_PROBES = 2
 SETTINGS = """\
@@ -46,7 +48,7 @@ db.logs.query.enabled=OFF
 internal.cypher.use_parameter_size=false
 internal.server.bolt.thread_pool_shutdown_wait_time=1s
 """
-# 2026.x would announce itself on the local network and offer itself to the vendor's console.
+# By default 2026.x announces itself on the local network and to the vendor's console.
 QUIET_2026 = """\
 dbms.fleet_manager.enabled=false
 server.fleet_discovery.enabled=false
@@ -72,7 +74,7 @@ JVM_OPTIONS = """\
 
 @dataclass(frozen=True)
 class Release:
-    """What differs between the lines of Neo4j."""
+    """The parts of the set-up that differ between the release lines of Neo4j."""
 
     lock: Path
     main_class: str
@@ -81,7 +83,7 @@ class Release:
 
     @property
     def number(self) -> str:
-        """The full version, as the lock file has it: 5.26.30."""
+        """The full version in the lock file, e.g. 5.26.30."""
         found = re.search(r"^org\.neo4j:neo4j:(\S+)", self.lock.read_text(), re.MULTILINE)
         assert found, f"{self.lock} lists no org.neo4j:neo4j"
         return found[1]
@@ -99,7 +101,7 @@ RELEASES: dict[str, Release] = {
 
 @dataclass(frozen=True)
 class Record:
-    """Where a server was told to listen and, once it is started, which process it is since when."""
+    """The ports of a server and, once it is started, its pid and start time."""
 
     bolt: int
     http: int
@@ -109,7 +111,7 @@ class Record:
 
 @dataclass(frozen=True)
 class ServerHome:
-    """The folder of one server; `line` is its line of Neo4j."""
+    """The folder of one server; `line` is its release line of Neo4j."""
 
     folder: Path
     line: str
@@ -128,11 +130,11 @@ class ServerHome:
 
     @property
     def console_log(self) -> Path:
-        """What Java itself says; Neo4j writes logs of its own beside it."""
+        """The output of Java itself; Neo4j writes its own logs to the same folder."""
         return self.logs / "console.log"
 
     def start_log(self) -> str:
-        """What was said at the last start: Java's own complaint if there is one, else Neo4j's log."""
+        """The output of the last start: Java's own if it has any, else Neo4j's log."""
         console, log = (
             path.read_text(errors="replace") if path.exists() else ""
             for path in (self.console_log, self.logs / "neo4j.log")
@@ -146,7 +148,7 @@ class ServerHome:
 
     @property
     def arguments(self) -> list[str]:
-        """The command line behind `java`, which is also how a process is known to be this server."""
+        """The arguments of `java`. They also identify the process of this server."""
         conf = self.folder / "conf"
         return [
             f"@{conf / 'java.args'}",
@@ -156,7 +158,7 @@ class ServerHome:
         ]
 
     def create(self) -> None:
-        """Make the folders, readable by their owner alone."""
+        """Creates the folders, readable by their owner only. Raises ServerError."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o700)
@@ -166,12 +168,12 @@ class ServerHome:
             raise self._useless(str(error.strerror)) from error
 
     def check(self) -> None:
-        """Raises ServerError where `create` could not make the folders."""
+        """Raises ServerError if `create` could not create the folders."""
         there = next(path for path in (self.folder, *self.folder.parents) if os.path.exists(path))
         if not there.is_dir():
             raise self._useless(f"{there} is not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
-            raise self._useless(f"{there} may not be written")
+            raise self._useless(f"{there} is not writable")
 
     def _useless(self, why: str) -> ServerError:
         return ServerError(
@@ -179,7 +181,7 @@ class ServerHome:
         )
 
     def configure(self, ports: Record, jars: list[Path]) -> None:
-        """Write Neo4j's settings and Java's arguments."""
+        """Writes Neo4j's settings and Java's arguments."""
         heap, pagecache = _size("GRANTPATH_HEAP", "1g"), _size("GRANTPATH_PAGECACHE", "512m")
         settings = SETTINGS.format(
             host=LOOPBACK,
@@ -194,22 +196,22 @@ class ServerHome:
         (self.folder / "conf" / "java.args").write_text(options)
 
     def remember(self, record: Record) -> None:
-        """Note how the server was started last."""
+        """Saves the ports and the process of the last start."""
         fresh = self._record.with_suffix(".new")
         fresh.write_text(json.dumps(asdict(record)))
         fresh.replace(self._record)
 
     def recall(self) -> Record | None:
-        """What `remember` noted last; None if nothing readable is there."""
+        """The record that `remember` saved; None if it is missing or unreadable."""
         try:
             return Record(**json.loads(self._record.read_text()))
         except (OSError, ValueError, TypeError):
             return None
 
     def password(self) -> str:
-        """The password of the server's only user; a random one is set if there are no data yet.
+        """The password of the server's only user; a new server gets a random one.
 
-        Raises ServerError if there are data, and the file with their password is gone.
+        Raises ServerError if the server has data but the password file is missing or empty.
         """
         known = self.password_file.read_text().strip() if self.password_file.exists() else ""
         if known:
@@ -217,8 +219,8 @@ class ServerHome:
             return known
         if (self.folder / "data" / "databases").exists():
             raise ServerError(
-                f"{self.password_file} is missing or empty, and the data beside it were made with it; "
-                f"put it back, or delete {self.folder} to begin with an empty graph"
+                f"{self.password_file} is missing or empty, and the data in {self.folder} need that password; "
+                "restore the file, or delete the folder to begin with an empty graph"
             )
         password = secrets.token_urlsafe(18)
         self._set_initial(password)
@@ -229,7 +231,7 @@ class ServerHome:
         return password
 
     def _set_initial(self, password: str) -> None:
-        """What Neo4j's own set-initial-password writes, so that the well-known one never works."""
+        """Writes the same file as Neo4j's `set-initial-password`, so that the default password never works."""
         salt = secrets.token_bytes(32)
         digest = hashlib.sha256(salt + password.encode()).digest()
         for _ in range(1023):
@@ -241,14 +243,14 @@ class ServerHome:
 
 
 def server_home(version: str | None, home: Path | None) -> ServerHome:
-    """The folder for a line of Neo4j: under `home`, GRANTPATH_HOME or $XDG_DATA_HOME/grantpath, else the
-    system's place for data (on Linux ~/.local/share/grantpath).
+    """The folder for a release line of Neo4j: in `home`, GRANTPATH_HOME or $XDG_DATA_HOME/grantpath, else in the
+    system's folder for data (on Linux ~/.local/share/grantpath).
 
-    `version` None means GRANTPATH_NEO4J or 5.26. Raises InvalidInput for a line there is no lock file for.
+    `version` None means GRANTPATH_NEO4J, else 5.26. Raises InvalidInput for a line without a lock file.
     """
     line = version or os.environ.get("GRANTPATH_NEO4J") or "5.26"
     if line not in RELEASES:
-        raise InvalidInput(f"there is no Neo4j {line!r} here; choose one of {', '.join(RELEASES)}")
+        raise InvalidInput(f"Neo4j {line!r} is not supported; choose one of {', '.join(RELEASES)}")
     if home is None and (named := os.environ.get("GRANTPATH_HOME")):
         home = Path(named)
     if home is None:
@@ -267,5 +269,5 @@ def _data_folder() -> Path:
 def _size(variable: str, default: str) -> str:
     value = os.environ.get(variable) or default
     if not re.fullmatch(r"\d+[kmgKMG]", value):
-        raise InvalidInput(f"{variable}={value} is not a memory size; write it like {default}")
+        raise InvalidInput(f"{variable}={value} is not a memory size; write a number and a unit, e.g. {default}")
     return value

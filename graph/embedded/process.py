@@ -1,4 +1,4 @@
-"""The process of an embedded server: found, started, stopped, its ports chosen."""
+"""Finds, starts and stops the process of an embedded server, and chooses its ports."""
 
 import contextlib
 import os
@@ -16,15 +16,15 @@ from grantpath.graph.errors import ServerError
 
 USUAL = Record(bolt=7687, http=7474)
 STOP_SECONDS = 60.0
-SAME_START = 5.0  # the system's idea of a start time moves a little when its clock is set
-# The shell steps aside, so that nobody's child is left as a zombie when the server ends later.
+SAME_START = 5.0  # seconds: the reported start time of a process shifts a little when the system's clock is set
+# The shell exits, so that init adopts the server: otherwise it would stay a zombie of this process when it ends.
 DETACH = 'umask 077; "$@" </dev/null >"$CONSOLE" 2>&1 & echo $!'
 
 
 def find(home: ServerHome) -> int | None:
-    """The pid of the server that runs in `home`, told by its command line and not by a number in a file.
+    """The pid of the server that runs in `home`, recognized by its command line and not by a pid file alone.
 
-    One that is just ending is waited for: it still holds its files.
+    Waits for a server that is ending, since it still holds its files.
     """
     record = home.recall()
     if record and record.pid is not None:
@@ -41,7 +41,7 @@ def find(home: ServerHome) -> int | None:
 def _is_server(pid: int, home: ServerHome) -> bool:
     try:
         process = psutil.Process(pid)
-        # Any user can give a process this command line, so it must be one of ours, of the folder's owner or of root.
+        # Any user can give a process this command line, so its owner must be this user, the folder's owner or root.
         trusted = process.uids().real in (os.getuid(), home.folder.stat().st_uid, 0)
         return trusted and process.cmdline()[-len(home.arguments) :] == home.arguments and _is_alive(pid)
     except (psutil.Error, OSError):
@@ -49,7 +49,7 @@ def _is_server(pid: int, home: ServerHome) -> bool:
 
 
 def _is_ending(record: Record) -> bool:
-    """A process that is being torn down has no command line any more, but still its pid and start time."""
+    """A process that the system is removing has lost its command line but still has its pid and start time."""
     try:
         process = psutil.Process(record.pid)
         ours = record.started is not None and abs(process.create_time() - record.started) < SAME_START
@@ -66,7 +66,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def listens(pid: int, port: int) -> bool:
-    """Whether this process, and not another one, holds the port."""
+    """Is it this process that listens on the port?"""
     try:
         return any(
             connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
@@ -77,10 +77,10 @@ def listens(pid: int, port: int) -> bool:
 
 
 def start(home: ServerHome, java: Path, ports: Record) -> None:
-    """Start the server as a process of its own session, and note which it is; it writes to the console log."""
+    """Starts the server in a session of its own, with its output in the console log, and saves its pid."""
     run = subprocess.run(
         ["/bin/sh", "-c", DETACH, "sh", str(java / "bin" / "java"), *home.arguments],
-        # Java reads a folder's name in the locale's encoding.
+        # Java decodes folder names by the locale.
         env={**os.environ, "LC_ALL": "C.UTF-8", "CONSOLE": str(home.console_log)},
         cwd=home.folder,
         start_new_session=True,
@@ -89,7 +89,7 @@ def start(home: ServerHome, java: Path, ports: Record) -> None:
         text=True,
     )
     pid = int(run.stdout)
-    # Until the shell has made way for Java, the process can't be told from any other.
+    # The process is recognized by Java's command line, which it has only after the shell's `exec`.
     while not _is_server(pid, home) and _is_alive(pid):
         time.sleep(0.01)
     with contextlib.suppress(psutil.Error):
@@ -97,10 +97,10 @@ def start(home: ServerHome, java: Path, ports: Record) -> None:
 
 
 def stop(home: ServerHome, pid: int) -> None:
-    """Ask the server to end and wait until it has; ServerError if it doesn't within a minute."""
+    """Asks the server to end and waits for it. Raises ServerError if it does not end within STOP_SECONDS."""
     try:
         os.kill(pid, signal.SIGTERM)
-        os.kill(pid, signal.SIGCONT)  # one that was suspended would never hear it
+        os.kill(pid, signal.SIGCONT)  # a suspended process does not handle SIGTERM
     except ProcessLookupError:
         return
     except PermissionError as error:
@@ -118,7 +118,7 @@ def stop(home: ServerHome, pid: int) -> None:
 
 
 def choose_ports(home: ServerHome) -> tuple[Record, list[str]]:
-    """Free ports, the usual ones first, then those of the last run; and a line for each usual one taken."""
+    """Free ports (the usual ones if possible, else those of the last run), and a line for each usual one in use."""
     record = home.recall()
     last = record or USUAL
     notes: list[str] = []
@@ -130,7 +130,7 @@ def choose_ports(home: ServerHome) -> tuple[Record, list[str]]:
 def _choose(wanted: list[int], notes: list[str]) -> int:
     chosen = next((port for port in wanted if _is_free(port)), None) or _any_free()
     if chosen != wanted[0]:
-        notes.append(f"port {wanted[0]} is taken{_holder(wanted[0])}; using {chosen}")
+        notes.append(f"port {wanted[0]} is in use{_holder(wanted[0])}; using {chosen}")
     return chosen
 
 
@@ -152,7 +152,7 @@ def _any_free() -> int:
 
 
 def _holder(port: int) -> str:
-    """` by java (pid 12)`, if the system lets us see it."""
+    """The process that listens on the port, e.g. ` by java (pid 12)`; empty if the system does not show it."""
     try:
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)

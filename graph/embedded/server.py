@@ -21,21 +21,21 @@ from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_h
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
 
-# The driver logs what it raises too; without a handler Python prints that at the user.
+# The driver also logs the errors that it raises; without a handler Python would print them.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 log = logging.getLogger("grantpath.server")
 
 SWITCH = "GRANTPATH_EMBEDDED"
 
-START_SECONDS = 180.0  # recovery after a crash included
-ANSWER_SECONDS = 30.0  # of one that runs already
-STARTS = 3  # somebody may take a port between our look and Neo4j's
+START_SECONDS = 180.0  # includes recovery after a crash
+ANSWER_SECONDS = 30.0  # for a server that is already running
+STARTS = 3  # another process may take a port between our check and Neo4j's start
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The embedded server of one line of Neo4j; the addresses are None while it doesn't run."""
+    """The embedded server of one release line of Neo4j; the addresses are None while it is not running."""
 
     running: bool
     version: str
@@ -50,11 +50,11 @@ class ServerStatus:
 def up(
     version: str | None = None, home: Path | None = None, progress: Callable[[str], None] | None = None
 ) -> ServerStatus:
-    """Start the embedded server, or find it running; returns when it answers queries.
+    """Starts the embedded server unless it is running; returns when it answers queries.
 
-    `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` is given a line for each
-    thing that takes long or is out of the ordinary (None: the standard error stream). Raises ServerError, also where
-    GRANTPATH_EMBEDDED=never forbids it.
+    `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` receives a line for each slow step and
+    each unusual event (None: the standard error stream). Raises ServerError, also if GRANTPATH_EMBEDDED=never forbids
+    the server.
     """
     _check_allowed()
     where = server_home(version, home)
@@ -68,7 +68,7 @@ def up(
 
 
 def down(version: str | None = None, home: Path | None = None) -> bool:
-    """Stop the embedded server; True if there was one to stop. Raises ServerError if it doesn't end."""
+    """Stops the embedded server; False if it was not running. Raises ServerError if it does not end."""
     where = server_home(version, home)
     if not where.folder.exists():
         return False
@@ -81,9 +81,9 @@ def down(version: str | None = None, home: Path | None = None) -> bool:
 
 
 def status(version: str | None = None, home: Path | None = None) -> ServerStatus:
-    """What is known about the embedded server, without starting it or waiting for it.
+    """The status of the embedded server, without starting it or waiting for it.
 
-    Raises ServerError where it does not run and never could.
+    Raises ServerError if it is not running and its folder cannot be used.
     """
     found = seen(server_home(version, home))
     if not found.running:
@@ -107,14 +107,14 @@ def seen(where: ServerHome) -> ServerStatus:
 
 
 def _check_allowed() -> None:
-    """Raises ServerError where the embedded server is forbidden, InvalidInput for another value of the variable."""
+    """Raises ServerError if the embedded server is forbidden, InvalidInput for another value of the variable."""
     switch = os.environ.get(SWITCH)
     if switch == "never":
         raise ServerError(
             f"{SWITCH}=never forbids the embedded server: name a server by --uri or NEO4J_URI, or unset the variable"
         )
     if switch:
-        raise InvalidInput(f"{SWITCH}={short(switch)} has no meaning; write never, or unset the variable")
+        raise InvalidInput(f"{SWITCH}={short(switch)} is not a valid value; write never, or unset the variable")
 
 
 def _uri(record: Record) -> str:
@@ -144,7 +144,7 @@ def _start(where: ServerHome, progress: Callable[[str], None]) -> None:
 
 
 def _await_answer(where: ServerHome, seconds: float) -> bool:
-    """True when the server answers, False if there is none (any more); ServerError if it refuses us or is silent."""
+    """True once the server answers, False if it is not running; raises ServerError if it refuses or stays silent."""
     deadline = time.monotonic() + seconds
     while True:
         pid, record = process.find(where), where.recall()
@@ -152,15 +152,15 @@ def _await_answer(where: ServerHome, seconds: float) -> bool:
             return False
         if record is None:
             raise ServerError(
-                f"a server runs in {where.folder} (pid {pid}), but server.json, which says where it listens, is gone; "
-                "`grantpath down`, then `grantpath up`"
+                f"a server runs in {where.folder} (pid {pid}), but server.json, which has its ports, is missing; "
+                "run `grantpath down`, then `grantpath up`"
             )
-        # The password is for our server only, not for whoever took the port before it.
+        # Another program may listen on the port, and must not receive the password.
         if process.listens(pid, record.bolt) and _answers(_uri(record), where):
             return True
         if time.monotonic() > deadline:
             raise ServerError(
-                f"Neo4j (pid {pid}) runs but has not answered for {seconds:.0f} s; its logs are in "
+                f"Neo4j (pid {pid}) is running but has not answered for {seconds:.0f} s; its logs are in "
                 f"{where.logs}; `grantpath down` stops it"
             )
         time.sleep(0.1)
@@ -179,16 +179,16 @@ def _answers(uri: str, where: ServerHome) -> bool:
             return True
     except AuthError as error:
         raise ServerError(
-            f"the server in {where.folder} refuses the password in {where.password_file}; put the right one there"
+            f"the server in {where.folder} refuses the password in {where.password_file}; write the right one there"
         ) from error
     except (DriverError, Neo4jError, OSError):
         return False
 
 
 def _cause(where: ServerHome) -> str:
-    """The innermost reason in what the server said last, without its stack trace."""
+    """The innermost cause in the output of the last start, without its stack trace."""
     lines = [line for line in where.start_log().splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ") or " ERROR " in line]
-    cause = causes[-1] if causes else ". ".join(lines[:2]) or "it said nothing"
+    cause = causes[-1] if causes else ". ".join(lines[:2]) or "it printed nothing"
     about_memory = "memory" in cause.lower() or "heap" in cause.lower()
     return cause.removeprefix("Caused by: ") + (" (GRANTPATH_HEAP sets the heap)" if about_memory else "")

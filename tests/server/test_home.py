@@ -27,7 +27,7 @@ def test_taken_port_is_named_and_another_one_found(tmp_path: Path, monkeypatch: 
         ports, notes = process.choose_ports(where)
         assert not {ports.bolt, ports.http} & {taken.bolt, taken.http}
         who = psutil.Process().name()
-        assert notes[0] == f"port {taken.bolt} is taken by {who} (pid {os.getpid()}); using {ports.bolt}"
+        assert notes[0] == f"port {taken.bolt} is in use by {who} (pid {os.getpid()}); using {ports.bolt}"
         where.create()
         where.remember(ports)
         assert process.choose_ports(where)[0] == ports
@@ -43,14 +43,16 @@ def test_where_and_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert status().home == tmp_path / "mine" / "2026"
     assert status("5.26", tmp_path).home == tmp_path / "5.26"
     assert not (tmp_path / "mine").exists() and down() is False
-    with pytest.raises(InvalidInput, match=r"no Neo4j '4\.4' here; choose one of 5\.26, 2026"):
+    with pytest.raises(InvalidInput, match=r"Neo4j '4\.4' is not supported; choose one of 5\.26, 2026"):
         up("4.4")
 
 
 @pytest.mark.parametrize("value", ["lots", "1", "-1g", "1g -Dx"])
 def test_memory_that_is_no_size(value: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRANTPATH_PAGECACHE", value)
-    with pytest.raises(InvalidInput, match=r"GRANTPATH_PAGECACHE=.* is not a memory size; write it like 512m"):
+    with pytest.raises(
+        InvalidInput, match=r"GRANTPATH_PAGECACHE=.* is not a memory size; write a number and a unit, e.g. 512m"
+    ):
         up(home=tmp_path, progress=silent)
 
 

@@ -200,7 +200,7 @@ def test_an_address_without_tls_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_no_more_is_read_than_the_lock_promises(mirror: Mirror, lock: Path) -> None:
     mirror.files[FIRST] = GOOD[FIRST] + b"x" * 10_000_000
     assert len(maven.fetch(maven.repository(), FIRST, len(GOOD[FIRST]))) == len(GOOD[FIRST]) + 1
-    with pytest.raises(ServerError, match=r"part0-1\.0\.jar .* is broken"):
+    with pytest.raises(ServerError, match=r"part0-1\.0\.jar .* is corrupt"):
         jars.ensure_jars(lock, lambda line: None)
 
 

@@ -84,7 +84,7 @@ def test_question_that_writers_disturb(
     auth = tenant("gravitino", ["add catalog:hr"])
     monkeypatch.setattr("grantpath.graph.store.untorn", lambda row: False)
     auth.check("user:bob", "USE_CATALOG", "catalog:hr")
-    told = f"grantpath.store: {auth.tenant}: writers disturb check; it is asked again with writers kept out"
+    told = f"grantpath.store: {auth.tenant}: writers disturb check; repeating it under the writer lock"
     assert texts(caplog, logging.WARNING) == [told]
 
 

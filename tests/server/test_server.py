@@ -205,7 +205,7 @@ def test_wrong_password_file_is_named(own: ServerStatus, home: Path) -> None:
     right = own.password_file.read_text()
     own.password_file.write_text("not this one\n")
     try:
-        with pytest.raises(ServerError, match=r"refuses the password in .*password; put the right one there"):
+        with pytest.raises(ServerError, match=r"refuses the password in .*password; write the right one there"):
             up(home=home)
     finally:
         own.password_file.write_text(right)

@@ -54,7 +54,7 @@ def test_silent_server_is_given_up_in_time(other_home: Path, monkeypatch: pytest
                 session.run("RETURN 1").consume()
             assert 4 < time.monotonic() - began < 15
             monkeypatch.setattr(server, "ANSWER_SECONDS", 1.0)
-            with pytest.raises(ServerError, match=r"runs but has not answered for 1 s.*grantpath down"):
+            with pytest.raises(ServerError, match=r"is running but has not answered for 1 s.*grantpath down"):
                 up(home=other_home)
         finally:
             os.kill(found.pid, signal.SIGCONT)
@@ -103,5 +103,5 @@ def test_start_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_lost_password_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "5.26" / "data" / "databases").mkdir(parents=True)
-    with pytest.raises(ServerError, match=r"password is missing or empty.*put it back, or delete"):
+    with pytest.raises(ServerError, match=r"password is missing or empty.*restore the file, or delete"):
         up(home=tmp_path, progress=silent)

@@ -140,7 +140,7 @@ def test_change_that_is_made_again(
     auth.change("add user:eve")
     assert seen.attributes()["retries"] == 1
     assert seen.metric("retries") == {(("grantpath.reason", "change"),): 1}
-    assert f"{auth.tenant}: a change is made again" in caplog.text
+    assert f"{auth.tenant}: retrying a change" in caplog.text
 
 
 def test_whole_roots(seen: Seen, tenant: Tenants, tmp_path: Path) -> None:

@@ -78,7 +78,9 @@ def other_authority(folder: Path) -> Path:
 
 def test_certificate_for_another_name(tls: TlsServer) -> None:
     uri = f"bolt+s://localhost:{tls.address.partition(':')[2]}"
-    with pytest.raises(Unavailable, match=r"not trusted: Hostname mismatch.*; write the host as the certificate names"):
+    with pytest.raises(
+        Unavailable, match=r"not trusted: Hostname mismatch.*; write the host name that the certificate has"
+    ):
         Authorizer.open("metalake:tls", "gravitino", uri, auth=(tls.user, tls.password), ca=str(tls.ca))
 
 
@@ -99,8 +101,8 @@ def test_tls_address_of_plain_server(server: Connection) -> None:
     [
         ("bolt://x", "", r"does not verify certificates; write bolt\+s://"),
         ("bolt+ssc://x", "", r"does not verify certificates; write bolt\+s://"),
-        ("bolt+s://x", "no certificate", "it holds no certificate in PEM form; name a file"),
-        ("bolt+s://x", None, "No such file or directory; name a file of certificates in PEM form"),
+        ("bolt+s://x", "no certificate", "it contains no certificate in PEM format; name a file"),
+        ("bolt+s://x", None, "No such file or directory; name a file of PEM certificates"),
     ],
 )
 def test_wrong_ca_is_refused_at_once(tmp_path: Path, uri: str, text: str | None, message: str) -> None:

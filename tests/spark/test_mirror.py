@@ -77,7 +77,7 @@ def test_the_mark_of_a_dead_writer_is_mended_and_that_of_a_load_heeded(
     assert read(server, auth.tenant, print)[0] == 2
     store.execute(mark, {"root": auth.tenant, "load": "x"})
     store.execute("CREATE (:Heartbeat {root: $root, holder: 'x', at: datetime()})", {"root": auth.tenant})
-    with pytest.raises(Inconsistent, match="is under way; nothing is answered"):
+    with pytest.raises(Inconsistent, match="is under way; reads and changes are refused"):
         read(server, auth.tenant, print)
     store.execute(mark, {"root": auth.tenant, "load": None})
 

@@ -163,7 +163,9 @@ def test_a_byte_order_mark_blank_lines_and_other_files_are_no_matter(tenant: Ten
 
 def test_parquet_columns_are_texts_without_gaps(tenant: Tenants, tmp_path: Path) -> None:
     pq.write_table(pa.table({"ref": [1, 2]}), tmp_path / "subjects.parquet")
-    with pytest.raises(InvalidInput, match=r"subjects\.parquet: the column 'ref' holds int64; write it as strings"):
+    with pytest.raises(
+        InvalidInput, match=r"subjects\.parquet: the column 'ref' has the type int64; write it as strings"
+    ):
         importer.load(tenant(), tmp_path)
     pq.write_table(pa.table({"ref": ["user:a", None, "user:b", None]}), tmp_path / "subjects.parquet")
     with pytest.raises(InvalidInput, match=r"(?s)2 bad rows.*row 2: the column 'ref' is empty.*row 4: the column"):

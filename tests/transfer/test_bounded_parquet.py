@@ -51,9 +51,9 @@ def test_a_column_without_values_is_read(tmp_path: Path) -> None:
     [
         ({"ref": ["a"]}, "'n' is missing"),
         ({"ref": ["a"], "n": [1], "m": [1]}, "'m' is unknown; the columns are ref, n"),
-        ({"ref": [["a"]], "n": [1]}, "'ref' holds list<.*; write it as strings"),
-        ({"ref": [b"a"], "n": [1]}, "'ref' holds binary; write it as strings"),
-        ({"ref": ["a"], "n": ["1"]}, "'n' holds string; write it as integers"),
+        ({"ref": [["a"]], "n": [1]}, "'ref' has the type list<.*; write it as strings"),
+        ({"ref": [b"a"], "n": [1]}, "'ref' has the type binary; write it as strings"),
+        ({"ref": ["a"], "n": ["1"]}, "'n' has the type string; write it as integers"),
         ({"ref": ["a" * 5_000], "n": [1]}, r"a text of 5,000 bytes; at most 4,000"),
     ],
 )
@@ -69,7 +69,7 @@ def test_texts_written_as_changes_of_the_text_before_are_refused(encoding: str, 
     file = write(
         tmp_path / "odd.parquet", ["a"], [1], use_dictionary=False, column_encoding={"ref": encoding, "n": "PLAIN"}
     )
-    with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding that is not read"):
+    with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding of its texts is not supported"):
         read_bounded([file], KINDS)
 
 

@@ -116,7 +116,7 @@ def test_a_dry_run_that_lost_its_lock_shows_no_old_plan(
     loader.lose("terminated")
     auth.change("add user:new1")
     stop.go.set()
-    with pytest.raises(Inconsistent, match="another writer came between; nothing was written, run it again"):
+    with pytest.raises(Inconsistent, match="another writer changed the root; nothing was written, run it again"):
         loading.result(WAIT)
 
 
@@ -178,7 +178,7 @@ def test_an_upgrade_that_lost_its_lock_before_a_change_is_not_done(
     operator.lose("terminated")
     auth.change("add user:new1")  # its facts were not held to the new policy
     stop.go.set()
-    with pytest.raises(Inconsistent, match="another writer came between; nothing was written, run it again"):
+    with pytest.raises(Inconsistent, match="another writer changed the root; nothing was written, run it again"):
         upgrading.result(WAIT)
     assert auth.check("user:new1", "USE_CATALOG", "catalog:hr").revision == len(FACTS) + 1
 
