@@ -35,7 +35,7 @@ SPARK_MEMORY = "8g"
 TABLE_OPERATIONS = ["load_table", "alter_table", "drop_table", "create_table"]
 
 Figures = dict[str, Any]
-Row = tuple[str, str, str]  # what, measured, target
+FigureRow = tuple[str, str, str]  # what, measured, target
 
 
 def main() -> None:
@@ -235,7 +235,7 @@ def _print(figures: Figures) -> None:
         print(f"{what:<{widths[0]}}  {cells}  {target}".rstrip())
 
 
-def _rows(figures: Figures) -> Iterator[Row]:
+def _rows(figures: Figures) -> Iterator[FigureRow]:
     loaded, check, correct = figures["load"], figures["check"], figures["correct"]
     yield "rows loaded", f"{loaded['rows']:,}", ""
     yield "  in", f"{loaded['seconds']:.0f} s", "under 180 s"

@@ -27,19 +27,19 @@ class PlainEstate:
     def check(self, question: Question) -> bool:
         """May this subject use this operation on this object?"""
         subject, operation, ref = question
-        holders, path = self._holders(subject), self._path(ref)
+        principals, path = self._principals(subject), self._path(ref)
         catalog, schema = path[:2], path[:3]
 
         def owns(places: list[str]) -> bool:
-            return any(self._owner.get(place) in holders for place in places)
+            return any(self._owner.get(place) in principals for place in places)
 
         def has(privilege: str, places: list[str]) -> bool:
             effects = {
                 effect
                 for effect in ("allow", "deny")
                 for place in places
-                for holder in holders
-                if (effect, privilege, place, holder) in self._grants
+                for principal in principals
+                if (effect, privilege, place, principal) in self._grants
             }
             return effects == {"allow"}
 
@@ -52,7 +52,7 @@ class PlainEstate:
         }
         return inside and (asked[operation] or owns(path))
 
-    def _holders(self, subject: str) -> set[str]:
+    def _principals(self, subject: str) -> set[str]:
         found, waiting = {subject}, [subject]
         while waiting:
             new = set(self._above[waiting.pop()]) - found

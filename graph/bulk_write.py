@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING, Any
 
 from grantpath import cypher
 from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable
-from grantpath.graph.load_recovery import Progress, Recovery
+from grantpath.graph.load_recovery import Recovery
+from grantpath.graph.progress import ReportDone
 from grantpath.graph.revision_marks import Marks
 from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row
+from grantpath.graph.transaction import Row, Send
 from grantpath.graph.writer_lock import Held
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
 
-Ask = Callable[[str, Mapping[str, Any]], list[Row]]
 TRIES = 3  # to learn the outcome; each waits for the server up to the timeout
 
 
@@ -103,7 +103,7 @@ class Bulk:
         if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **removals):
             raise self._lost()
 
-    def finish(self, last: Callable[[Ask, int], None], progress: Progress) -> int:
+    def finish(self, last: Callable[[Send, int], None], progress: ReportDone) -> int:
         """Commits the load, does the recorded removals, and makes all of it visible. Returns the revision.
 
         The last transaction calls `last` with a function that runs a query in it, and with the revision; `last` may
@@ -129,7 +129,7 @@ class Bulk:
             return self._outcome(error, progress)
         return revision
 
-    def _outcome(self, error: GrantpathError, progress: Progress) -> int:
+    def _outcome(self, error: GrantpathError, progress: ReportDone) -> int:
         """After an error in the last transaction: the revision if the load was committed, else raises `error`.
 
         Recovery locks the mark, and so waits for a commit that is still running; then it completes the load.
@@ -145,13 +145,13 @@ class Bulk:
             raise error
         raise Unavailable(f"{error}; whether the load was committed is not known", unknown=True) from error
 
-    def undo(self, load: str, progress: Progress) -> None:
+    def undo(self, load: str, progress: ReportDone) -> None:
         """Removes what a load wrote (this one, or one that died), or completes the load if it was committed."""
         self._recovery.run(load, progress)
 
 
 @contextmanager
-def bulk_write(store: Store, root: str, what: str, progress: Progress) -> Iterator[Bulk]:
+def bulk_write(store: Store, root: str, what: str, progress: ReportDone) -> Iterator[Bulk]:
     """Blocks other writers of the root, undoes a load that died, and undoes this load if the block raises.
 
     `what` names this load in the errors of other callers; `progress` receives the number of batches undone. Raises

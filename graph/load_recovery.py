@@ -4,24 +4,21 @@ The caller holds the writer lock and replaces the dead load's id on the mark by 
 still running, and later batches of the dead load write nothing.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from grantpath import cypher
-from grantpath.graph.transaction import Row
-
-Progress = Callable[[int, int], None]
-Execute = Callable[[str, Mapping[str, Any]], list[Row]]
+from grantpath.graph.progress import ReportDone
+from grantpath.graph.transaction import Row, Send
 
 
 class Recovery:
     """Recovers a dead load of one root under the id `id_`; `execute` runs one statement in a transaction of its own."""
 
-    def __init__(self, execute: Execute, root: str, id_: str) -> None:
+    def __init__(self, execute: Send, root: str, id_: str) -> None:
         self._execute = execute
         self._own = {"root": root, "load": id_}
 
-    def run(self, load: str, progress: Progress) -> bool:
+    def run(self, load: str, progress: ReportDone) -> bool:
         """Removes what a load wrote, or completes the load if it was committed; True if it was completed.
 
         Does nothing if another caller has taken the load over. `progress` may raise; the next caller then continues.
@@ -36,7 +33,7 @@ class Recovery:
             self._run("load_undone")
         return False
 
-    def complete(self, removals: int, progress: Progress) -> None:
+    def complete(self, removals: int, progress: ReportDone) -> None:
         """Does the number of `removals` batches that a load recorded, and makes the marks equal."""
         for done in range(removals):
             self._run("load_remove")

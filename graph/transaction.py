@@ -1,7 +1,7 @@
 """A transaction in which a root is changed."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grantpath.graph import telemetry
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import neo4j
 
 Row = Mapping[str, Any]
+Send = Callable[[str, Mapping[str, Any]], list[Row]]  # takes the text of a query and its parameters
+AskByName = Callable[..., list[Row]]  # takes the name of a query of cypher/ and its parameters
 
 
 class Asks(Protocol):

@@ -1,7 +1,7 @@
 """Many questions on many small tenants at once: one run of Spark for all of them (scenario files, random worlds)."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.progress import ReportLine
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.closure import close, composition
 from grantpath.spark_sync.fact_table import FactTable
@@ -37,7 +38,7 @@ BulkAnswer = bool | list[str] | GrantpathError
 def answer_many(
     states: Iterable[TenantState],
     questions: Sequence[BulkQuestion],
-    progress: Callable[[str], None],
+    progress: ReportLine,
     spark: SparkEngine | None = None,
 ) -> list[BulkAnswer]:
     """The answers in order: a check's truth, a question's references in byte order.

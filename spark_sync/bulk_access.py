@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.access_tables import AccessTables, Name, listed_objects
 from grantpath.spark_sync.fact_table import Prepared, TargetedQuestion
 from grantpath.spark_sync.intervals import ActingPrincipals, Bools, Ints
@@ -23,7 +24,6 @@ from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import engine, place, read_parquet
 from grantpath.spark_sync.sweep_task import SCHEMA, Tally, sweep
 
-Say = Callable[[str], None]
 EVERYBODY = -1  # as a subject: what everybody may, and all that those may who have no row of their own
 _NOTHING = np.empty(0, np.int64)
 
@@ -48,7 +48,7 @@ class AccessReport:
     seconds: float
 
 
-def access(snapshot: Path, names: list[str] | None, expand: list[str], progress: Say) -> AccessReport:
+def access(snapshot: Path, names: list[str] | None, expand: list[str], progress: ReportLine) -> AccessReport:
     """Computes reach, exposure and, for the names in `expand`, intervals, into the snapshot's folder `access`.
 
     `names` are privileges and operations, on every type they are asked on; None for all of them but operations that
@@ -137,9 +137,14 @@ def everybody(prepared: Prepared) -> list[tuple[Ints, Ints]]:
 
 
 def _compute(
-    spark: SparkSession, source: Snapshot, questions: list[Requirement], expanded: Bools, raw: Path, progress: Say
+    spark: SparkSession,
+    source: Snapshot,
+    questions: list[Requirement],
+    expanded: Bools,
+    raw: Path,
+    progress: ReportLine,
 ) -> dict[int, _Common]:
-    """One pass over everybody's holders for each way that roles count, its rows into `raw`.
+    """One pass over the principals of every subject for each way that roles count, its rows into `raw`.
 
     Returns what everybody may, by condition, as intervals of positions.
     """
@@ -150,7 +155,7 @@ def _compute(
             continue
         prepared = prepare(source, [questions[at] for at in chosen])
         shared_by_all = [(_NOTHING, _NOTHING)] * len(chosen) if one_role else everybody(prepared)
-        progress(f"{len(chosen)} conditions over {len(prepared.facts.key):,} intervals of holders")
+        progress(f"{len(chosen)} conditions over {len(prepared.facts.key):,} intervals of principals")
         counts = np.array([int((high - low).sum()) for low, high in shared_by_all], np.int64)
         tally = Tally(prepared, np.array(chosen), counts, expanded[chosen], users(source), one_role)
         task = partial(_task, spark.sparkContext.broadcast(tally))

@@ -1,4 +1,4 @@
-"""Closes memberships over: from who is directly in what to every subject with all its holders, itself included.
+"""Closes memberships over: from who is directly in what to every subject with all its principals, itself included.
 
 Paths are doubled in each round, so that nested groups and role hierarchies of depth d take about log2(d) rounds, and
 cycles end by themselves. Only subjects that something is in go through the rounds; everybody else joins at the end.

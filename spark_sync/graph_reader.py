@@ -26,6 +26,7 @@ from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
 from grantpath.graph.driver import in_words, open_driver
 from grantpath.graph.errors import Inconsistent, Unknown
+from grantpath.graph.progress import ReportLine
 from grantpath.graph.store import Store
 from grantpath.spark_sync import small_closure
 from grantpath.spark_sync.closure import close, composition
@@ -37,7 +38,6 @@ from grantpath.spark_sync.spark_session import SparkEngine, engine, place, read_
 from grantpath.spark_sync.tree_order import Numbering, number
 
 log = logging.getLogger("grantpath.spark")
-Say = Callable[[str], None]
 FETCH = 20_000
 HEAD_START = 5.0  # seconds of reading: a graph that is read sooner is small, and needs no Spark
 CONNECT_SECONDS = 30.0
@@ -51,12 +51,12 @@ class Graph:
     member: list[str]
     member_of: list[str]
     kind: list[str]  # MEMBER_OF, HAS_ROLE
-    holder: list[str]
+    principal: list[str]
     fact: list[str]  # `ALLOW SELECT_TABLE`, `OWNS`
     object: list[str]
 
 
-def mirror(connection: Connection, root: str, out: Path, progress: Say) -> SnapshotMeta:
+def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -> SnapshotMeta:
     """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
 
     It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` already exists,
@@ -80,7 +80,7 @@ def mirror(connection: Connection, root: str, out: Path, progress: Say) -> Snaps
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------
-def read(connection: Connection, root: str, progress: Say) -> tuple[int, Policy, Graph]:
+def read(connection: Connection, root: str, progress: ReportLine) -> tuple[int, Policy, Graph]:
     """A revision, the policy and the graph at it: read again where a change came between."""
     store = Store(connection)
 
@@ -138,7 +138,7 @@ def _graph(session: neo4j.Session, root: str) -> Graph:
         graph.member_of.extend(chain(groups, roles))
         graph.kind.extend(["MEMBER_OF"] * len(groups) + ["HAS_ROLE"] * len(roles))
     for ref, facts, objects in _rows(session, "mirror_grants", root):
-        graph.holder.extend([ref] * len(facts))
+        graph.principal.extend([ref] * len(facts))
         graph.fact.extend(facts)
         graph.object.extend(objects)
     return graph
@@ -152,7 +152,7 @@ def write(
     revision: int,
     graph: Graph,
     spark: Callable[[], SparkEngine],
-    progress: Say,
+    progress: ReportLine,
 ) -> SnapshotMeta:
     """Writes a snapshot's tables into an existing folder; Spark is started only where the closure needs it."""
     numbering = number(policy, root, graph.entities)
@@ -194,7 +194,7 @@ def write(
             "objects": len(numbering),
             "subjects": len(subjects),
             "members": len(graph.member),
-            "intervals": len(graph.holder),
+            "intervals": len(graph.principal),
             "closure": pairs,
         },
     )
@@ -217,14 +217,14 @@ class Positions:
 
 
 def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> dict[str, Any]:
-    """What every holder has where, sorted by holder: (holder, key, start, last)."""
-    holder, start = where(graph.holder), where(graph.object)
+    """What every principal has where, sorted by principal: (holder, key, start, last)."""
+    principal, start = where(graph.principal), where(graph.object)
     fact = pa.array(graph.fact, pa.string()).dictionary_encode()
-    order = np.lexsort((start, fact.indices.to_numpy(), holder))
+    order = np.lexsort((start, fact.indices.to_numpy(), principal))
     types = pa.array(np.array(numbering.types)[numbering.type[start]], pa.string())
     key = pc.binary_join_element_wise(fact.cast(pa.string()), types, " ").take(pa.array(order))
     return {
-        "holder": holder[order],
+        "holder": principal[order],
         "key": key.dictionary_encode(),
         "start": start[order],
         "last": numbering.last[start][order],

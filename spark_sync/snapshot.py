@@ -161,11 +161,11 @@ class Snapshot:
         return np.array([at for at, ref in enumerate(self.numbering.refs) if ref in hidden], np.int64)
 
     def closure(self, subjects: Ints | None = None) -> Closure:
-        """The holders of these subjects, or of all."""
+        """The principals of these subjects, or of all."""
         chosen = None if subjects is None else pads.field("subject").isin(subjects)
         table = self.table("closure", chosen=chosen).sort_by("subject")
-        subject, holder = (self._positions("closure", table, column) for column in ("subject", "holder"))
-        return Closure.of(subject, holder, len(self.numbering))
+        subject, principal = (self._positions("closure", table, column) for column in ("subject", "holder"))
+        return Closure.of(subject, principal, len(self.numbering))
 
 
 def ints(table: pa.Table, name: str) -> Ints:

@@ -5,7 +5,6 @@ import os
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from grantpath.graph.artifacts.java import java_for
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
+from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.graphframes_jar import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
@@ -31,8 +31,6 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = fatal
 """
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class SparkEngine:
@@ -42,7 +40,7 @@ class SparkEngine:
     graphframes: bool
 
 
-def engine(progress: Say, graphframes_jar: str | None = None) -> SparkEngine:
+def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEngine:
     """The running session, the one that spark-submit gives, or a new local one.
 
     GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else the build
@@ -67,7 +65,7 @@ def wanted_closure() -> str:
     return wanted
 
 
-def _checked(spark: SparkSession, wanted: str, progress: Say, origin: str) -> SparkEngine:
+def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str) -> SparkEngine:
     usable = wanted != "joins" and _has_graphframes(spark)
     if wanted == "graphframes" and not usable:
         raise ServerError(
@@ -97,7 +95,7 @@ def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
     return spark.read.option("__globPaths__", "false").parquet(place(path))
 
 
-def _find_jar(named: str | None, progress: Say) -> tuple[Path | None, str]:
+def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str]:
     if path := named or os.environ.get(JAR_VARIABLE):
         if not zipfile.is_zipfile(path):
             raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}")

@@ -30,9 +30,9 @@ class Tally:
 def sweep(tally: Tally, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows (subject, role, holder), a subject's together, to the rows of SCHEMA."""
     steps = _Steps(tally.prepared)
-    for subject, role, holder in _whole_subjects(batches):
+    for subject, role, principal in _whole_subjects(batches):
         counted = tally.users[subject]
-        for piece in _acting(subject[counted], role[counted], holder[counted]).pieces(tally.prepared.facts):
+        for piece in _acting(subject[counted], role[counted], principal[counted]).pieces(tally.prepared.facts):
             parts: list[tuple[str, int, Columns]] = []
             for at, (row, low, high) in enumerate(tally.prepared.answers(piece)):
                 parts += _count(tally, at, piece.subject, (row, low, high), steps)
@@ -118,9 +118,9 @@ def _columns(table: pa.Table) -> Columns:
     return table["subject"].to_numpy(), table["role"].to_numpy(), table["holder"].to_numpy()
 
 
-def _acting(subject: Ints, role: Ints, holder: AnyInts) -> ActingPrincipals:
+def _acting(subject: Ints, role: Ints, principal: AnyInts) -> ActingPrincipals:
     if not len(subject):
-        return ActingPrincipals(subject, np.zeros(1, np.int64), holder)
+        return ActingPrincipals(subject, np.zeros(1, np.int64), principal)
     fresh = np.append(True, (subject[1:] != subject[:-1]) | (role[1:] != role[:-1]))
     first = np.flatnonzero(fresh)
-    return ActingPrincipals(subject[first], np.append(first, len(subject)).astype(np.int64), holder)
+    return ActingPrincipals(subject[first], np.append(first, len(subject)).astype(np.int64), principal)

@@ -1,15 +1,14 @@
 """The history of a root: the accepted changes, and apart from them the refused attempts."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.inputs import need_number, need_text
 
 MOST = 10_000  # entries of one answer
-Ask = Callable[..., Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,13 @@ class Filter:
         }
 
 
-def changes(ask: Ask, wanted: Filter, limit: int) -> list[Logged]:
+def changes(ask: GuardedAsk, wanted: Filter, limit: int) -> list[Logged]:
     """The last accepted changes that fit, oldest first; `ask` asks a guarded query."""
     row = ask("log", **wanted.parameters(limit, 1))
     return [Logged(**{**each, "at": moment(each["at"])}) for each in row["changes"]]
 
 
-def refusals(ask: Ask, wanted: Filter, limit: int) -> list[Logged]:
+def refusals(ask: GuardedAsk, wanted: Filter, limit: int) -> list[Logged]:
     """The last refused attempts that fit, oldest first."""
     row = ask("refusals", **wanted.parameters(limit, 0))
     return [Logged(**{**each, "at": moment(each["at"])}) for each in row["refusals"]]

@@ -1,7 +1,7 @@
 """Writes the log of a root: accepted changes, each chained onto the one before it, and apart from them refusals."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -12,13 +12,12 @@ from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row, Writing
+from grantpath.graph.transaction import AskByName, Row, Send, Writing
 
 KEPT = 1_000  # refused attempts of one actor in one root; a tenth more before the oldest go
-Named = Callable[..., list[Row]]
 
 
-def asking(ask: Callable[[str, Mapping[str, Any]], list[Row]], root: str) -> Named:
+def asking(ask: Send, root: str) -> AskByName:
     """Asks a query of cypher/ about a root by its name."""
 
     def named(query: str, **parameters: Any) -> list[Row]:
@@ -27,7 +26,7 @@ def asking(ask: Callable[[str, Mapping[str, Any]], list[Row]], root: str) -> Nam
     return named
 
 
-def append(ask: Named, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:
+def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:
     """Appends entries to the log, in order, and returns their hashes; `tail` is its end, where that is known.
 
     `ask` asks a query of cypher/ by its name, in the transaction that makes what the entries say, under the lock.

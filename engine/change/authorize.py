@@ -1,6 +1,6 @@
 """Asks whether an actor may make the changes of a batch, in the transaction that makes them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,11 +15,11 @@ from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import Refused
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
+from grantpath.graph.transaction import AskByName
 
 AT_ONCE = 500  # checks in one statement
 MANY = 10  # changes for which it pays to ask first what is above their objects,
 SHARED = 2  # where so many or more of them share a question
-Ask = Callable[..., list[Mapping[str, Any]]]
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Checks:
             )
         return self._checks[key]
 
-    def answers(self, ask: Ask) -> list[Any]:
+    def answers(self, ask: AskByName) -> list[Any]:
         """By index whom the actor acts as, and what is allowed to each."""
         row = ask("check", checks=request.numbered(self.checks), conditions=self.conditions)[0]
         return [answer["hats"] for answer in request.in_order(row["answers"], len(self.checks))]
@@ -57,7 +57,7 @@ class _Checks:
 class Authorizing:
     """Who may change what under one root, by one policy."""
 
-    def __init__(self, policy: Policy, root: Reference, ask: Ask) -> None:
+    def __init__(self, policy: Policy, root: Reference, ask: AskByName) -> None:
         self._policy = policy
         self._root = root
         self._ask = ask

@@ -6,16 +6,15 @@ removed the other way round. A fact that is removed is written as the statement 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.reference import Reference, type_of
-from grantpath.graph.transaction import Row
+from grantpath.graph.transaction import AskByName
 
-Ask = Callable[..., Sequence[Row]]
 Scope = dict[str, Any]
 StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; empty where there is none
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
@@ -44,7 +43,7 @@ class Changed(Protocol):
 class Watch:
     """Reads what changes are about to touch; `deltas` reads it again when they are written."""
 
-    def __init__(self, ask: Ask, policy: Policy, scopes: Sequence[Scope]) -> None:
+    def __init__(self, ask: AskByName, policy: Policy, scopes: Sequence[Scope]) -> None:
         """`ask` asks a query of cypher/ by its name, in the changes' transaction; `scopes` is where they write."""
         self._ask = ask
         self._policy = policy

@@ -1,18 +1,17 @@
 """Verifies the chain of a root's log, as far as it is there and as far as a head that was kept elsewhere proves it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from grantpath.engine.change.audit_log import in_utc
 from grantpath.engine.change.log_chain import Entry, Walk
+from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.messages import short
 
-Ask = Callable[..., Mapping[str, Any]]
-Progress = Callable[[int], None]
 PAGE = 5_000
 TRIES = 3
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
@@ -58,7 +57,7 @@ class LogCheck:
         return self.intact
 
 
-def verify(ask: Ask, head: str | None, progress: Progress) -> LogCheck:
+def verify(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) -> LogCheck:
     """Follows the whole log; `ask` asks a guarded query, `progress` is given the entries read.
 
     Raises InvalidInput for what is not a hash, Unknown, Inconsistent, Unavailable.
@@ -73,7 +72,7 @@ def verify(ask: Ask, head: str | None, progress: Progress) -> LogCheck:
     raise Inconsistent("the log was pruned while it was verified; verify it again")
 
 
-def _follow(ask: Ask, head: str | None, progress: Progress) -> tuple[Walk, int]:
+def _follow(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) -> tuple[Walk, int]:
     """The walk along all entries, and the revision at which it began."""
     page = ask("log_entries", after=-(2**62), node=-1, limit=PAGE)
     walk, began, made = Walk(page["chain"], head), page["revision"], page["made"]

@@ -14,8 +14,8 @@ from grantpath.graph.reference import parse, type_of
 POLICY = "gravitino"
 ROOT = "metalake:tpc"
 
-Row = dict[str, str]
-DemoData = dict[str, list[Row]]
+TableRow = dict[str, str]
+DemoData = dict[str, list[TableRow]]
 
 # TPC-DS: 24 tables. TPC-H: 8 tables. Every one once under the catalog of its standard.
 TPC_DS = {
@@ -236,7 +236,7 @@ def owners(chance: random.Random) -> Iterator[tuple[str, str]]:
         yield f"role:{role}", by_chance(chance, people("engineering"), 1)[0]
 
 
-def grants() -> Iterator[Row]:
+def grants() -> Iterator[TableRow]:
     for role, holdings in all_roles().items():
         for effect, privileges, places in holdings:
             for place in places:

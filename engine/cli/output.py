@@ -2,9 +2,11 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from grantpath.graph.progress import ReportCount, ReportLine
 
 if TYPE_CHECKING:  # imported when something is printed: it takes long
     from rich.console import Console
@@ -12,8 +14,6 @@ if TYPE_CHECKING:  # imported when something is printed: it takes long
 
 WIDE = 10_000
 SHOWN = 20  # statements of a list
-Say = Callable[[str], None]
-Count = Callable[[str, int, int], None]
 
 
 def out() -> "Console":
@@ -83,7 +83,7 @@ def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 
 @contextmanager
-def reporting(what: str) -> Iterator[Say]:
+def reporting(what: str) -> Iterator[ReportLine]:
     """Progress in words: one line after the other, on a terminal under them a bar that moves as long as it takes."""
     console = err()
     if not console.is_terminal:
@@ -98,7 +98,7 @@ def reporting(what: str) -> Iterator[Say]:
 
 
 @contextmanager
-def counting() -> Iterator[Count]:
+def counting() -> Iterator[ReportCount]:
     """Progress in numbers (what, done, of all): a bar on a terminal, a line for each new `what` elsewhere."""
     console = err()
     if not console.is_terminal:

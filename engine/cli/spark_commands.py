@@ -15,9 +15,10 @@ import typer
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.output import Say, counting, emit, err, out, printable, reporting, styled
+from grantpath.engine.cli.output import counting, emit, err, out, printable, reporting, styled
 from grantpath.engine.decide.decision import Decision
 from grantpath.graph.embedded.connect import connection
+from grantpath.graph.progress import ReportLine
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -189,7 +190,7 @@ def verify(
 
 
 @contextmanager
-def working(what: str) -> Iterator[Say]:
+def working(what: str) -> Iterator[ReportLine]:
     """`reporting` for what Spark does, so that Ctrl-C ends it.
 
     PySpark's handler for Ctrl-C asks Java on the very connection that waits for an answer, which fails. It is set when

@@ -1,14 +1,13 @@
 """What `who` and `which` answer: references in byte order, all of one revision, read page by page."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.inputs import need_number, need_text
+from grantpath.graph.transaction import Row
 
 PAGE = 50_000
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

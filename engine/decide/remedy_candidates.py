@@ -170,7 +170,7 @@ def _with_a_new_role(
 def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequence[str | None]]:
     """What is true for whoever acts later, and what he has through the roles that come with it."""
     found = dict(context.found)
-    holders = {evaluation.subject.text, *context.reached}
+    principals = {evaluation.subject.text, *context.reached}
     for fact in facts_of(evaluation.clauses):
         match fact.kind:
             case FactKind.EXISTS:
@@ -180,7 +180,7 @@ def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequenc
             case FactKind.IS:
                 true = evaluation.entity(fact) == evaluation.subject.text
             case FactKind.HOLDS:
-                true = evaluation.entity(fact) in holders
+                true = evaluation.entity(fact) in principals
             case FactKind.EVERY_BELOW:
                 true = not context.inside.get(fact)
             case _:

@@ -150,9 +150,9 @@ class Rules:
             raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; it cannot be removed")
 
     def _came_with(self, subject: Reference, container: Reference) -> bool:
-        holder = self.policy.builtins.get(subject.text)
+        builtin = self.policy.builtins.get(subject.text)
         held = self.policy.builtins.get(container.text)
-        return bool(holder and container.text in holder.holds) or bool(held and held.held_by_every == subject.type)
+        return bool(builtin and container.text in builtin.holds) or bool(held and held.held_by_every == subject.type)
 
     def _owner(self, change: ResolvedStatement) -> None:
         assert change.subject is not None

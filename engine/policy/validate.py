@@ -244,10 +244,10 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
             raise PolicyProblem(
                 (*key, "allow"), f"{privilege} is not granted on {names.root}, the root; add {names.root} to its `on`"
             )
-    for holder in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
-        if holder not in names.file.members.get(type_, []):
+    for member in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
+        if member not in names.file.members.get(type_, []):
             raise PolicyProblem(
-                key, f"{holder} cannot be a member of {indefinite(type_)}; add it to `members`, or name another type"
+                key, f"{member} cannot be a member of {indefinite(type_)}; add it to `members`, or name another type"
             )
 
 

@@ -14,12 +14,12 @@ from grantpath.engine.transfer.dump_files import Notes, Writer, filling, writers
 from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, Format, KeptPolicy, write_meta
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph import telemetry
+from grantpath.graph.progress import ReportCount
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
-Ask = Callable[[str], Iterable[Row]]
-Progress = Callable[[str, int, int], None]
+Stream = Callable[[str], Iterable[Row]]  # takes the name of a query of cypher/
 STEP = 10_000  # rows between two words of progress
 
 
@@ -32,7 +32,9 @@ class Dumped:
     revision: int
 
 
-def dump(authorizer: OpenTenant, directory: Path, format_: Format = "csv", progress: Progress | None = None) -> Dumped:
+def dump(
+    authorizer: OpenTenant, directory: Path, format_: Format = "csv", progress: ReportCount | None = None
+) -> Dumped:
     """Writes a root into a new or empty folder, all from one revision, or nothing.
 
     The folder and its files are closed to others. It takes as long as the server keeps sending rows. `progress` is
@@ -46,7 +48,9 @@ def dump(authorizer: OpenTenant, directory: Path, format_: Format = "csv", progr
         return done
 
 
-def _dump(guarded: GuardedAsk, authorizer: OpenTenant, directory: Path, format_: Format, progress: Progress) -> Dumped:
+def _dump(
+    guarded: GuardedAsk, authorizer: OpenTenant, directory: Path, format_: Format, progress: ReportCount
+) -> Dumped:
     ask = streaming(authorizer.store, authorizer.tenant)
     with filling(directory) as opened:
         revision = int(guarded("revision")["revision"])
@@ -77,7 +81,7 @@ def _dump(guarded: GuardedAsk, authorizer: OpenTenant, directory: Path, format_:
 
 
 def _write(
-    ask: Ask, authorizer: OpenTenant, tables: dict[str, Writer], notes: dict[str, Notes], progress: Progress
+    ask: Stream, authorizer: OpenTenant, tables: dict[str, Writer], notes: dict[str, Notes], progress: ReportCount
 ) -> None:
     sizes = next(iter(ask("tenant_sizes")))
     of = sum(size for name, size in sizes.items() if name != "changes")
@@ -93,12 +97,12 @@ def _write(
             progress("reading history", at, max(sizes["changes"], at))
 
 
-def streaming(store: Store, tenant: str) -> Ask:
+def streaming(store: Store, tenant: str) -> Stream:
     """Streams the rows of a query about one root, by the query's name."""
     return lambda query: cypher.load(query).run(store.read_all, root=tenant)
 
 
-def tables_of(ask: Ask, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:
+def tables_of(ask: Stream, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:
     """The rows of every table. What came with the policy is left out."""
     tables: dict[str, list[tuple[str, ...]]] = {name: [] for name in TABLES}
     for table, row in rows_of(ask, policy, root):
@@ -106,7 +110,7 @@ def tables_of(ask: Ask, policy: Policy, root: Reference) -> dict[str, list[tuple
     return tables
 
 
-def rows_of(ask: Ask, policy: Policy, root: Reference) -> Iterator[tuple[str, tuple[str, ...]]]:
+def rows_of(ask: Stream, policy: Policy, root: Reference) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The rows, each with its table: entities by reference, then edges by subject. What came with the policy is left
     out."""
     kinds = {name: "objects" if entry.kind == "object" else "subjects" for name, entry in policy.file.types.items()}
@@ -130,10 +134,10 @@ def _edges(
 
 
 def _came_along(policy: Policy, member: str, of: str) -> bool:
-    holder, held = policy.builtins.get(member), policy.builtins.get(of)
+    builtin, held = policy.builtins.get(member), policy.builtins.get(of)
     if held and held.held_by_every == type_of(member):
         return True
-    return holder is not None and of in holder.holds
+    return builtin is not None and of in builtin.holds
 
 
 def _is_preset(policy: Policy, root: Reference, subject: str, privilege: str, object_: str) -> bool:

@@ -263,8 +263,8 @@ class DeltaBuilder:
 
     def _held_from_the_start(self, added: Ints) -> Iterator[Edges]:
         for role, type_ in self._held_roles():
-            holders = [at for at in added.tolist() if self.names.types[at] == type_ and at != role]
-            start = np.array(holders, dtype=np.int64)
+            members = [at for at in added.tolist() if self.names.types[at] == type_ and at != role]
+            start = np.array(members, dtype=np.int64)
             yield Edges(start, np.full_like(start, role), np.full_like(start, self._rows.label("MEMBER")))
 
 

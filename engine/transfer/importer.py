@@ -7,7 +7,7 @@ replaces no owner; unless it is to replace all, then what the tables don't say g
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,16 @@ from grantpath.engine.transfer.rows import NOBODY, ResolvedRows
 from grantpath.engine.transfer.table_files import listed, read
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph import telemetry
-from grantpath.graph.bulk_write import Ask, Bulk, bulk_write
+from grantpath.graph.bulk_write import Bulk, bulk_write
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.messages import short
+from grantpath.graph.progress import ReportCount
+from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
 RESTORE_TRIES = 3  # of a dump into an unused root that counted further, and that others write to
 BATCH = 10_000
 FEW = 2_000  # entities that go with all their edges in one transaction
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class LoadReport:
 def load(
     authorizer: OpenTenant,
     directory: Path,
-    progress: Progress | None = None,
+    progress: ReportCount | None = None,
     replace: bool = False,
     *,
     dry_run: bool = False,
@@ -107,7 +108,7 @@ def _load(work: "_Load", dry_run: bool, consent: Consent) -> LoadReport:
 
 class _Load:
     def __init__(
-        self, authorizer: OpenTenant, directory: Path, progress: Progress, replace: bool, by: str | None
+        self, authorizer: OpenTenant, directory: Path, progress: ReportCount, replace: bool, by: str | None
     ) -> None:
         self._replace = replace
         self._by = authorizer.operator(by)
@@ -183,7 +184,7 @@ class _Load:
         statement = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(delta)}"
         hashes: list[str] = []
 
-        def last(ask: Ask, revision: int) -> None:
+        def last(ask: Send, revision: int) -> None:
             hashes[:] = append(asking(ask, self._tenant), [whole(revision, bulk.id, statement, self._by)])
 
         return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]

@@ -1,7 +1,7 @@
 """Puts an edited policy on a root that is there: every fact is held to it first; where one is wrong nothing changes."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
@@ -17,13 +17,14 @@ from grantpath.engine.tenants.open_tenant import UPGRADING, OpenTenant
 from grantpath.engine.transfer.exporter import streaming, tables_of
 from grantpath.engine.transfer.tables import SAY
 from grantpath.graph import telemetry
-from grantpath.graph.bulk_write import Ask, bulk_write
+from grantpath.graph.bulk_write import bulk_write
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.messages import indefinite
+from grantpath.graph.progress import ReportCount
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row
+from grantpath.graph.transaction import AskByName, Send
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
@@ -32,7 +33,6 @@ log = logging.getLogger("grantpath.change")
 SHOWN = 20
 AT_ONCE = 1_000
 STEP = 10_000  # facts between two words of progress
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,11 @@ class Upgrade:
 
 
 def upgrade(
-    authorizer: OpenTenant, new: Policy, by: str | None = None, dry_run: bool = False, progress: Progress | None = None
+    authorizer: OpenTenant,
+    new: Policy,
+    by: str | None = None,
+    dry_run: bool = False,
+    progress: ReportCount | None = None,
 ) -> Upgrade:
     """Gives a root the policy `new` in the place of its own.
 
@@ -76,7 +80,7 @@ def upgrade(
     return done
 
 
-def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool, progress: Progress) -> Upgrade:
+def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool, progress: ReportCount) -> Upgrade:
     store, tenant, root = authorizer.store, authorizer.tenant, authorizer.root
     operator = authorizer.operator(by)
     hashes: list[str] = []
@@ -112,7 +116,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
             return Upgrade(facts.count, False, bulk.revision)
         bulk.begin()
 
-        def last(ask: Ask, revision: int) -> None:
+        def last(ask: Send, revision: int) -> None:
             named = asking(ask, tenant)
             facts.put(named)
             named("set_policy", policy=new.name, digest=new.digest, source=new.source)
@@ -146,7 +150,7 @@ class _Facts:
         self.count = sum(map(len, self._tables.values()))
 
     # ---- what is against it ------------------------------------------------------------------------------------
-    def problems(self, progress: Progress) -> Iterator[str]:
+    def problems(self, progress: ReportCount) -> Iterator[str]:
         """What is against the new policy, fact by fact."""
         done = 0
         there = {row[0] for name in ("subjects", "objects") for row in self._tables[name]}
@@ -230,7 +234,7 @@ class _Facts:
             yield f"with what comes with {self._new.name} there is a circle: {' in '.join(error.args[1][::-1])}"
 
     # ---- what is changed -----------------------------------------------------------------------------------------
-    def put(self, ask: Callable[..., list[Row]]) -> None:
+    def put(self, ask: AskByName) -> None:
         """Puts what comes with the new policy in the place of what came with the old one; renames privileges. Names
         that no grant needs go: nothing says whether the new policy has them."""
         for at in range(0, len(self._idle), AT_ONCE):
@@ -278,7 +282,7 @@ class _Facts:
             if privilege in names:
                 yield scope(0, "edge", object_, subject)
 
-    def _hold_from_the_start(self, ask: Callable[..., list[Row]]) -> None:
+    def _hold_from_the_start(self, ask: AskByName) -> None:
         """Roles that every subject of a type holds, taken away and given."""
         before, after = _held_by_every(self._old), _held_by_every(self._new)
         for verb, roles in (("leave", before - after), ("join", after - before)):

@@ -12,9 +12,9 @@ from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_files import from_json
 from grantpath.engine.transfer.dump_meta import NOTES, DumpMeta, entries
 from grantpath.engine.transfer.tables import Column, Table
-from grantpath.graph.bulk_write import Ask, Bulk
+from grantpath.graph.bulk_write import Bulk
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.transaction import Row
+from grantpath.graph.transaction import Row, Send
 
 BATCH = 5_000
 
@@ -92,7 +92,7 @@ class Restore:
         if part:
             yield part
 
-    def last(self, ask: Ask, _: int) -> None:
+    def last(self, ask: Send, _: int) -> None:
         """In the last transaction: the root continues where the dump ends."""
         continued = {"revision": self.revision, "chain": self._meta.chain}
         cypher.load("restore_revision").run(ask, root=self._target.tenant, **continued)

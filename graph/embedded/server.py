@@ -4,7 +4,6 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from grantpath.graph.embedded import process
 from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_home
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
+from grantpath.graph.progress import ReportLine
 
 # The driver also logs the errors that it raises; without a handler Python would print them.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -47,9 +47,7 @@ class ServerStatus:
     home: Path
 
 
-def up(
-    version: str | None = None, home: Path | None = None, progress: Callable[[str], None] | None = None
-) -> ServerStatus:
+def up(version: str | None = None, home: Path | None = None, progress: ReportLine | None = None) -> ServerStatus:
     """Starts the embedded server unless it is running; returns when it answers queries.
 
     `version` is 5.26 or 2026 (None: GRANTPATH_NEO4J, else 5.26). `progress` receives a line for each slow step and
@@ -125,7 +123,7 @@ def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _start(where: ServerHome, progress: Callable[[str], None]) -> None:
+def _start(where: ServerHome, progress: ReportLine) -> None:
     java = java_for(where.release.java, progress)
     jars = ensure_jars(where.release.lock, progress)
     where.password()

@@ -77,7 +77,7 @@ def _state(twin: Twin) -> tuple[list[Any], list[Any]]:
 def _mirror(twin: Twin, server: Connection) -> tuple[list[Any], list[Any]]:
     _, _, graph = read(server, twin.graph.tenant, _say_nothing)
     edges = [*zip(graph.member, graph.kind, graph.member_of, strict=True)]
-    edges += zip(graph.holder, graph.fact, graph.object, strict=True)
+    edges += zip(graph.principal, graph.fact, graph.object, strict=True)
     return sorted((e.ref, e.type, e.exists, e.builtin) for e in graph.entities), sorted(edges)
 
 

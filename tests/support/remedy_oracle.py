@@ -52,12 +52,12 @@ class Remedied:
             world, world.resolve(target), {f"with.{key}": world.resolve(ref) for key, ref in with_.items()}
         )
         self._places[world.root.type] = world.root
-        hats = list(self._hats())
-        self.remedy: Remedy = nearest(self.evaluation, hats, self._context(hats))
-        self.seen: Remedy = nearest(self.evaluation, hats, None)
+        acted = list(self._acted())
+        self.remedy: Remedy = nearest(self.evaluation, acted, self._context(acted))
+        self.seen: Remedy = nearest(self.evaluation, acted, None)
 
     # ---- what the queries would return -----------------------------------------------------------------------
-    def _hats(self) -> Iterator[dict[str, Any]]:
+    def _acted(self) -> Iterator[dict[str, Any]]:
         who = self.world.resolve(self.check[0])
         if who not in self.world.existing:
             return
@@ -66,37 +66,37 @@ class Remedied:
         if active and active not in held:
             return
         if not self.evaluation.one_role:
-            yield self._hat(who, role, held)
+            yield self._acting_as(who, role, held)
             return
         direct = {each for each in self.world.containers.get(who, ()) if each.type == "role"}
         for each in [active] if active else sorted(direct):
-            yield self._hat(who, str(each), {who, *self.world.reach(each)})
+            yield self._acting_as(who, str(each), {who, *self.world.reach(each)})
 
-    def _hat(self, who: Ref, role: str | None, holders: set[Ref]) -> dict[str, Any]:
-        situation = Situation(self.world, who, holders, self._places)
+    def _acting_as(self, who: Ref, role: str | None, principals: set[Ref]) -> dict[str, Any]:
+        situation = Situation(self.world, who, principals, self._places)
         found = [
             {"fact": str(fact), "by": by}
             for fact in facts_of(self.evaluation.clauses)
             if situation.true(fact)
-            for by in self._by(str(fact), holders)
+            for by in self._by(str(fact), principals)
         ]
         return {"role": role, "found": found, "allowed": situation.allows(self.evaluation.clauses)}
 
-    def _by(self, fact: str, holders: set[Ref]) -> list[str | None]:
+    def _by(self, fact: str, principals: set[Ref]) -> list[str | None]:
         match fact.split(" "):
             case ["ALLOW" | "DENY" as effect, privilege, at]:
                 place = self._places[at]
                 return [
                     str(to)
                     for how, name, on, to in self.world.grants
-                    if (how, name, on) == (effect.lower(), privilege, place) and to in holders
+                    if (how, name, on) == (effect.lower(), privilege, place) and to in principals
                 ]
             case ["OWNS", at]:
                 return [str(self.world.owners[self._places[at]])]
         return [None]
 
-    def _context(self, hats: list[dict[str, Any]]) -> RemedyContext:
-        asked, world = remedy_parameters(self.evaluation, hats), self.world
+    def _context(self, acted: list[dict[str, Any]]) -> RemedyContext:
+        asked, world = remedy_parameters(self.evaluation, acted), self.world
         who = world.resolve(asked["subject"])
         held = world.reach(who) if who in world.existing else set()
         later = {each for role in asked["roles"] for each in world.reach(world.resolve(role))}
@@ -126,15 +126,15 @@ class Remedied:
         fitting = [each for each in held if each.type in types and each != who]
         return [str(each) for each in sorted(fitting, key=lambda each: (each not in direct, str(each)))]
 
-    def _edges(self, place: Ref, at: str, holders: set[Ref]) -> Iterator[tuple[str, str]]:
+    def _edges(self, place: Ref, at: str, principals: set[Ref]) -> Iterator[tuple[str, str]]:
         for effect, privilege, on, to in self.world.grants:
-            if on == place and to in holders:
+            if on == place and to in principals:
                 yield f"{effect.upper()} {privilege} {at}", str(to)
-        if self.world.owners.get(place) in holders:
+        if self.world.owners.get(place) in principals:
             yield f"OWNS {at}", str(self.world.owners[place])
 
-    def _lacking(self, asked: Mapping[str, Any], holders: set[Ref]) -> list[str]:
-        have = {on for effect, name, on, to in self.world.grants if to in holders and name in asked["privileges"]}
+    def _lacking(self, asked: Mapping[str, Any], principals: set[Ref]) -> list[str]:
+        have = {on for effect, name, on, to in self.world.grants if to in principals and name in asked["privileges"]}
         inside = self.world.existing_inside(self.world.resolve(asked["ref"]))
         return sorted(str(each) for each in inside if each.type in asked["types"] and each not in have)
 

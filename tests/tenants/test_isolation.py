@@ -80,7 +80,7 @@ def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server:
         assert sorted(entity.ref for entity in graph.entities) == sorted(
             entity["ref"] for entity in each.ask("tenant_state")["entities"]
         )
-        ends = {*graph.member, *graph.member_of, *graph.holder, *graph.object}
+        ends = {*graph.member, *graph.member_of, *graph.principal, *graph.object}
         assert ends <= {entity.ref for entity in graph.entities}
 
 
