@@ -1,4 +1,4 @@
-"""What the graph means: policies, decisions, changes. Start at `Authorizer`.
+"""Policies, decisions and changes on the stored graph. Start at `Authorizer`.
 
 The names that this package exports are in api.py. It is imported when the first of them is used, because the command
 line must be able to report that an import fails (`engine/cli/start.py`).
@@ -17,7 +17,7 @@ else:
         from importlib import import_module
         from importlib.util import find_spec
 
-        # `from grantpath.engine import roots` asks here first, and may come from a module that api.py is importing.
+        # `from grantpath.engine import roots` calls this first, and can run while api.py is being imported.
         if find_spec(f"grantpath.engine.{name}"):
             raise AttributeError(f"grantpath.engine.{name} is a module; import it")
         api = import_module("grantpath.engine.api")

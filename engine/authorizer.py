@@ -1,4 +1,4 @@
-"""The public verbs on one root: check, explain, who and which. Those that change it are in change_verbs.py."""
+"""The public methods of one root: check, explain, who and which. Methods that change it are in change_verbs.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,10 +24,10 @@ from grantpath.graph.store import STALL_LIMIT, Store
 
 
 class Authorizer(ChangeVerbs):
-    """Asks and changes one root. May be shared by threads; close it, or use it in a `with` statement.
+    """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
-    Every question takes `at_least`, the revision of a change that the answer must have seen: where the graph is older
-    it waits a moment, then raises Inconsistent.
+    Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
+    the call waits a moment and then raises Inconsistent.
     """
 
     @classmethod
@@ -44,21 +44,21 @@ class Authorizer(ChangeVerbs):
         follow_policy: bool | None = None,
         stall_limit: float = STALL_LIMIT,
     ) -> "Authorizer":
-        """An authorizer for `root`, such as metalake:ml (with the policy given, the bare name is enough).
+        """An authorizer for `root`, e.g. metalake:ml (if the policy is given, the name alone suffices).
 
-        A root that does not exist raises Unknown with the near names; with `create` it is created, and remembers its
-        policy (lakehouse, unless another one is given). Without `uri` and NEO4J_URI the embedded server is used, and
-        started if need be; GRANTPATH_EMBEDDED=never forbids that.
+        If the root does not exist, this raises Unknown with similar names, or creates it (with `create`) and stores its
+        policy in it (default: lakehouse). Without `uri` and NEO4J_URI the embedded server is used, and started if
+        necessary; GRANTPATH_EMBEDDED=never prevents that.
 
         `auth` is the login: (user, password), a neo4j.Auth, or a callable that returns one of these and is called
-        again when the server refuses the last one or its time is up. Without it, NEO4J_USER and NEO4J_PASSWORD are
-        the login. `ca`, or else NEO4J_CA, names the file of the certificates to trust for bolt+s:// and neo4j+s://.
+        again when the server refuses the last login or it expires. The default is NEO4J_USER and NEO4J_PASSWORD. `ca`
+        (default: NEO4J_CA) names the file of the certificates to trust for bolt+s:// and neo4j+s://.
 
-        With `follow_policy` it goes on by the new policy where the root is given one (`grantpath policy upgrade`);
-        without it, it raises Inconsistent from then on. By default it follows unless `policy` is given.
+        With `follow_policy` (the default if `policy` is not given) the authorizer continues with the new policy after a
+        `grantpath policy upgrade`; otherwise it raises Inconsistent from then on.
 
-        A client that is suspended or lost keeps others out of its root for at most `stall_limit` seconds: then this
-        one ends what it was doing. A client that is slow but alive is never ended.
+        A client that is suspended or lost blocks its root for at most `stall_limit` seconds. Then this authorizer
+        terminates its transaction. The transaction of a client that is slow but alive is never terminated.
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
@@ -86,10 +86,10 @@ class Authorizer(ChangeVerbs):
         with_: Mapping[str, str] | None = None,
         at_least: int | None = None,
     ) -> Decision:
-        """May `subject` use `name`, a PRIVILEGE or an operation, on `object`? One round trip, one state of the graph.
+        """Whether `subject` can use `name`, a PRIVILEGE or an operation, on `object`. One round trip, one revision.
 
         `with_` names second objects, `as_role` the active role. A user that does not exist is not allowed. Raises
-        Unknown, InvalidReference or Invalid for what cannot be asked, Unavailable, Inconsistent.
+        Unknown, InvalidReference or Invalid if the question is not valid, Unavailable, Inconsistent.
         """
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
@@ -101,10 +101,10 @@ class Authorizer(ChangeVerbs):
 
     @following
     def check_many(self, checks: Iterable[request.AnyCheck], *, at_least: int | None = None) -> list[Decision]:
-        """The decisions for a batch of at most 10,000, in order, all from one state of the graph, in one round trip.
+        """The decisions for at most 10,000 checks, in order, all at one revision, in one round trip.
 
-        Each is (subject, name, object) or a Check. A bad one raises its error as `check` does, with its index from 0
-        in the text and as `.index`.
+        Each check is (subject, name, object) or a Check. An invalid one raises the same error as `check`, with its
+        index (from 0) in the text and as `.index`.
         """
         with telemetry.span("check_many", self.tenant) as span:
             asked = each_of("check", need_list("checks", checks), self._resolved)
@@ -128,7 +128,7 @@ class Authorizer(ChangeVerbs):
         with_: Mapping[str, str] | None = None,
         at_least: int | None = None,
     ) -> Explanation:
-        """The decision with its paths: those that allowed it, or those of the DENY in the way; and the nearest remedy.
+        """The decision with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
 
         Raises as `check`.
         """
@@ -158,11 +158,11 @@ class Authorizer(ChangeVerbs):
         at: int | None = None,
         at_least: int | None = None,
     ) -> Listing:
-        """The users and service principals that may use `name` on `object`, in byte order, each once.
+        """The users and service principals that can use `name` on `object`, in byte order, without duplicates.
 
-        `after` is the last reference of the page before, and `at` the revision that this page must be of: that of the
-        page before. All come from one state of the graph, `Listing.revision`; Inconsistent is raised where the root is
-        at another revision than `at`, or changes while a long list is read. Raises as `check`.
+        For the next page, pass the last reference of this page as `after`, and its `Listing.revision` as `at`. All
+        references are of that revision; Inconsistent is raised if the root is not at revision `at`, or changes while a
+        long list is read. Raises as `check`.
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)
@@ -184,7 +184,7 @@ class Authorizer(ChangeVerbs):
         at: int | None = None,
         at_least: int | None = None,
     ) -> Listing:
-        """The existing objects of `type` on which `subject` may use `name`, as `who` lists users."""
+        """The existing objects of `type` on which `subject` can use `name`, in pages as in `who`."""
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
@@ -199,7 +199,7 @@ class Authorizer(ChangeVerbs):
     def _ask_all(
         self, questions: Sequence[ResolvedQuestion], at_least: int | None, ask: GuardedAsk | None = None
     ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
-        """The answers in the order of the questions, and the row that they came in."""
+        """The answers in the order of the questions, and the row that contains them."""
         row = (ask or self.ask)("check", at_least=at_least, **request.batch_parameters(questions))
         return request.in_order(row["answers"], len(questions)), row
 
@@ -220,7 +220,7 @@ class Authorizer(ChangeVerbs):
         )
 
     def _all_exist(self, question: ResolvedQuestion, known: Sequence[str]) -> None:
-        """Raises Unknown for the first that is needed and does not exist: a second object, the object, the role."""
+        """Raises Unknown for the first required entity that does not exist: a second object, the object, the role."""
         for ref in question.needed:
             if ref not in known or ref in self.policy.hidden:
                 error = registry.absent(self.store, self.tenant, self.root, ref)
@@ -229,7 +229,7 @@ class Authorizer(ChangeVerbs):
     def _listing(
         self, span: telemetry.Span, query: str, question: ResolvedQuestion, parameters: Mapping[str, Any], page: Page
     ) -> Listing:
-        """The list, its first page read, so that errors come with the call."""
+        """The list, with its first page already read, so that the call itself raises the errors."""
         ask = partial(self.ask, query, at_least=page.at_least, **parameters)
         listing = Listing(self.tenant, ask, self.policy.hidden, page)
         span.set(revision=listing.revision)

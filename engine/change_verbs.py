@@ -1,4 +1,4 @@
-"""The verbs that change a root and tell what was changed; `Authorizer` adds those that ask."""
+"""The methods that change a root and read its log; `Authorizer` adds the questions."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ log = logging.getLogger("grantpath.change")
 
 
 class ChangeVerbs(OpenTenant):
-    """Changes one root. May be shared by threads."""
+    """Changes one root. Threads can share it."""
 
     def _use(self, policy: Policy) -> None:
         super()._use(policy)
@@ -34,15 +34,17 @@ class ChangeVerbs(OpenTenant):
         id: str | None = None,
         dry_run: bool = False,
     ) -> Change:
-        """Makes one change, as the acting user `by`; without `by` it is written as a fact.
+        """Makes one change as the actor `by`; without `by`, writes it as a fact, without authorization.
 
-        Returns Change(id, revision); a change that changes nothing has the id None and leaves the revision as it is.
-        With an `id` of the caller's it may be repeated: that does nothing, and returns what it did the first time, with
-        `already` true. `dry_run` changes nothing, and returns with `added` and `removed` every fact that the change
-        would add or remove; of what is done already under its `id` it returns what was done the first time. Raises
-        Invalid (or Unknown, InvalidReference) for what breaks a rule whoever asks, Refused for what `by` may not do,
-        Unavailable. A commit that was not answered is
-        read back; `Unavailable.unknown` says that this could not be done either.
+        Returns Change(id, revision). A change without effect has the id None and leaves the revision unchanged.
+
+        A change with a caller's `id` can be repeated: the repetition changes nothing and returns the first result,
+        with `already` true. `dry_run` changes nothing and returns every fact that the change would add or remove, as
+        `added` and `removed`; for an `id` that is already done it returns the first result.
+
+        Raises Invalid (or Unknown, InvalidReference) if the change breaks a rule that holds for every actor, Refused if
+        `by` is not allowed to make it, and Unavailable. If the server does not confirm a commit, the outcome is read
+        back; `Unavailable.unknown` is true if that fails, too.
         """
         with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
             done = self._service.change(statement, by, as_role, id, dry_run)
@@ -60,10 +62,10 @@ class ChangeVerbs(OpenTenant):
         id: str | None = None,
         dry_run: bool = False,
     ) -> list[Change]:
-        """Makes all changes in one transaction, or none; each sees those before it. At most 10,000.
+        """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
 
-        Returns a Change for each; the rest is as for `change`. An error names the first statement that is wrong by its
-        index from 0, in its text and as `.index`.
+        Returns a Change for each; otherwise as `change`. An error names the index (from 0) of the first wrong statement
+        in its text and as `.index`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run)
@@ -73,10 +75,10 @@ class ChangeVerbs(OpenTenant):
 
     @following
     def given(self, statements: Iterable[str]) -> list[str | None]:
-        """Writes facts in order, in one transaction, nobody asked; a user or group is added by its mention.
+        """Writes facts in order, in one transaction, without authorization. Users and groups are added when mentioned.
 
-        Returns for each statement what is wrong with it, or None; what is wrong is left out. Raises InvalidInput for
-        what is not a list or more than 10,000, Unavailable.
+        Returns for each statement the error, or None; wrong statements are skipped. Raises InvalidInput if the argument
+        is not a list or has more than 10,000 statements, Unavailable.
         """
         return self._service.given(statements)
 
@@ -95,15 +97,14 @@ class ChangeVerbs(OpenTenant):
         refused: bool = False,
         limit: int = 100,
     ) -> list[Logged]:
-        """The last `limit` accepted changes that fit, oldest first; with `refused` the refused attempts.
+        """The last `limit` accepted changes that match, oldest first; with `refused`, the refused attempts.
 
-        `limit` is at most 10,000.
+        `limit` is at most 10,000. `id` is the id of a change, or of a batch, whose changes then all match; for refused
+        attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (UTC if without an offset).
+        `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
+        `before`. `object` and `subject` are the references in the statements.
 
-        `id` is that of a change, or of a batch: then all of its changes fit; of refused attempts also the id that the
-        change or the batch was given. `since` is the first moment and `until`
-        the first one behind (without an offset: UTC); `after` and `before` are revisions, themselves left out: for the
-        page before, ask with `before` set to the first one's. `object` and `subject` are the references that
-        statements name. Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
+        Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
         """
         actor, object, subject = (self._canonical(ref) for ref in (actor, object, subject))
         wanted = Filter(id, actor, object, subject, since, until, after, before)
@@ -112,11 +113,11 @@ class ChangeVerbs(OpenTenant):
         return audit_log.changes(self.ask, wanted, limit)
 
     def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
-        """Whether the log is as it was written, as far as that can be seen.
+        """Verifies that the log has not been altered, as far as its hash chain shows.
 
-        `head` is a hash that a change returned and that was kept elsewhere: it proves that entry and all before it.
-        Without it the result's `unseen` says what cannot be seen. `progress` is given how many entries were read.
-        Raises InvalidInput for what is not a hash, Unknown, Inconsistent, Unavailable.
+        `head` is a hash that a change returned and that was stored elsewhere: it proves its entry and all earlier ones.
+        Without it, the result's `unseen` says what cannot be detected. `progress` is called with the number of entries
+        read. Raises InvalidInput if `head` is not a hash, Unknown, Inconsistent, Unavailable.
         """
         return verify(self.ask, head, progress)
 

@@ -1,4 +1,4 @@
-"""Many things in one call: at most so many of them, and an error names the one that is wrong by its index."""
+"""Batches: a limit on the number of items, and errors that name the index of the item that they are about."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -7,14 +7,13 @@ from typing import TypeVar
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.messages import short
 
-MOST = 10_000  # things of one call: its parameters take memory of the server, and its time is that of all callers
+MOST = 10_000  # items in one call: a larger one would take too much of the server's memory and time
 One = TypeVar("One")
 Other = TypeVar("Other")
 
 
 def need_list(what: str, given: Iterable[One]) -> list[One]:
-    """The things of a batch. Raises InvalidInput for what is not a list or something like it (a text is one thing, not
-    a list of letters), and for more than MOST of them."""
+    """The items of a batch. Raises InvalidInput if `given` is a string or not iterable, or has more than MOST items."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         raise InvalidInput(f"{short(repr(given))} is not a list of {what}; wrap a single one in a list")
     things = list(islice(given, MOST + 1))
@@ -24,7 +23,7 @@ def need_list(what: str, given: Iterable[One]) -> list[One]:
 
 
 def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> list[Other]:
-    """What came of each thing of a batch. What is invalid is raised as `one_of`."""
+    """The result of `work` for each item of a batch. Raises the first Invalid with its index, as `one_of`."""
     done: list[Other] = []
     for thing in things:
         try:
@@ -35,7 +34,7 @@ def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> l
 
 
 def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:
-    """The same error, naming by its index which one of a batch it is about."""
+    """A copy of the error that names the index of the batch item that it is about."""
     named = error.behind(f"{what} {index}: ")
     named.code = error.code
     named.index = index

@@ -1,4 +1,4 @@
-"""What an answer is: allowed or not, and in words why; what is missing is worked out in remedy.py."""
+"""Decisions and explanations, with their reasons as text. remedy.py computes what is missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from grantpath.graph.statement import Check
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a check was answered from: the question, each principal that acted (its role, the facts found for it, and
-    the verdict), and the nearest remedy where it is known."""
+    """The basis of a decision: the question, each acting principal (its role, the facts found for it, and its
+    verdict), and the nearest remedy if it is known."""
 
     evaluation: Evaluation
     acted: Sequence[Mapping[str, Any]]
@@ -26,9 +26,9 @@ class Evidence:
 class Decision:
     """The answer to one check; its truth value is `allowed`.
 
-    `because` says what allowed it, `missing` what the nearest remedy would change, in words; `revision` is the state of
-    the graph that it was read from, `asked` the check. These are for operators: they may name roles, groups, DENYs and
-    near names. `public` is for end users.
+    `because` lists the reasons if it is allowed, `missing` what the nearest remedy would change if it is not.
+    `revision` is the revision of the graph that was read, `asked` the check. All of these are for operators: they can
+    name roles, groups, DENYs and similar names. `public` is for end users.
     """
 
     allowed: bool
@@ -41,23 +41,23 @@ class Decision:
 
     @cached_property
     def because(self) -> list[str]:
-        """Computed when it is read: the text costs more than the decision."""
+        """The reasons. Computed on demand: the text costs more than the decision."""
         return _because(self.evidence) if self.allowed else []
 
     @cached_property
     def missing(self) -> list[str]:
-        """Computed when it is read, as `because`."""
+        """What the nearest remedy would change. Computed on demand, as `because`."""
         evidence = self.evidence
         return [] if self.allowed else (evidence.remedy or nearest(evidence.evaluation, evidence.acted, None)).texts
 
     @property
     def public(self) -> str:
-        """The answer and the question, in the asker's own words: it names nothing else."""
+        """The decision and the question in the caller's own words. It reveals no other names."""
         verdict = "allowed" if self.allowed else "not allowed"
         return f"{verdict}: {_words(self.asked)}" if self.asked else verdict
 
     def as_dict(self) -> dict[str, Any]:
-        """The answer as JSON has it."""
+        """The decision in the form of the JSON output."""
         return {
             "allowed": self.allowed,
             "because": self.because,
@@ -68,12 +68,13 @@ class Decision:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A decision with its paths, each from subject to object, edge by edge: for a yes those that allowed it, for a no
-    those of each DENY in the way of the nearest remedy.
+    """A decision with its paths from subject to object, edge by edge.
 
-    Where very many roles or groups have the same grant, 50 of them are shown. A yes that rests on no edge has the
-    sentence that says why in their place. `remedy` are the statements that, made together, turn a no into yes; empty
-    where no change does.
+    If it is allowed, these are the paths that allow it; if not, those of each DENY that the nearest remedy revokes.
+    If very many roles or groups have the same grant, 50 of them are listed. A decision that does not depend on an edge
+    has a sentence with the reason instead of a path.
+
+    `remedy` lists the statements that together would make a refused check allowed; it is empty if none would.
     """
 
     decision: Decision
@@ -82,7 +83,7 @@ class Explanation:
 
     @property
     def public(self) -> str:
-        """What an end user may be shown: that of the decision."""
+        """The text for end users: that of the decision."""
         return self.decision.public
 
     def __bool__(self) -> bool:
@@ -90,7 +91,7 @@ class Explanation:
 
 
 def _words(check: Check) -> str:
-    """A check in the words that it was asked in, each cut to 80 characters."""
+    """A check in the caller's words, each cut to 80 characters."""
     role = f" as {short(check.as_role)}" if check.as_role else ""
     second_objects = ", ".join(f"{short(key)}={short(ref)}" for key, ref in check.with_.items())
     return f"{short(check.subject)}{role} {short(check.name)} on {short(check.object)}" + (
@@ -99,7 +100,7 @@ def _words(check: Check) -> str:
 
 
 def winner(acted: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Of those who acted (each with its role, what was found and the verdict), the one for whom the answer is yes."""
+    """The acting principal that is allowed, with its role, facts and verdict; the first by role if several are."""
     return min((one for one in acted if one["allowed"]), key=lambda one: one["role"] or "", default=None)
 
 
@@ -110,7 +111,7 @@ def _because(evidence: Evidence) -> list[str]:
     facts = winning(evaluation.clauses, found)
     acting = [f"{subject} acts as {won['role']}"] if evaluation.one_role and won["role"] else []
     if not facts:
-        return [*acting, f"{subject} exists, and every user may"]
+        return [*acting, f"{subject} exists, and every user is allowed"]
     return acting + [
         _reason(evaluation, fact, next(iter(sorted(filter(None, found[fact]))), subject))
         + denied_itself(evaluation, fact, found)
@@ -119,12 +120,12 @@ def _because(evidence: Evidence) -> list[str]:
 
 
 def denied_itself(evaluation: Evaluation, fact: Fact, found: FoundFacts) -> str:
-    """Behind an ALLOW whose own privilege is denied: that it counts only for what the privilege implies."""
+    """A note on an ALLOW whose own privilege is denied: it applies only to the privileges that it implies."""
     denial = own_denial(fact, evaluation.clauses, found)
     if denial is None:
         return ""
     [privilege], by = denial.privileges, min(filter(None, found[denial]))
-    return f" ({privilege} itself is denied to {by} on {evaluation.entity(denial)}; it counts for what it implies)"
+    return f" ({privilege} itself is denied to {by} on {evaluation.entity(denial)}; only what it implies is granted)"
 
 
 def _reason(evaluation: Evaluation, fact: Fact, by: str) -> str:

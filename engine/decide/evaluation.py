@@ -1,4 +1,4 @@
-"""A resolved question and its facts: reasons, remedies and paths are read off it."""
+"""A resolved question with its facts, from which reasons, remedies and paths are derived."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ FoundFacts = Mapping[Fact, Sequence[str | None]]
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Who asks what of which places, under which policy. `one_role`: each held role is judged alone."""
+    """A subject, the clauses to decide and the entities that they are about. `one_role`: each role is decided alone."""
 
     policy: Policy
     root: Reference
@@ -23,24 +23,24 @@ class Evaluation:
     by_at: Mapping[str, Reference]
     one_role: bool
     as_role: str | None
-    near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` for a subject that does not exist, or nothing
+    near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` if the subject does not exist, or empty
 
     def entity(self, fact: Fact) -> str:
         """The reference of the entity that a fact is about."""
         return fact.entity or self.by_at[fact.place].text
 
     def fact(self, text: str) -> Fact:
-        """The fact of the clauses that a query was given by its text."""
+        """The fact with this text."""
         return self._by_text[text]
 
     @cached_property
     def _by_text(self) -> dict[str, Fact]:
-        """What the queries may return that counts: the facts of the clauses, and the denials of their grants."""
+        """The facts that queries can return: those of the clauses, and the denials of their grants."""
         facts = facts_of(self.clauses)
         return {fact.text: fact for fact in (*facts, *filter(None, (fact.denial for fact in facts)))}
 
     def by_fact(self, found: Iterable[Mapping[str, str | None]]) -> dict[Fact, list[str | None]]:
-        """By fact that a query found, who has it. What it found besides, of no clause, is left out."""
+        """By fact: the principals that have it. Found facts that no clause contains are omitted."""
         facts: dict[Fact, list[str | None]] = {}
         for each in found:
             fact = self._by_text.get(each["fact"] or "")
@@ -51,11 +51,11 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class RemedyContext:
-    """What the graph holds around a question that was answered no, read for its remedy.
+    """The state of the graph around a refused check, from which its remedy is derived.
 
-    `held` are the types' own that may hold grants among what the subject is in or holds, the nearest first; `there`
-    which of the named entities exist; `circles` the pairs (member, container) that would close a circle; `inside` by
-    fact about descendants those that lack it; `found` what the roles have that the subject would act through.
+    `held`: the subject's groups and roles that can hold grants, the nearest first. `there`: the named entities that
+    exist. `circles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants, the
+    descendants that lack it. `found`: the facts of the roles through which the subject would act.
     """
 
     held: Sequence[str]
@@ -67,7 +67,7 @@ class RemedyContext:
 
 
 def winning(clauses: Clauses, found: FoundFacts) -> list[Fact]:
-    """The facts of the first clause that holds, one a term; a grant that is denied itself only for want of another."""
+    """The facts of the first clause that holds, one per term; grants whose own privilege is denied come last."""
     for clause in clauses:
         atoms = [next((one for one in term if one.holds(found)), None) for term in clause]
         if all(atoms):
@@ -81,9 +81,9 @@ def _reason(atom: Atom, found: FoundFacts) -> Fact:
 
 
 def own_denial(fact: Fact, clauses: Clauses, found: FoundFacts) -> Fact | None:
-    """The DENY of the very privilege of an ALLOW that was found, on a place from which both reach.
+    """The DENY of the same privilege as an ALLOW that was found, on a place from which both are inherited.
 
-    Such an ALLOW still counts for what its privilege implies, and that must be said where it is named as a reason.
+    Such an ALLOW still grants what its privilege implies. A reason that names it must say so.
     """
     atoms = {one for clause in clauses for term in clause for one in term if fact in one.any and one.holds(found)}
     return next(filter(None, (_own_denial(fact, one, found) for one in sorted(atoms))), None)

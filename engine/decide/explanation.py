@@ -1,4 +1,4 @@
-"""Explains one answer: looks around it for the nearest remedy, and for the paths that tell why."""
+"""Explains one decision: reads the paths that cause it and, if it is refused, the nearest remedy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -11,11 +11,11 @@ from grantpath.engine.decide.remedy_candidates import later_roles, new_names
 from grantpath.engine.policy.clauses import facts_of, texts
 from grantpath.engine.policy.facts import Fact, FactKind, place_prefix
 
-MAX_ROLES = 10  # where more are held, one of the first will do
+MAX_ROLES = 10  # if the subject holds more, one of the first suffices for a remedy
 
 
 class PinnedAsk(Protocol):
-    """Asks a guarded query of cypher/, always at the same revision."""
+    """Runs a guarded query of cypher/, always at the same revision."""
 
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
@@ -23,8 +23,8 @@ class PinnedAsk(Protocol):
 def explained(
     ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], check: Mapping[str, Any]
 ) -> Explanation:
-    """The answer that a check spelled in `acted`, explained; `check` is the row that it came in, and `ask` asks
-    at the same revision."""
+    """Explains the answer of a check: `acted` are its acting principals, `check` is its row, and `ask` reads at the
+    same revision."""
     won = winner(acted)
     remedy = None if won else _remedy(ask, evaluation, acted)
     found = evaluation.by_fact(won["found"]) if won else {}
@@ -47,7 +47,7 @@ def _remedy(ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str,
 
 
 def path_parameters(evaluation: Evaluation, facts: Sequence[Fact], role: str | None) -> dict[str, Any]:
-    """The parameters of explain.cypher, but root."""
+    """The parameters of explain.cypher, without `root`."""
     return {
         "subject": evaluation.subject.text,
         "role": role,
@@ -58,7 +58,7 @@ def path_parameters(evaluation: Evaluation, facts: Sequence[Fact], role: str | N
 
 
 def remedy_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The parameters of remedy.cypher, but root."""
+    """The parameters of remedy.cypher, without `root`."""
     names = new_names(evaluation)
     return {
         "subject": evaluation.subject.text,
@@ -79,7 +79,7 @@ def remedy_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]
 
 
 def remedy_context(evaluation: Evaluation, row: Mapping[str, Any]) -> RemedyContext:
-    """What remedy.cypher returned."""
+    """The row of remedy.cypher as a context."""
     return RemedyContext(
         held=row["held"][:MAX_ROLES],
         there=frozenset(row["there"]),
@@ -91,13 +91,13 @@ def remedy_context(evaluation: Evaluation, row: Mapping[str, Any]) -> RemedyCont
 
 
 def _containers(evaluation: Evaluation) -> list[str]:
-    """The groups and roles that somebody might have to join."""
+    """The groups and roles in which a remedy can require membership."""
     refs = [evaluation.entity(fact) for fact in facts_of(evaluation.clauses) if fact.kind is FactKind.HOLDS]
     return [*refs, *([evaluation.as_role] if evaluation.as_role else [])]
 
 
 def _foot(evaluation: Evaluation, at: str) -> str:
-    """Where the way up begins that a place stands on: at the object, or at a second object."""
+    """The object or second object to whose ancestors a place belongs."""
     prefix = place_prefix(at)
     return next(ref.text for place, ref in evaluation.by_at.items() if place_prefix(place) == prefix)
 

@@ -1,4 +1,4 @@
-"""What `who` and `which` answer: references in byte order, all of one revision, read page by page."""
+"""The results of `who` and `which`: references in byte order, all of one revision, read page by page."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ PAGE = 50_000
 
 @dataclass(frozen=True)
 class Page:
-    """What part of a list is wanted: at most `limit` references behind `after`, of the revision `at`, or of one from
-    `at_least` on. Raises InvalidInput for what is not a page."""
+    """The requested part of a list: at most `limit` references after `after`, at revision `at`, or at a revision that
+    is at least `least`. Raises InvalidInput if the values are not valid."""
 
     limit: int | None
     after: str
@@ -24,27 +24,27 @@ class Page:
         if self.limit is not None:
             need_number("limit", self.limit)
             if self.limit < 0:
-                raise InvalidInput(f"limit={self.limit}: a limit is 0 or more, or None for all")
+                raise InvalidInput(f"limit={self.limit}: the limit must be 0 or more, or None for all")
         need_text("after", self.after)
         if self.at is not None:
             need_number("at", self.at)
 
     @property
     def at_least(self) -> int | None:
-        """The lowest revision that may answer."""
+        """The lowest revision at which the list can be read."""
         return max((each for each in (self.at, self.least) if each is not None), default=None)
 
 
 class Listing:
-    """The references that a question lists, in byte order, each once; iterate it as often as you like.
+    """The references that a question lists, in byte order, without duplicates. It can be iterated more than once.
 
-    All of them are of `revision`. The first page is read with the call, the others while it is iterated: that raises
-    Inconsistent where the root has changed meanwhile, and Unavailable.
+    All of them are of `revision`. The first page is read by the call, the others during iteration, which raises
+    Inconsistent if the root has changed meanwhile, and Unavailable.
     """
 
     def __init__(self, tenant: str, ask: Callable[..., Row], hidden: Collection[str], page: Page) -> None:
-        """`ask` gives the references after one, at most `limit`; `hidden` are not shown. Raises Inconsistent where the
-        root is at another revision than the page must be of."""
+        """`ask` returns at most `limit` references after one; `hidden` are omitted. Raises Inconsistent if the root is
+        not at the revision of the page."""
         self._tenant = tenant
         self._ask = ask
         self._hidden = hidden
@@ -53,7 +53,7 @@ class Listing:
         self.revision = int(self._first["revision"])
         if page.at is not None and self.revision != page.at:
             raise Inconsistent(
-                f"{tenant} is at revision {self.revision} now, not at revision {page.at} as the page must be; "
+                f"{tenant} is at revision {self.revision} now, and the page must be of revision {page.at}; "
                 "read the list again from its first page"
             )
 
@@ -82,5 +82,5 @@ class Listing:
                 )
 
     def _size(self, limit: int | None) -> int:
-        """How many to ask for to show `limit`: those that are hidden are listed, too."""
+        """The number of references to read so that `limit` remain: the query also returns hidden ones."""
         return PAGE if limit is None else min(limit + len(self._hidden), PAGE)

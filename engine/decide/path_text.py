@@ -1,19 +1,19 @@
-"""The ways that explain.cypher found, in words: edge by edge, each as it stands in the graph."""
+"""The paths of explain.cypher as text: edge by edge, each in the direction that it has in the graph."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
 def texts(ways: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The ways in words, sorted, each once."""
+    """The paths as text, sorted, without duplicates."""
     return sorted({path(way) for way in ways})
 
 
 def path(way: Mapping[str, Any]) -> str:
     """user:bob -MEMBER_OF-> group:g -HAS_ROLE-> role:r -ALLOW P-> catalog:c <-CHILD_OF- schema:c.s
 
-    Behind a grant on something below the place the tree is climbed instead: -ALLOW P-> dataset:n.e -CHILD_OF->
-    namespace:n. A way by membership alone has no grant and ends with the role or group.
+    From a grant below the place, the path goes up: -ALLOW P-> dataset:n.e -CHILD_OF-> namespace:n. A path by membership
+    alone has no grant and ends at the role or group.
     """
     members: Sequence[str] = way["members"]
     steps = [members[0]]

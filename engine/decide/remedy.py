@@ -1,4 +1,4 @@
-"""What would turn a no into yes: changes that the policy accepts, few of them, and those that hand out the least."""
+"""Finds the remedy of a refused check: the cheapest changes that the policy accepts and that would allow it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +21,10 @@ MAX_COMBINATIONS = 2_000
 
 @dataclass(frozen=True)
 class Remedy:
-    """The nearest way to yes: its statements, in order, and in words what is missing; none where no change allows it.
+    """The nearest remedy: its statements, in order, and texts that say what is missing.
 
-    `denials` are the DENYs in its way, for who acts (`role`, where roles act one at a time).
+    It has no statements if no change would allow the check. `denials` are the DENYs that it revokes, for the acting
+    principal (`role`, if roles act one at a time).
     """
 
     statements: tuple[str, ...]
@@ -34,7 +35,7 @@ class Remedy:
 
 
 def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context: RemedyContext | None) -> Remedy:
-    """The nearest remedy. Without `context` it is worded from what the check saw, and some of it stays unnamed."""
+    """The nearest remedy. Without `context` it uses only what the check read, and some entities remain unnamed."""
     if not acted and context is None:
         return Remedy(
             (), [_nobody_acts(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
@@ -52,35 +53,36 @@ def _nobody_acts(evaluation: Evaluation) -> str:
         return f"{lacks}: add it, member {subject} of {evaluation.as_role}"
     if evaluation.one_role:
         return (
-            f"{subject} does not exist{evaluation.near()} or holds no role to act with: add it, make it a member of one"
+            f"{subject} does not exist{evaluation.near()} or holds no role to act with: add it, and make it a member "
+            "of a role"
         )
     return f"{subject} does not exist{evaluation.near()}: add {subject}"
 
 
 def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
-    """Which of the statements no actor may make, in words; the policy takes them only as facts."""
+    """A text that names the statements that the policy allows to no actor, only to the operator as facts."""
     rules, found = Rules(evaluation.policy, evaluation.root), []
     for statement in statements:
         change = rules.resolve(parse_statement(statement), loading=False)
         grantee = change.subject.type if change.subject else None
         if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.second_objects)):
             found.append(statement)
-    what = "lets no actor make this change, so the operator makes it as a fact"
-    return [f"{evaluation.policy.name} {what}: {'; '.join(found)}"] if found else []
+    what = "allows this change to no actor; the operator must write it as a fact"
+    return [f"the policy {evaluation.policy.name} {what}: {'; '.join(found)}"] if found else []
 
 
 class _Planner:
-    """Plans for one question."""
+    """Plans remedies for one question."""
 
     def __init__(self, evaluation: Evaluation, context: RemedyContext | None) -> None:
         self._evaluation = evaluation
         self._context = context
         self._rules = Rules(evaluation.policy, evaluation.root)
         self._valid: dict[str, bool] = {}
-        self.hopeless: list[Fact] = []  # what no change can give
+        self.hopeless: list[Fact] = []  # facts that no change can make true
 
     def ways(self, candidate: Candidate) -> Iterator[Remedy]:
-        """By clause, the best way to make it true for who acts."""
+        """For each clause, the best way to make it true for the candidate."""
         if not all(map(self._accepted, candidate.first)):
             return
         for clause in self._evaluation.clauses:
@@ -125,7 +127,7 @@ class _Planner:
         if any(fact in candidate.found for fact in atom.any):
             yield 0, first
             return
-        seen: dict[tuple[object, ...], int] = {}  # by privilege, on how many places further down it would do
+        seen: dict[tuple[object, ...], int] = {}  # by privilege: the number of lower places already tried
         for fact in atom.any:
             grant = _besides_place(fact)
             further = seen.get(grant, 0)
@@ -137,7 +139,7 @@ class _Planner:
 
     # ---- facts -----------------------------------------------------------------------------------------------
     def _step(self, fact: Fact, candidate: Candidate) -> RemedyStep | None:
-        """How to make one fact true, or to take a DENY away; None where the policy accepts no such change."""
+        """The step that makes one fact true, or revokes a DENY; None if the policy accepts no such change."""
         entity, at = self._evaluation.entity(fact), fact.place
         match fact.kind:
             case FactKind.DENY:
@@ -147,7 +149,7 @@ class _Planner:
             case FactKind.ALLOW:
                 [privilege] = fact.privileges
                 if self._evaluation.policy.names.privileges[privilege].membership:
-                    return None  # it is told as the membership that it is
+                    return None  # the remedy names the membership instead
                 statements = [f"allow {privilege} on {entity} to {candidate.grantee}"]
                 return self._plan(fact, statements, remedy_cost.of_grant(self._evaluation, privilege, at))
             case FactKind.OWNS:
@@ -177,14 +179,14 @@ class _Planner:
         return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)
 
     def _creation(self, at: str) -> list[str]:
-        """Adds a place, and what is above it, as far as it does not exist."""
+        """Adds a place and those of its ancestors that do not exist."""
         evaluation = self._evaluation
         chain = [ref for _, ref in evaluation.policy.chain(evaluation.by_at[at], evaluation.root)]
         missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.there]
         return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
 
     def _below(self, fact: Fact, candidate: Candidate, all_of_them: bool) -> RemedyStep | None:
-        """Grants on what stands below a place: on the first that is there, or on all that lack it."""
+        """Grants on entities below a place: on the first one, or on all that lack the grant."""
         cost = remedy_cost.of_grant(self._evaluation, fact.privileges[0], fact.place)
         if self._context is None:
             return (
@@ -205,7 +207,7 @@ class _Planner:
         return replace(step, lacking=tuple(inside[: len(granted)])) if step else None
 
     def _accepted(self, statement: str) -> bool:
-        """Does the policy accept it, as far as the policy alone can tell?"""
+        """Whether the policy accepts the statement. The state of the graph is not checked."""
         if statement not in self._valid:
             try:
                 self._rules.resolve(parse_statement(statement), loading=False)
@@ -216,7 +218,7 @@ class _Planner:
 
 
 def _together(ways: Sequence[tuple[int, tuple[RemedyStep, ...]]]) -> tuple[int, list[RemedyStep]]:
-    """Steps that several terms ask for are made once; what does not exist is added before anything else."""
+    """Combines steps without duplicates, and puts the creation of missing entities first."""
     penalties = sum(cost - sum(step.cost for step in steps) for cost, steps in ways)
     steps = {step.fact: step for _, each in ways for step in each}
     return penalties + sum(step.cost for step in steps.values()), sorted(steps.values(), key=_is_late)

@@ -1,4 +1,4 @@
-"""Candidates for a remedy: the subject as it is, with one of its roles, or with a role of its own."""
+"""Candidates for a remedy: the subject itself, the subject with one of its roles, or with a new role."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.messages import indefinite
 from grantpath.graph.reference import Reference, type_of
 
-MAX_NAME = 200  # bytes: a new name is not to be refused for its length
+MAX_NAME = 200  # bytes: new names must not exceed the limit for names
 NAMES = 5
-NEW = 400  # a new role: two statements more, and one more thing to look after
+NEW = 400  # a new role: two more statements, and one more role to maintain
 CAME_WITH_THE_POLICY = 150
-EVERYBODYS = 2_500  # granted to a role that all hold, it is granted to all
+EVERYBODYS = 2_500  # a grant to a role that all users hold is a grant to all users
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One way in which the subject could act once the clauses are true.
+    """One way in which the subject could act once the clauses hold.
 
     `grantee` receives the grants, and `grantee_text` names it in words; `joiner` becomes a member where membership is
     asked for; `found` are the facts that are true already; `first` are statements that must precede the others, and
@@ -41,7 +41,7 @@ class Candidate:
 def candidates(
     evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context: RemedyContext | None
 ) -> Iterator[Candidate]:
-    """All that come into question. `acted`: who acted in the check, each with what was found."""
+    """All candidates. `acted`: the acting principals of the check, each with its facts."""
     for one in acted:
         yield from _as_found(evaluation, one["role"], evaluation.by_fact(one["found"]), context)
     if context is None:
@@ -64,7 +64,7 @@ def candidates(
 
 
 def new_names(evaluation: Evaluation) -> list[str]:
-    """The references that a role of the subject's own could have; of a type that holds grants and that it may join."""
+    """Possible references of a new role for the subject, of a type that holds grants and can have it as a member."""
     policy = evaluation.policy
     type_ = next((type_ for type_ in policy.file.grants.to if _joins(policy, evaluation.subject, type_)), None)
     if type_ is None or policy.names.is_protected(type_):
@@ -74,7 +74,7 @@ def new_names(evaluation: Evaluation) -> list[str]:
 
 
 def later_roles(evaluation: Evaluation) -> list[str]:
-    """The roles that the subject would act through besides what was found: the active one, or what a new one holds."""
+    """Further roles through which the subject would act: the active one, or those that a new role holds by creation."""
     if evaluation.as_role:
         return [evaluation.as_role]
     types = {evaluation.subject.type, *(type_of(name) for name in new_names(evaluation)[:1])}
@@ -109,7 +109,7 @@ def _as_found(
 
 
 def _reach(evaluation: Evaluation, grantee: str) -> int:
-    """What it weighs that others have the grantee too."""
+    """The cost of a grantee that is not the subject's alone."""
     builtin = evaluation.policy.builtins.get(grantee)
     return 0 if builtin is None else EVERYBODYS if builtin.held_by_every else CAME_WITH_THE_POLICY
 
@@ -168,7 +168,7 @@ def _with_a_new_role(
 
 
 def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequence[str | None]]:
-    """What is true for whoever acts later, and what he has through the roles that come with it."""
+    """The facts that will be true for the candidate, including those of the roles that it will hold."""
     found = dict(context.found)
     principals = {evaluation.subject.text, *context.reached}
     for fact in facts_of(evaluation.clauses):

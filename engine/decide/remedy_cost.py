@@ -1,4 +1,4 @@
-"""How much a change hands out: the measure by which the nearest remedy is the one that gives the least."""
+"""The cost of a change. It grows with the access that the change gives, so that the nearest remedy gives the least."""
 
 from functools import lru_cache
 
@@ -7,25 +7,25 @@ from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import FactKind, place_prefix, place_type
 from grantpath.engine.policy.policy import Policy
 
-# One statement more or less counts as much as one plain grant. Administrative grants cost more than
-# any number of plain grants that one condition asks for.
+# One statement costs as much as one plain grant. Administrative grants cost more than
+# all plain grants that one condition can require.
 REVOKE = 50
 STATEMENT = 100
-ABOVE = 30  # for each step that a place stands above the object
-FURTHER = 150  # for each place further down where the same grant would do
-OTHER = 60  # for each fact that the condition names before
-MEMBERSHIP = 300  # a role or group brings along whatever it has
+ABOVE = 30  # for each level that a place is above the object
+FURTHER = 150  # for each lower place on which the same grant would suffice
+OTHER = 60  # for each fact that the condition names earlier
+MEMBERSHIP = 300  # membership gives everything that the role or group has
 ADMINISTRATION = 3_000
 BUILT_IN = 6_000
 OWNERSHIP = 10_000
-OWNERSHIP_ABOVE = 1_000  # for each step up
+OWNERSHIP_ABOVE = 1_000  # for each level that the owned place is above the object
 
 ADMINISTRATIVE_CHANGES = ("grant", "revoke", "member", "remove", "owner")
 
 
 @lru_cache(maxsize=32)
 def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
-    """The privileges, each with the type it is granted on, that alone let one change who may what."""
+    """The privileges (with the type that they are granted on) that alone allow administrative changes."""
     found = set()
     for kind in ADMINISTRATIVE_CHANGES:
         for type_ in policy.file.types:
@@ -38,19 +38,19 @@ def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
 
 
 def of_grant(evaluation: Evaluation, privilege: str, at: str) -> int:
-    """What a grant on a place costs."""
+    """The cost of a grant on a place."""
     brought = sum(privilege in sources for sources in evaluation.policy.names.sources.values())
     cost = STATEMENT + ABOVE * _height(evaluation, at) + brought
     return cost + ADMINISTRATION * ((privilege, place_type(at)) in administrative(evaluation.policy))
 
 
 def of_ownership(evaluation: Evaluation, at: str) -> int:
-    """What owning a place costs."""
+    """The cost of ownership of a place."""
     return OWNERSHIP + OWNERSHIP_ABOVE * _height(evaluation, at)
 
 
 def of_membership(evaluation: Evaluation, container: str) -> int:
-    """What joining a group, or holding a role, costs."""
+    """The cost of membership in a group or role."""
     builtin = evaluation.policy.builtins.get(container)
     if builtin is None:
         return MEMBERSHIP
@@ -58,6 +58,6 @@ def of_membership(evaluation: Evaluation, container: str) -> int:
 
 
 def _height(evaluation: Evaluation, at: str) -> int:
-    """How many steps a place stands above the object, or the second object, on whose way up it is."""
+    """The number of levels that a place is above its object or second object."""
     prefix = place_prefix(at)
     return [place for place in evaluation.by_at if place_prefix(place) == prefix].index(at)

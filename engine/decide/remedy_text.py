@@ -1,4 +1,4 @@
-"""A remedy in words: what is missing, and the statements that would mend it."""
+"""Remedies as text: what is missing, and the statements that would provide it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,26 +7,26 @@ from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.remedy_candidates import Candidate
 from grantpath.engine.policy.facts import Fact, FactKind
 
-SHOWN = 3  # of many things below a place, these are named
+SHOWN = 3  # the number of descendants that a text names
 REASONS = 3
 
 
 @dataclass(frozen=True)
 class RemedyStep:
-    """One fact to be made true (a DENY: to be taken away), and the statements that do it.
+    """One fact to make true (or a DENY to revoke), and the statements that do so.
 
-    Where nobody has looked around, what stands below or above a place is not known: then it has no statements.
+    It has no statements if they depend on ancestors or descendants that have not been read.
     """
 
     fact: Fact
     statements: tuple[str, ...]
     cost: int
-    inherited: bool = False  # a grant further up would do as well
-    lacking: tuple[str, ...] = ()  # what stands below and has to get it
+    inherited: bool = False  # a grant on an ancestor would suffice, too
+    lacking: tuple[str, ...] = ()  # the descendants that lack the grant
 
 
 def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
-    """What is missing, and what to do."""
+    """A text that says what is missing and what to do."""
     fact, entity, todo = step.fact, evaluation.entity(step.fact), "; ".join(step.statements)
     match fact.kind:
         case FactKind.DENY:
@@ -45,7 +45,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
             return f"{entity} does not exist: {todo or 'add it and its parents'}"
         case FactKind.ALLOW_BELOW:
             todo = todo or f"allow it on one to {candidate.grantee_text}"
-            return f"{fact.privileges[0]} is granted on no {fact.types[0]} below {entity}: {todo}"
+            return f"{fact.privileges[0]} is not granted on any {fact.types[0]} below {entity}: {todo}"
         case FactKind.EVERY_BELOW:
             if not step.lacking:
                 todo = f"allow it to {candidate.grantee_text} on those that lack it"
@@ -56,7 +56,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
 
 
 def impossible(evaluation: Evaluation, hopeless: Sequence[Fact]) -> str:
-    """Why no change helps."""
+    """A text that says why no change would allow the check."""
     if not evaluation.clauses:
         return "the policy never allows this"
     reasons = list(dict.fromkeys(_hopeless(evaluation, fact) for fact in hopeless))
@@ -67,11 +67,11 @@ def _hopeless(evaluation: Evaluation, fact: Fact) -> str:
     entity = evaluation.entity(fact)
     match fact.kind:
         case FactKind.IS:
-            return f"only {entity} itself may"
+            return f"only {entity} itself is allowed"
         case FactKind.BUILTIN:
-            return f"{entity} came with the policy {evaluation.policy.name}"
+            return f"{entity} is built into the policy {evaluation.policy.name}"
         case FactKind.OWNS:
-            return f"{entity} cannot be given to {evaluation.subject}"
+            return f"{evaluation.subject} cannot become the owner of {entity}"
         case FactKind.HOLDS if entity in evaluation.policy.hidden:
             return "the operator sets the members"
         case FactKind.HOLDS:
@@ -79,7 +79,9 @@ def _hopeless(evaluation: Evaluation, fact: Fact) -> str:
         case FactKind.EXISTS:
             return f"{entity} does not exist and cannot be added"
         case FactKind.ALLOW_BELOW | FactKind.EVERY_BELOW:
-            return f"{fact.privileges[0]} can be granted to {evaluation.subject} on no {_types(fact)} below {entity}"
+            return (
+                f"{fact.privileges[0]} cannot be granted to {evaluation.subject} on any {_types(fact)} below {entity}"
+            )
         case FactKind.DENY:
             return f"the DENY {fact.privileges[0]} on {entity} cannot be revoked"
         case FactKind.ALLOW:

@@ -1,6 +1,6 @@
-"""Resolves the words of a question by its policy, and turns what was found into the parameters of the fixed queries.
+"""Resolves the names in a question by its policy, and builds the parameters of the fixed queries.
 
-`resolve` serves check, explain, who, which and Spark, so that all of them report the same error first.
+check, explain, who, which and Spark all use `resolve`, so that they report the same error first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,18 +16,17 @@ from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who
 
-Places = Mapping[str, Reference]  # entities, each under the name that facts call it by
+Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
 Words = TypeVar("Words", Check, Who, Which)
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedQuestion:
-    """A question whose words were found in the policy; whether its entities exist is asked of the graph.
+    """A question whose names are resolved by the policy. Whether its entities exist, only the graph can tell.
 
-    `requirement` is what must be true, of these `places`. `subject` is None for `who`, `object` for `which`. With
-    `one_role` each held role is judged alone. `needed` are the references that must exist, in the order in which an
-    absent one is reported.
+    `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
+    each held role is decided alone. `needed` are the references that must exist; the first missing one is reported.
     """
 
     requirement: Requirement
@@ -42,8 +41,8 @@ class ResolvedQuestion:
 
 # ---- words to a question --------------------------------------------------------------------------------------------
 def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) -> Words:
-    """The words of a question. Raises InvalidInput for a `with_` that is not a mapping, Invalid for other words that
-    are not strings."""
+    """The question as a model. Raises InvalidInput if `with_` is not a mapping, Invalid if another value is not a
+    string."""
     try:
         second_objects = dict(with_ or {})
     except (TypeError, ValueError):
@@ -58,7 +57,7 @@ def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) 
 
 
 def as_check(check: AnyCheck) -> Check:
-    """What a caller gave as a check. Raises Invalid for anything else."""
+    """A Check from a Check or a tuple. Raises Invalid for anything else."""
     if isinstance(check, Check):
         return check
     try:
@@ -69,9 +68,9 @@ def as_check(check: AnyCheck) -> Check:
 
 
 def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> ResolvedQuestion:
-    """The question that these words ask of one tenant.
+    """Resolves a question about one tenant.
 
-    Where several words are wrong, the first of these is reported: the object or its type, the second objects, the
+    If several words are wrong, the first of these is reported: the object or its type, the second objects, the
     name, the types of the second objects, the subject, the active role. Raises Unknown, InvalidReference, Invalid.
     """
     object_: Reference | None = None
@@ -96,14 +95,14 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         second_objects,
         subject,
         role,
-        # a role that is asked about acts as itself
+        # a role as the subject acts as itself
         requirement.one_role and (subject is None or subject.type not in policy.role_types),
         needed if role is None else [*needed, role],
     )
 
 
 def places(policy: Policy, root: Reference, object_: Reference, second_objects: Mapping[str, Reference]) -> Places:
-    """The places of a question: the object with what is above it, and the same of each second object."""
+    """The places of a question: the object and its ancestors, and each second object and its ancestors."""
     found = dict(policy.chain(object_, root))
     for key, second in second_objects.items():
         prefix = "grantee." if key == "grantee" else f"with.{key}."
@@ -112,12 +111,12 @@ def places(policy: Policy, root: Reference, object_: Reference, second_objects: 
 
 
 def active_role(policy: Policy, root: Reference, text: str) -> str:
-    """The role that a subject acts with. Raises Invalid for what cannot be one, InvalidReference, Unknown."""
+    """The role that a subject acts with. Raises Invalid if it cannot be one, InvalidReference, Unknown."""
     if not policy.active_roles:
         raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; omit the role")
     ref = policy.reference(text, root)
     if policy.file.types[ref.type].kind != "role":
-        raise Invalid(f"as {ref}: {indefinite(ref.type)} is not a role")
+        raise Invalid(f"as {ref}: {indefinite(ref.type)} is not a role; name a role")
     return ref.text
 
 
@@ -125,7 +124,7 @@ def _subject(policy: Policy, root: Reference, text: str) -> Reference:
     ref = policy.reference(text, root)
     asked = policy.file.ask.subjects
     if ref.type not in asked:
-        raise Invalid(f"{ref}: checks are about {' and '.join(asked)}, not about {indefinite(ref.type)}")
+        raise Invalid(f"{ref}: the subject must be {' or '.join(map(indefinite, asked))}, not {indefinite(ref.type)}")
     return ref
 
 
@@ -141,7 +140,7 @@ def _check_second_objects(requirement: Requirement, second_objects: Mapping[str,
 
 # ---- a question to parameters ---------------------------------------------------------------------------------------
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
-    """The parameters of check.cypher, but root. Questions that require the same share its clauses."""
+    """The parameters of check.cypher, without `root`. Questions with the same requirement share its clauses."""
     conditions: dict[Requirement, int] = {}
     checks = []
     for each in questions:
@@ -163,7 +162,7 @@ def check_parameters(
     as_role: str | None,
     needed: list[str],
 ) -> dict[str, Any]:
-    """One entry of `$checks`. Places that no fact is about are left out."""
+    """One entry of `$checks`. Places without facts are omitted."""
     return {
         "subject": subject,
         "needed": needed,
@@ -180,7 +179,7 @@ def check_parameters(
 
 
 def _besides(where: Places, plan: FactPlan) -> dict[str, Any]:
-    """What clauses look at besides the places themselves: roles by name, and what is below."""
+    """What the clauses need in addition to the places: roles by name, and descendants."""
     return {
         "named": plan.named,
         "below": [{"at": at, "ref": where[at].text} for at in plan.below],
@@ -189,7 +188,7 @@ def _besides(where: Places, plan: FactPlan) -> dict[str, Any]:
 
 
 def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
-    """The parameters of who.cypher, but root, after and limit."""
+    """The parameters of who.cypher, without `root`, `after` and `limit`."""
     plan = question.requirement.plan
     return {
         "needed": question.needed,
@@ -205,7 +204,7 @@ def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]
 
 
 def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
-    """The parameters of which.cypher, but root, after and limit."""
+    """The parameters of which.cypher, without `root`, `after` and `limit`."""
     assert question.subject is not None, "`which` has a subject"
     plan, type_ = question.requirement.plan, question.requirement.type
     return {
@@ -230,12 +229,12 @@ def _every(fact: Fact) -> dict[str, Any]:
 
 
 def numbered(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The entries of a batch, each with its place: the database promises no order of its answers."""
+    """The entries of a batch with their indexes: the database does not guarantee the order of its answers."""
     return [{"index": index, **entry} for index, entry in enumerate(entries)]
 
 
 def in_order(answers: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
-    """The answers of a batch of `count`, each at the place of its question. Raises Inconsistent if one is missing."""
+    """The answers of a batch in the order of its `count` questions. Raises Inconsistent if one is missing."""
     by_index = {answer["index"]: answer for answer in answers}
     if sorted(by_index) != list(range(count)):
         raise Inconsistent(f"the database answered {len(by_index):,} of {count:,} questions of a batch; ask again")

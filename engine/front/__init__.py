@@ -1,7 +1,7 @@
 """`from grantpath import Authorizer`: the public names of grantpath.engine, and the version.
 
-This folder is the package `grantpath` itself; the other packages lie beside it, at the top of the repository. The names
-are loaded when the first of them is used, so that `import grantpath` alone loads nothing.
+This folder is the package `grantpath` itself; the folders of its subpackages are at the top of the repository. The
+names are loaded when the first of them is used, so that `import grantpath` alone loads nothing.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -192,4 +192,4 @@ class Rules:
 
     def _not_builtin(self, ref: Reference, what: str) -> None:
         if ref.text in self.policy.builtins:
-            raise Invalid(f"{ref} came with the policy {self.policy.name} and cannot be {what}")
+            raise Invalid(f"{ref} is built into the policy {self.policy.name} and cannot be {what}")

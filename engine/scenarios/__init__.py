@@ -1,4 +1,4 @@
 """Scenario files: the tests that policy authors write.
 
-Start at `runner.py`; `scenario_file.py` has the format.
+Start at `runner.py`; `scenario_file.py` defines the format.
 """

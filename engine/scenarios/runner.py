@@ -1,4 +1,4 @@
-"""Runs scenario files: each scenario in a tenant of its own, each line answered by the graph, by Spark, or by both."""
+"""Runs scenario files: each scenario in its own tenant; Cypher, Spark or both answer each line."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ Bulk = Callable[[Sequence[TenantState], Sequence[tuple[str, Question]]], Sequenc
 
 @dataclass(frozen=True)
 class Result:
-    """What one line gave: it passes when expected and got are equal (an error by its first word)."""
+    """The result of one line. It passes if `expected` and `got` are equal (of an error, the first word)."""
 
     file: str
     scenario: str
@@ -61,7 +61,7 @@ class Report:
 
 
 def read_files(files: Iterable[Path]) -> list[Scenario]:
-    """The scenarios of all files (of a folder: its .yaml files). Raises InvalidInput with file, line and reason."""
+    """The scenarios of files, and of the .yaml files in folders. Raises InvalidInput with file, line and reason."""
     scenarios = []
     for path in files:
         for file in sorted(path.rglob("*.yaml")) if path.is_dir() else [path]:
@@ -78,7 +78,7 @@ def run(
 ) -> Report:
     """Runs scenarios. `bulk` answers for Spark: all states and questions of the run at once.
 
-    Raises Unavailable, ServerError; what a single line raises is its result.
+    Raises Unavailable, ServerError. Other errors of a line are its result.
     """
     runner = _Runner(store, engine)
     for at, scenario in enumerate(scenarios):
@@ -106,7 +106,7 @@ class _Runner:
         return [result for _, result in sorted(self._results, key=lambda each: each[0])]
 
     def run(self, scenario: Scenario) -> None:
-        """One scenario, in a fresh tenant that is taken away again."""
+        """Runs one scenario in a new tenant, which is removed afterwards."""
         policy = self._policy(scenario)
         root = policy.root(scenario.root)
         tenant = f"{root.text}~{uuid.uuid4().hex}"
@@ -176,7 +176,7 @@ class _Runner:
         return self._states[-1].id
 
     def answer_in_bulk(self, bulk: Bulk) -> None:
-        """The answers of the other engine, all at once."""
+        """Adds the answers of the bulk engine, all at once."""
         questions = [(state, line.question) for state, _, line, _ in self._asked if line.question]
         for (_, scenario, line, place), answer in zip(self._asked, bulk(self._states, questions), strict=True):
             got: Expected = f"error: {answer}" if isinstance(answer, GrantpathError) else answer

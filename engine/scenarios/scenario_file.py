@@ -1,4 +1,4 @@
-"""Reads scenario files: YAML documents into scenarios, each line with its place in the file."""
+"""Reads scenario files: parses YAML documents into scenarios, each line with its line number."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +47,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Line:
-    """One line of `given` or `then`: where it stands, what it says, what is expected of it."""
+    """One line of `given` or `then`: its line number, its text, and the expected result."""
 
     number: int
     text: str
@@ -59,7 +59,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One situation and what must be answered in it; `absent` are subjects that are meant not to exist."""
+    """One situation and the expected answers; `absent` are subjects that intentionally do not exist."""
 
     file: Path
     name: str
@@ -74,7 +74,9 @@ def read_scenarios(path: Path) -> list[Scenario]:
     """The scenarios of a file. Raises InvalidInput with file, line and reason."""
     documents = read_documents(path)
     if not documents:
-        raise InvalidInput(f"{path}:1: no scenario in it; write `scenario:`, `policy:`, `root:`, `given:`, `then:`")
+        raise InvalidInput(
+            f"{path}:1: the file has no scenario; write `scenario:`, `policy:`, `root:`, `given:`, `then:`"
+        )
     return [_scenario(document, path) for document in documents]
 
 
@@ -106,7 +108,7 @@ def _line(entry: Any, document: Document, key: Key) -> Line:
         raise InvalidInput(_explain(error, document, key)) from None
     except GrantpathError as error:
         raise InvalidInput(f"{document.file}:{number}: {error}") from None
-    raise InvalidInput(f"{document.file}:{number}: a line of `then` is a check, or starts with do:, ask: or check:")
+    raise InvalidInput(f"{document.file}:{number}: a line of `then` must be a check, or start with do:, ask: or check:")
 
 
 def _change(read: _Do, number: int) -> Line:
@@ -117,7 +119,7 @@ def _change(read: _Do, number: int) -> Line:
 
 def _question(read: _Ask, number: int) -> Line:
     if (read.answer is None) == (read.error is None):
-        raise InvalidInput("a question has either `answer: [...]` or `error: true`")
+        raise InvalidInput("a question must have either `answer: [...]` or `error: true`")
     expected: Expected = "error" if read.error else sorted(read.answer or [])
     return Line(number, read.ask, expected, parse_question(read.ask))
 
@@ -126,12 +128,12 @@ def _explain(error: ValidationError, document: Document, at: Key) -> str:
     first = error.errors()[0]
     key = (*at, *first["loc"])
     remedy = {
-        "extra_forbidden": "no such key; take it away, or check its spelling",
+        "extra_forbidden": "unknown key; check its spelling, or remove it",
         "missing": "the key is missing; add it",
-        "string_type": "a text is expected; write it, in quotes if it looks like something else",
+        "string_type": "a text is expected; if it looks like a number, write it in quotes",
         "list_type": "a list is expected; write [a, b]",
-        "literal_error": "it is true or not there; write true, or take the key away",
+        "literal_error": "the value must be true; otherwise remove the key",
         "too_short": "the list is empty; write a check, e.g. user:bob can load_catalog on catalog:hr",
-        "model_type": "keys are expected; write `scenario:`, `policy:`, `root:`, `given:`, `then:`",
+        "model_type": "a mapping is expected; write `scenario:`, `policy:`, `root:`, `given:`, `then:`",
     }.get(first["type"], first["msg"])
     return f"{document.file}:{document.line(key)}: {'.'.join(map(str, key)) or 'the file'}: {remedy}"

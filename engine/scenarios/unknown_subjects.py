@@ -1,7 +1,7 @@
-"""Subjects of a scenario's questions that nothing in it mentions: most often a name that is mistyped.
+"""Finds subjects of a scenario's questions that the scenario mentions nowhere else: usually misspelled names.
 
-A user who does not exist is allowed nothing, so `user:bobb cannot ...` passes, for the wrong reason. A file lists under
-`absent:` the subjects that are meant not to exist.
+A user that does not exist is not allowed anything, so `user:bobb cannot ...` passes for the wrong reason. A file lists
+the subjects that intentionally do not exist under `absent:`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from grantpath.graph.statement import Check, Which, parse_statement
 
 
 def unmentioned(scenarios: Sequence[Scenario]) -> list[str]:
-    """A text, with file and line, for each subject asked about that no `given` or `do` line of its scenario mentions.
+    """A text with file and line for each subject of a question that no `given` or `do` line of its scenario mentions.
 
-    Raises InvalidPolicy, Unknown for a policy that cannot be loaded.
+    Raises InvalidPolicy or Unknown if a policy cannot be loaded.
     """
 
     @cache
@@ -47,12 +47,12 @@ def _of(scenario: Scenario, policy: Policy, root: Reference) -> Iterator[str]:
         near = nearest(ref, [each for each in known if type_of(each) == type_of(ref)])
         yield (
             f"{scenario.file}:{line.number}: no `given` or `do` line mentions {ref}{near}; add it there, or list it "
-            "under `absent:` if it is meant not to exist"
+            "under `absent:` if it intentionally does not exist"
         )
 
 
 def _asks_about(line: Line) -> str | None:
-    """The subject of a question, or who makes a change; an error that is expected says enough."""
+    """The subject of a question, or the actor of a change; None for a question whose expected result is an error."""
     if line.question is None:
         return line.actor
     if isinstance(line.question, Check | Which) and line.expected != "error":
@@ -71,7 +71,7 @@ def _mentioned(text: str, policy: Policy, root: Reference) -> Iterator[str]:
 
 
 def _canonical(text: str, policy: Policy, root: Reference) -> str | None:
-    """The reference as it is printed; None for what is none, which the line itself will say."""
+    """The reference in canonical form; None if it is not valid, which the line itself reports."""
     try:
         return policy.reference(text, root).text
     except Invalid:

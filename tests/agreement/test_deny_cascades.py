@@ -142,7 +142,7 @@ def test_the_example_decides_as_its_scenarios_say(store: Store) -> None:
 def test_a_denied_grant_is_no_reason_unless_that_is_said(tenant: Tenants, policy: str) -> None:
     said = ["add dashboard:d", "allow ADMIN on site:ml to user:u", "deny ADMIN on dashboard:d to user:u"]
     auth = tenant(str(EXAMPLES / f"{policy}.yaml"), said)
-    denied = " (ADMIN itself is denied to user:u on dashboard:d; it counts for what it implies)"
+    denied = " (ADMIN itself is denied to user:u on dashboard:d; only what it implies is granted)"
     reason = "user:u has ALLOW ADMIN on site:ml"
     told = auth.explain("user:u", "view", "dashboard:d")
     assert told.decision.because == auth.check("user:u", "view", "dashboard:d").because == [reason + denied]

@@ -234,7 +234,7 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -
         ),
         (("user:own", "fly", "catalog:hr"), Unknown, "the operation fly is unknown in the policy gravitino"),
         (("user:own", "USE_CATALOG", "catalog:"), InvalidReference, ""),
-        (("role:analyst", "USE_CATALOG", "catalog:hr"), Invalid, "role:analyst: checks are about user"),
+        (("role:analyst", "USE_CATALOG", "catalog:hr"), Invalid, "role:analyst: the subject must be a user"),
         (("user:own", "USE_CATALOG"), Invalid, r"\('user:own', 'USE_CATALOG'\) is neither"),
         (("user:own", "get_tag_for_object", "catalog:hr"), Invalid, ""),
     ],

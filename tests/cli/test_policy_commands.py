@@ -69,5 +69,5 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     unreadable = run("test", str(file))
     assert (unreadable.code, f"{file}:7: " in unreadable.err) == (2, True)
     file.write_text(SCENARIO + "  - {check: user:ann can load_table on catalog:hr, error: false}\n")
-    message = "then.2.error: it is true or not there; write true, or take the key away"
+    message = "then.2.error: the value must be true; otherwise remove the key"
     assert run("test", str(file)).err == f"error: {file}:8: {message}\n"

@@ -67,7 +67,7 @@ CASES = {
     "membership is a path": Case("gravitino", TABLE, "user:u get_role role:r", [GROUPS]),
     "oneself is a sentence": Case("gravitino", TABLE, "user:u get_user user:u", ["user:u is user:u itself"]),
     "everyone is a sentence": Case(
-        "gravitino", TABLE, "user:u load_metalake metalake:ml", ["user:u exists, and every user may"]
+        "gravitino", TABLE, "user:u load_metalake metalake:ml", ["user:u exists, and every user is allowed"]
     ),
     "only the role that acts is on a path": Case(
         "deltastream",
@@ -145,12 +145,12 @@ CASES = {
         [],
         ["no change allows it: the operator sets the members"],
     ),
-    "what came with the policy has no remedy": Case(
+    "a condition that excludes a built-in role has no remedy": Case(
         "deltastream",
         ROLES,
         "user:u drop_role role:SYSADMIN",
         [],
-        ["no change allows it: role:SYSADMIN came with the policy deltastream"],
+        ["no change allows it: role:SYSADMIN is built into the policy deltastream"],
     ),
     "three grants hand out less than ownership": Case(
         "lakehouse",

@@ -77,7 +77,7 @@ def test_a_page_states_its_revision_and_the_next_can_require_it(auth: Authorizer
     following = auth.who("SELECT_TABLE", TABLE, limit=2, after="user:bob", at=page.revision)
     assert (list(following), following.revision) == (EVERYBODY[2:], page.revision)
     now = auth.change("remove user:dan from role:r").revision
-    with pytest.raises(Inconsistent, match=f"is at revision {now} now, not at revision {page.revision}"):
+    with pytest.raises(Inconsistent, match=f"at revision {now} now, and the page must be of revision {page.revision}"):
         auth.who("SELECT_TABLE", TABLE, limit=2, after="user:bob", at=page.revision)
     with pytest.raises(Inconsistent, match=f"at revision {now}"):
         auth.which("table", "user:bob", "SELECT_TABLE", at=now + 1)

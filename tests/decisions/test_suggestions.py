@@ -109,14 +109,14 @@ def test_names_made_to_be_slow_cost_little(tenant: Tenants, closing: Closing) ->
     assert time.monotonic() - began < 1
 
 
-# ---- remedies that no actor may make --------------------------------------------------------------------------------
-def test_a_remedy_that_no_actor_may_make_says_that_the_operator_makes_it(tenant: Tenants) -> None:
+# ---- remedies that need the operator ---------------------------------------------------------------------------------
+def test_remedy_that_no_actor_can_apply_names_the_operator(tenant: Tenants) -> None:
     auth, asked = tenant("github", ["add org:hr", "add repository:hr.public"]), ("push", "repository:hr.public")
     explained = auth.explain("user:new", *asked)
     assert explained.remedy[0] == "add user:new"
-    said = "github lets no actor make this change, so the operator makes it as a fact: "
-    assert explained.decision.missing[-1].startswith(f"{said}add user:new")
-    assert auth.check("user:new", *asked).missing[-1] == f"{said}add user:new"
+    expected = "the policy github allows this change to no actor; the operator must write it as a fact: "
+    assert explained.decision.missing[-1].startswith(f"{expected}add user:new")
+    assert auth.check("user:new", *asked).missing[-1] == f"{expected}add user:new"
     other = tenant("gravitino", ["add catalog:c"])
     assert not any(
         "no actor" in text for text in other.explain("user:new", "USE_CATALOG", "catalog:c").decision.missing
