@@ -1,4 +1,4 @@
 """The command line: `grantpath`.
 
-Start at `main.py`, which registers the commands; `context.py` has the options that all of them take.
+Start at `main.py`, which registers the commands; `context.py` defines the options that all of them share.
 """

@@ -1,4 +1,4 @@
-"""`python -m grantpath.engine.cli`: the command `grantpath`, without its script."""
+"""`python -m grantpath.engine.cli`: the command `grantpath` without the installed script."""
 
 import sys
 

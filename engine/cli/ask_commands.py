@@ -1,4 +1,4 @@
-"""The commands that ask the graph: check, explain, who, which, params."""
+"""The commands that ask questions: check, explain, who, which, params."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -14,21 +14,25 @@ from grantpath.graph.reference import type_of
 
 PANEL = "Ask"
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, as SELECT_TABLE or load_table")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, e.g. SELECT_TABLE or load_table")
+]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, e.g. table:hr.public.staff")]
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
-Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="at most so many; all if it is not given")]
+Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
 AtLeast = Annotated[
     int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
 ]
-After = Annotated[str, typer.Option(metavar="REF", help="only those behind this one: the last of the page before")]
+After = Annotated[
+    str, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
+]
 At = Annotated[
-    int | None, typer.Option(metavar="REVISION", help="the revision that the page must be of: that of the page before")
+    int | None, typer.Option(metavar="REVISION", help="the revision that the page must have: that of the previous page")
 ]
 
 
 class ParamsTarget(StrEnum):
-    """The queries that `params` can print for."""
+    """The queries for which `params` can print parameters."""
 
     check_and_explain = "check-and-explain"
     check = "check"
@@ -55,12 +59,12 @@ def check(
     as_: As = None,
     at_least: AtLeast = None,
 ) -> int:
-    """May SUBJECT use NAME on REF?
+    """Check whether SUBJECT can use NAME on REF.
 
-    An UPPER_CASE name is a privilege, a lower_case one an operation of the policy. Exit code 0: allowed, 1: not
-    allowed, 2: it could not be asked. Nothing but a yes ends with 0.
+    A name in UPPER_CASE is a privilege, one in lower_case an operation of the policy. Exit code 0: allowed, 1: not
+    allowed, 2: an error. Only "allowed" ends with 0.
 
-    In a script write `--` before words that come from outside, so that none of them is read as an option:
+    In a script, write `--` before untrusted arguments, so that none of them is taken for an option:
 
     grantpath check -- "$S" "$NAME" "$REF"
     """
@@ -82,10 +86,10 @@ def explain(
     as_: As = None,
     at_least: AtLeast = None,
 ) -> int:
-    """Why may SUBJECT use NAME on REF, or why not?
+    """Explain why SUBJECT can use NAME on REF, or why not.
 
-    For yes it prints the paths of the graph that allow it, for no the nearest remedy, with the path of each DENY that
-    is in its way; --json has its statements as `remedy`. Exit codes as for check.
+    If it is allowed, this prints the paths in the graph that allow it; if not, the nearest remedy, with the path of
+    each DENY that it revokes. --json has the statements of the remedy as `remedy`. Exit codes as for check.
     """
     with session.open() as authorizer:
         explanation = authorizer.explain(
@@ -109,9 +113,9 @@ def who(
     at: At = None,
     at_least: AtLeast = None,
 ) -> None:
-    """Who may use NAME on REF?
+    """List who can use NAME on REF.
 
-    One user or service principal a line, in byte order.
+    Prints one user or service principal per line, in byte order.
     """
     with session.open() as authorizer:
         found = authorizer.who(
@@ -132,9 +136,9 @@ def which(
     at: At = None,
     at_least: AtLeast = None,
 ) -> None:
-    """On which objects of TYPE may SUBJECT use NAME?
+    """List the objects of TYPE on which SUBJECT can use NAME.
 
-    One object a line, in byte order.
+    Prints one object per line, in byte order.
     """
     with session.open() as authorizer:
         found = authorizer.which(
@@ -158,14 +162,14 @@ def params(
     ref: Ref,
     with_: With = [],  # noqa: B006
     as_: As = None,
-    for_: Annotated[ParamsTarget, typer.Option("--for", help="the query of cypher/ that you want to paste")] = (
+    for_: Annotated[ParamsTarget, typer.Option("--for", help="the query of cypher/ to paste")] = (
         ParamsTarget.check_and_explain
     ),
 ) -> None:
-    """Print the :params line for Neo4j Browser, to run before a query of cypher/ is pasted.
+    """Print the :params line to run in Neo4j Browser before pasting a query of cypher/.
 
-    The line serves check.cypher and explain.cypher both. With --for who the SUBJECT is left aside, with --for which
-    all of REF but its type.
+    The line works for check.cypher and for explain.cypher. --for who ignores the SUBJECT, and --for which uses only the
+    type of REF.
     """
     second = second_objects(with_)
     with session.open() as authorizer:
@@ -186,7 +190,7 @@ def params(
 
 
 def show_decision(decision: Decision, question: str) -> None:
-    """A decision for a person: the verdict, and why or what is missing."""
+    """Prints a decision as text: the verdict, and the reasons or what is missing."""
     console = out()
     if decision:
         console.print(styled("allowed", "bold green"), styled(f" {question}"), sep="")
@@ -197,7 +201,7 @@ def show_decision(decision: Decision, question: str) -> None:
 
 
 def _one_more(limit: int | None) -> int | None:
-    """One more than is shown tells whether there are more."""
+    """Reads one more than is shown, to find out whether there are more."""
     return None if limit is None else limit + 1
 
 

@@ -1,4 +1,4 @@
-"""Writes a query's parameters as the line that Neo4j Browser takes: a Cypher map, strings in single quotes."""
+"""Formats a query's parameters as a :params line for Neo4j Browser: a Cypher map with strings in single quotes."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ def browser_line(parameters: Mapping[str, Any]) -> str:
 
 
 def literal(value: Any) -> str:
-    """A value as a Cypher literal. Raises TypeError for what has none."""
+    """A value as a Cypher literal. Raises TypeError if its type has none."""
     match value:
         case None:
             return "null"
@@ -40,7 +40,7 @@ def _char(char: str) -> str:
 
 
 def _units(char: str) -> list[int]:
-    """The UTF-16 units of a character: Cypher's \\u takes four digits."""
+    """The UTF-16 code units of a character: Cypher's \\u takes four digits."""
     packed = char.encode("utf-16-be", "surrogatepass")
     return [int.from_bytes(packed[at : at + 2]) for at in range(0, len(packed), 2)]
 

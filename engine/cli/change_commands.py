@@ -1,4 +1,4 @@
-"""The command that changes the graph: change."""
+"""The command `change`."""
 
 import sys
 from pathlib import Path
@@ -19,19 +19,24 @@ from grantpath.graph.statement import parse_statement
 PANEL = "Change"
 BLANK = " \t\r"
 Statement = Annotated[
-    str | None, typer.Argument(metavar="[STATEMENT]", help="what to change, in quotes; the forms stand above")
+    str | None, typer.Argument(metavar="[STATEMENT]", help="the change, in quotes; see the forms above")
 ]
 File = Annotated[
-    str | None, typer.Option("--file", metavar="FILE", help="a file of statements, one a line; - reads standard input")
+    str | None,
+    typer.Option("--file", metavar="FILE", help="a file of statements, one per line; - reads standard input"),
 ]
 Id = Annotated[
     str | None,
-    typer.Option("--id", metavar="ID", help="an id of yours: repeated with it, the change is made once"),
+    typer.Option(
+        "--id", metavar="ID", help="a request id of your choice: with it, a repeated change is made only once"
+    ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="list what would be added and removed, and change nothing")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="list what would be added and removed, without changing anything")
+]
 By = Annotated[
     str | None,
-    typer.Option("--by", metavar="SUBJECT", help="the acting user, e.g. user:ann; without it, a fact is written"),
+    typer.Option("--by", metavar="SUBJECT", help="the actor, e.g. user:ann; without it, a fact is written"),
 ]
 
 
@@ -52,21 +57,21 @@ def change(
     create: Create = False,
     yes: Yes = False,
 ) -> None:
-    """Make one change, or those of a file: all of them, or none.
+    """Make one change, or all changes of a file in one transaction.
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
-    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. In a file each
-    stands on a line of its own, sees those before it, and a line that starts with # is left out.
+    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. A file has one
+    statement per line; each sees the ones before it. Lines that start with # are ignored.
 
-    With --by the policy decides whether that user may; without it a fact is written. With --create the facts may be
-    the first ones of a new root. A statement that drops the root itself asks at a terminal for its name; elsewhere
-    --yes must confirm it. Exit code 0: done, 1: refused, 2: invalid.
+    With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
+    --create, the facts can be the first ones of a new root. Before dropping the root itself, this asks for its name;
+    without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: invalid.
     """
     if (statement is None) == (file is None):
         raise typer.BadParameter("name a STATEMENT, or a --file of them")
     if create and (dry_run or by is not None):
-        raise typer.BadParameter(f"--create writes a new root: leave out {'--dry-run' if dry_run else '--by'}")
-    history = id_ is not None  # what was done under the id may be the drop of the root
+        raise typer.BadParameter(f"--create writes a new root; omit {'--dry-run' if dry_run else '--by'}")
+    history = id_ is not None  # the change with this id can be the drop of the root
     if statement is not None:
         parse_statement(statement)
         with session.open(create, history) as authorizer:
@@ -90,7 +95,7 @@ def change(
 
 
 def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
-    """A statement that drops the root takes all that it holds, as `roots drop` does. Raises InvalidInput."""
+    """Asks for consent to a statement that drops the root with everything in it. Raises InvalidInput without it."""
     if not given and any(_drops_root(authorizer, text) for text in statements):
         row = sizes(authorizer.store, authorizer.tenant)
         holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
@@ -102,14 +107,14 @@ def _drops_root(authorizer: Watched, text: str) -> bool:
         statement = parse_statement(text)
         return statement.kind == "drop" and authorizer.reference(statement.object) == authorizer.root
     except Invalid:
-        return False  # the change itself will say what is wrong
+        return False  # the change itself reports the error
 
 
 def read_statements(file: str) -> list[tuple[int, str]]:
-    """The statements of a file (-: standard input), each with its line. Raises InvalidInput.
+    """The statements of a file (-: standard input), each with its line number. Raises InvalidInput.
 
-    Only spaces, tabs and carriage returns around a statement are dropped. Other white space may be a part of a name,
-    and cannot be seen: a line that begins or ends with it is refused.
+    Only spaces, tabs and carriage returns around a statement are removed. Other white space is invisible and can be
+    part of a name, so a line that begins or ends with it is an error.
     """
     text = _read_input() if file == "-" else read_text(Path(file))
     numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
@@ -119,11 +124,11 @@ def read_statements(file: str) -> list[tuple[int, str]]:
         for char, where in ((line[0], "begins"), (line[-1], "ends")):
             if char.isspace() or not char.isprintable():
                 raise InvalidInput(
-                    f"{file}:{at}: the line {where} with U+{ord(char):04X}, which cannot be seen; remove it, or quote "
+                    f"{file}:{at}: the line {where} with the invisible U+{ord(char):04X}; remove it, or quote "
                     "the name that it belongs to with backticks; nothing is done"
                 )
     if not found:
-        raise InvalidInput(f"{file} holds no statement; write one a line, such as add user:bob")
+        raise InvalidInput(f"{file} has no statement; write one per line, e.g. add user:bob")
     return found
 
 
@@ -143,7 +148,7 @@ def _summary(change: Change, dry_run: bool) -> dict[str, Any]:
 
 
 def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
-    """`hash` is that of the last entry, which proves the whole batch; what is added and removed is by all together."""
+    """`hash` is that of the last entry, which proves the whole batch; `added` and `removed` are the net effect."""
     hashes = [each.hash for each in made if each.hash]
     summary = {"changes": [_summary(each, dry_run) for each in made], "revision": made[-1].revision}
     together = net(made)

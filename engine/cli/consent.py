@@ -1,4 +1,4 @@
-"""Consent to what cannot be undone: --yes, or the name typed at the terminal."""
+"""Consent to actions that cannot be undone: --yes, or the name typed at the terminal."""
 
 import sys
 from typing import Annotated
@@ -12,7 +12,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="drop a root without asking")]
 
 
 def confirm_drop(root: str, holds: str) -> None:
-    """Asks at the terminal for the name of the root that is to be dropped. Raises InvalidInput without that consent."""
+    """Asks at the terminal for the name of the root to drop. Raises InvalidInput without consent."""
     if not sys.stdin.isatty():
         raise InvalidInput(f"dropping {root} cannot be undone; confirm it with --yes")
     err().print(styled(f"{root} holds {holds}; dropping it cannot be undone", "yellow"))

@@ -1,4 +1,4 @@
-"""What all commands share: the options --root, --policy, --uri and --json, and the root that they lead to."""
+"""The options that all commands share (--root, --policy, --uri and --json), and the root that they select."""
 
 import inspect
 import os
@@ -26,25 +26,26 @@ from grantpath.graph.reference import Reference
 from grantpath.graph.statement import parse_with
 from grantpath.graph.store import Store
 
-PANEL = "Which graph, and how to print"
+PANEL = "Graph and output"
 Root = Annotated[
-    str | None, typer.Option(help="the tenant, e.g. metalake:ml; else GRANTPATH_ROOT", rich_help_panel=PANEL)
+    str | None, typer.Option(help="the root, e.g. metalake:ml; default: GRANTPATH_ROOT", rich_help_panel=PANEL)
 ]
 PolicyName = Annotated[
     str | None,
-    typer.Option(help="a policy's name or file; else GRANTPATH_POLICY, else the root's own", rich_help_panel=PANEL),
+    typer.Option(help="a policy's name or file; default: GRANTPATH_POLICY, then the root's own", rich_help_panel=PANEL),
 ]
 Uri = Annotated[
     str | None,
     typer.Option(
-        help="a Neo4j server, e.g. bolt://HOST:7687; else NEO4J_URI, else the embedded one", rich_help_panel=PANEL
+        help="a Neo4j server, e.g. bolt://HOST:7687; default: NEO4J_URI, then the embedded server",
+        rich_help_panel=PANEL,
     ),
 ]
 Timeout = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="how long to wait for the server's next word, or for a turn among writers: 10 if not given",
+        help="how long to wait for the server to respond, or for other writers; default: 10",
         rich_help_panel=PANEL,
     ),
 ]
@@ -58,35 +59,37 @@ With = Annotated[
 ]
 Operator = Annotated[
     str | None,
-    typer.Option("--by", metavar="SUBJECT", help="the operator for the log, e.g. user:ann; needs no authority"),
+    typer.Option(
+        "--by", metavar="SUBJECT", help="the operator to record in the log, e.g. user:ann; not authorized by the policy"
+    ),
 ]
 As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active role, e.g. role:SYSADMIN")]
 
 
-SHOWN = 20  # of the roots there are
+SHOWN = 20  # the number of roots that a message lists
 HELP, VERSION = ("--help", "-h"), "--version"
 
 
 class Watched(Authorizer):
-    """An authorizer that remembers what its last queries were asked with, and the revision of the last answer."""
+    """An authorizer that records the parameters of its last queries, and the revision of the last answer."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         super().__init__(store, tenant, policy, root)
         self.asked: dict[str, dict[str, Any]] = {}
         self.revision = 0
-        self.log_begins: int | None = None  # where older entries were pruned
+        self.log_begins: int | None = None  # the first revision in the log, if older entries were pruned
         self.made = False
 
     def __enter__(self) -> "Watched":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Closes it; a root that was made for what then failed goes again."""
+        """Closes the connection, and removes a root that was created for a command that failed."""
         try:
             if self.made and error is None:
                 err().print(styled(f"created the root {self.tenant} with the policy {self.policy.name}", "dim"))
             elif self.made:
-                with suppress(GrantpathError):  # the error that is under way tells more
+                with suppress(GrantpathError):  # the original error is more informative
                     registry.take_back(self.store, self.tenant)
         finally:
             super().__exit__(kind, error, at)
@@ -111,13 +114,13 @@ class CommandContext:
 
     @classmethod
     def from_environment(cls) -> "CommandContext":
-        """What GRANTPATH_ROOT and GRANTPATH_POLICY say; NEO4J_URI is read where the login is."""
+        """The defaults from GRANTPATH_ROOT and GRANTPATH_POLICY. NEO4J_URI is read with the login."""
         return cls(os.environ.get("GRANTPATH_ROOT") or None, os.environ.get("GRANTPATH_POLICY") or None)
 
     def but(
         self, root: str | None, policy: str | None, uri: str | None, json: bool, timeout: float | None
     ) -> "CommandContext":
-        """With the options that are given. Raises InvalidInput for an empty one."""
+        """A copy with the given options. Raises InvalidInput if one is empty."""
         for option, value in (("--root", root), ("--policy", policy), ("--uri", uri)):
             if value == "":
                 raise InvalidInput(f"{option} is empty; name one, or omit the option")
@@ -126,11 +129,11 @@ class CommandContext:
         return CommandContext(root or self.root, policy or self.policy, uri or self.uri, json or self.json, seconds)
 
     def at(self, root: str) -> "CommandContext":
-        """The same for a root that is known to be there."""
+        """A copy for a root that exists."""
         return replace(self, root=root, policy=None)
 
     def with_its_policy(self) -> "CommandContext":
-        """The same, whatever policy is named: the root's own is meant."""
+        """A copy that uses the root's own policy, whatever --policy names."""
         return replace(self, policy=None)
 
     def store(self) -> Store:
@@ -138,10 +141,12 @@ class CommandContext:
         return Store(connection(self.uri), self.timeout)
 
     def open(self, create: bool = False, history: bool = False, policy: Policy | None = None) -> Watched:
-        """The authorizer of the root that is meant. `create`: create it where it does not exist, with `policy` if the
-        options name none. One that was dropped is opened only for its `history`.
+        """The authorizer of the selected root.
 
-        Raises Unknown with the roots there are, Invalid, InvalidPolicy, Unavailable, ServerError.
+        With `create` a root that does not exist is created, with `policy` if the options name none. A dropped root is
+        opened only for its `history`.
+
+        Raises Unknown with the names of the existing roots, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
         store = self.store()
         try:
@@ -158,20 +163,20 @@ class CommandContext:
         return opened
 
     def _find(self, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
-        """The root that is meant, and whether it exists. One that was dropped is meant only by its name."""
+        """The selected root, and whether it exists. A dropped root is selected only if it is named."""
         known = [root for root, dropped in listed.items() if not dropped]
         there = f"the roots are {_some(known)}" if known else "there are no roots yet"
         if self.root is None:
             if len(known) == 1:
                 return known[0], True
             example = known[0] if known else "metalake:main"
-            raise Unknown(f"which root? {there}; name one by --root or GRANTPATH_ROOT, as --root {example}")
+            raise Unknown(f"no root is selected; {there}; name one by --root or GRANTPATH_ROOT, e.g. --root {example}")
         wanted = policies.load(self.policy).root(self.root).text if self.policy else self.root
         fitting = registry.named_like(listed, wanted)
         if len(fitting) == 1:
             return fitting[0], True
         if fitting:
-            raise Unknown(f"--root {wanted} may be {' or '.join(fitting)}; write the type too")
+            raise Unknown(f"--root {wanted} can mean {' or '.join(fitting)}; write the type, too")
         if create:
             return wanted, False
         near = nearest(wanted, known)
@@ -212,7 +217,7 @@ class Commands(TyperGroup):
 
 
 def _plain_in_a_pipe(command: TyperCommand | TyperGroup, ctx: Any) -> Any:
-    """In a pipe help has no frames, and its lines are not folded, so that grep finds what it says."""
+    """Removes frames and line breaks from help in a pipe, so that grep finds its text."""
     if not sys.stdout.isatty():
         command.rich_markup_mode = None
         ctx.terminal_width = WIDE
@@ -220,14 +225,14 @@ def _plain_in_a_pipe(command: TyperCommand | TyperGroup, ctx: Any) -> Any:
 
 
 def _unfolded(text: str) -> str:
-    """A docstring with each paragraph on one line: the terminal folds it once, where it is wide enough."""
+    """A docstring with each paragraph on one line, so that only the terminal wraps it."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
 def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
-    """Parses; help and version end with exit code 0 only where nothing else was asked. Raises BadParameter.
+    """Parses; help and version end with exit code 0 only without other arguments. Raises BadParameter.
 
-    `grantpath check "$S" "$NAME" "$REF"` is a gate: 0 means yes there, and a word from outside must not produce it.
+    In `grantpath check "$S" "$NAME" "$REF"` exit code 0 means allowed, and an untrusted argument must not produce it.
     """
     given = list(args)
     try:
@@ -237,13 +242,13 @@ def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: l
             raise
         option = next((word for word in given if word in (*HELP, VERSION)), HELP[0])
         raise typer.BadParameter(
-            f"{option} stands beside other words, so nothing was done; if it is one of them, write -- before them",
+            f"{option} cannot be combined with other arguments; if it is one of them, write -- before them",
             ctx=ctx,
         ) from None
 
 
 def command(app: typer.Typer, panel: str, example: str, name: str | None = None) -> Callable[[Any], Any]:
-    """Makes a command of a function (session, its own arguments) -> exit code or None; adds the shared options."""
+    """Registers a function (session, its own arguments) -> exit code or None as a command with the shared options."""
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         own = list(inspect.signature(function).parameters.values())[1:]

@@ -1,4 +1,4 @@
-"""The command `demo`: the main job end to end, on Neo4j and Spark."""
+"""The command `demo`: the main use case end to end, on Neo4j and Spark."""
 
 import re
 import shutil
@@ -42,12 +42,12 @@ def demo(
         bool, typer.Option("--yes", help="use a server that is not the embedded one without asking")
     ] = False,
 ) -> None:
-    """See the main job end to end: changes, checks, explanations, the same in Spark.
+    """Show the main use case end to end: changes, checks, explanations, and bulk answers in Spark.
 
-    It makes its two roots, metalake:demo and metalake:tpc, and its snapshot anew each time; roots and folders of these
-    names that no demo made are left alone. On a server that is not the embedded one it asks first; elsewhere than at a
-    terminal --yes must confirm it. The data are the worked example of the Gravitino document, and the tables of TPC-DS
-    and TPC-H with invented users.
+    It recreates its two roots, metalake:demo and metalake:tpc, and its snapshot each time, but never touches roots and
+    folders of these names that no demo created. It asks before it uses a server other than the embedded one; without a
+    terminal, --yes must confirm this. The data are the worked example of the Gravitino document, and the tables of
+    TPC-DS and TPC-H with invented users.
     """
     from grantpath.graph.embedded import server
 
@@ -63,7 +63,7 @@ def demo(
     parts.heading(
         console,
         "1  The worked example of the Gravitino document",
-        "Thirteen steps in metalake:demo. Each is a guarded change: the acting user is authorized, or refused.",
+        "Thirteen steps in metalake:demo. Each is a guarded change: the policy authorizes or refuses its actor.",
     )
     with session.at(parts.ROOT).open() as authorizer:
         parts.worked_example(authorizer, console)
@@ -79,7 +79,7 @@ def demo(
 
 
 def _check_folder(target: Path) -> None:
-    """Raises InvalidInput for a folder that is not a demo's snapshot, or that holds anything else."""
+    """Raises InvalidInput if the folder is not the snapshot of a demo, or contains other files."""
     from grantpath.spark_sync.snapshot import Snapshot
 
     if not target.exists():
@@ -89,31 +89,31 @@ def _check_folder(target: Path) -> None:
     except InvalidInput:
         made_here = False
     if not made_here:
-        raise InvalidInput(f"{target} exists and is not a snapshot that a demo made; name another folder with --out")
+        raise InvalidInput(f"{target} exists and is not the snapshot of a demo; name another folder with --out")
     for path in target.rglob("*"):
         if path.is_symlink() or (path.is_file() and not OF_A_SNAPSHOT.search(path.name)):
             raise InvalidInput(f"{path} is not part of the demo's snapshot; move it, or name another folder with --out")
 
 
 def _confirm(uri: str) -> None:
-    """Raises InvalidInput without consent to the use of a server that is not the embedded one."""
-    what = f"the demo makes the roots {parts.ROOT} and {demo_data.ROOT} on {uri}, and removes those of the last demo"
+    """Asks for consent to use a server other than the embedded one. Raises InvalidInput without it."""
+    what = f"the demo creates the roots {parts.ROOT} and {demo_data.ROOT} on {uri}, and removes those of the last demo"
     if not sys.stdin.isatty():
         raise InvalidInput(f"{what}; confirm it with --yes")
-    if not typer.confirm(f"{what}: go on?", err=True):
-        raise InvalidInput("nothing is done")
+    if not typer.confirm(f"{what}: continue?", err=True):
+        raise InvalidInput("nothing was changed")
 
 
 def _fresh_roots(session: CommandContext) -> None:
-    """Removes the roots of the last demo, and makes new ones. Raises InvalidInput for one that no demo made."""
+    """Removes the roots of the last demo, and creates new ones. Raises InvalidInput if no demo created one of them."""
     store = session.store()
     try:
         there = registry.names(store)
         for root in (parts.ROOT, demo_data.ROOT):
             if root in there and not parts.made_here(Authorizer(store, *opening.open_root(store, root, None))):
                 raise InvalidInput(
-                    f"{root} exists, and no demo made it; dump it and drop it (`grantpath roots drop {root}`), or name "
-                    "another server with --uri"
+                    f"{root} exists, and no demo created it; dump it and drop it (`grantpath roots drop {root}`), or "
+                    "name another server with --uri"
                 )
         for root in (parts.ROOT, demo_data.ROOT):
             registry.remove(store, root)
@@ -128,9 +128,9 @@ def _estate(authorizer: Watched, console: "Console") -> None:
 
     parts.heading(
         console,
-        "2  An estate of real shape",
+        "2  A realistic estate",
         "The tables of TPC-DS and TPC-H in three catalogs; departments, roles, ALLOW and DENY on every level, owners.\n"
-        "Loaded as `grantpath load` does. The commands below work as they stand after\n"
+        "They are loaded as by `grantpath load`. You can run the commands below after\n"
         f"export GRANTPATH_ROOT={demo_data.ROOT}",
     )
     parts.mark(authorizer)
@@ -143,7 +143,7 @@ def _estate(authorizer: Watched, console: "Console") -> None:
 
 
 def _spark(authorizer: Watched, login: Connection, console: "Console", target: Path) -> dict[str, int]:
-    """Mirrors the estate, answers for everybody, and compares with Cypher. Raises GrantpathError where they differ."""
+    """Mirrors the estate, answers for all users, and compares with Cypher. Raises GrantpathError if they differ."""
     from grantpath.spark_sync.bulk_access import access
     from grantpath.spark_sync.graph_reader import mirror
     from grantpath.spark_sync.verification import exposed, verify, widest
@@ -151,7 +151,7 @@ def _spark(authorizer: Watched, login: Connection, console: "Console", target: P
     parts.heading(
         console,
         "3  The same graph in Spark",
-        "Mirrored at one revision; GraphFrames closes over the memberships; then the answers for everybody at once.",
+        "Mirrored at one revision; GraphFrames computes the closure of memberships; then the answers for all users.",
     )
     expect_small_jobs()
     with working("Spark is working") as progress:
@@ -175,7 +175,7 @@ def _spark(authorizer: Watched, login: Connection, console: "Console", target: P
 
 
 def _next(login: Connection, console: "Console", target: Path) -> None:
-    parts.heading(console, "What to try next", "The demo's graphs stay until the next run.")
+    parts.heading(console, "What to try next", "The demo's roots are kept until the next run.")
     subject, operation, object_ = demo_data.STORIES["allowed"]
     folder = Path(sys.argv[0]).absolute().parent
     on_path = shutil.which("grantpath") is not None
@@ -200,5 +200,5 @@ def _next(login: Connection, console: "Console", target: Path) -> None:
     details = browser_login(running) if running.uri == login.uri else [("connect to", login.uri), ("user", login.user)]
     for key, value in details:
         console.print(styled(f"  {key:<11} {value}"), soft_wrap=True)
-    console.print("  There run the line that this prints, then paste cypher/explain.cypher:")
+    console.print("  In Browser, run the line that this command prints, then paste cypher/explain.cypher:")
     console.print(styled(f"  grantpath params {subject} {operation} {object_}"), soft_wrap=True)

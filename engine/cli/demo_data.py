@@ -1,6 +1,6 @@
 """The demo's estate: TPC-DS and TPC-H tables in three catalogs, departments, roles, ALLOW and DENY at every level.
 
-It is plain data in the shape of a bulk import, for the policy `gravitino` and the root `metalake:tpc`.
+It has the form of a bulk import, for the policy `gravitino` and the root `metalake:tpc`.
 """
 
 import json
@@ -17,7 +17,7 @@ ROOT = "metalake:tpc"
 TableRow = dict[str, str]
 DemoData = dict[str, list[TableRow]]
 
-# TPC-DS: 24 tables. TPC-H: 8 tables. Every one once under the catalog of its standard.
+# TPC-DS: 24 tables. TPC-H: 8 tables. Each is once in the catalog of its standard.
 TPC_DS = {
     "store": ["store", "store_sales", "store_returns"],
     "catalog": ["call_center", "catalog_page", "catalog_sales", "catalog_returns", "ship_mode"],
@@ -37,7 +37,7 @@ TPC_H = {
     "supply": ["part", "partsupp", "supplier"],
     "world": ["nation", "region"],
 }
-# One sandbox a department, with the copies it works on.
+# One sandbox per department, with copies of tables.
 LAB = {
     "sales": ["store_sales", "web_sales", "catalog_sales", "customer", "orders"],
     "marketing": ["customer", "customer_address", "promotion", "web_page", "web_sales"],
@@ -50,7 +50,7 @@ LAB = {
 }
 CATALOGS = {"retail": TPC_DS, "wholesale": TPC_H, "lab": LAB}
 
-# Users a department; with the contractors, who also sit in a department, 354 people.
+# Users per department: 354 with the contractors, who are in a department, too.
 DEPARTMENTS = {
     "sales": 70,
     "marketing": 48,
@@ -66,12 +66,12 @@ CONTRACTORS = 16
 ANALYST = "user:analytics-007"
 CONTRACTOR = "user:contractor-004"
 SUPPORTER = "user:support-012"
-# These three have what the stories below need and nothing by chance.
+# These three have exactly what the stories below need; random choices exclude them.
 STORYTELLERS = frozenset({ANALYST, CONTRACTOR, SUPPORTER})
 
 
 class Stories(TypedDict):
-    """What the demo asks: checks (subject, operation, object), `who` and `which` with their words in order."""
+    """The questions of the demo: checks (subject, operation, object), `who` and `which` with their arguments."""
 
     allowed: tuple[str, str, str]
     denied_by_deny: tuple[str, str, str]
@@ -83,9 +83,9 @@ class Stories(TypedDict):
 STORIES: Stories = {
     # group:analytics holds role:retail_reader, which reads the whole catalog.
     "allowed": (ANALYST, "load_table", "table:retail.store.store_sales"),
-    # group:marketing may read it, but group:contractors holds role:no_customer_data.
+    # group:marketing can read it, but group:contractors holds role:no_customer_data.
     "denied_by_deny": (CONTRACTOR, "load_table", "table:retail.customer.customer"),
-    # role:order_lookup has the table and the catalog, and nobody gave USE_SCHEMA between them.
+    # role:order_lookup has grants on the table and the catalog, but lacks USE_SCHEMA on the schema between them.
     "denied_missing": (SUPPORTER, "load_table", "table:wholesale.sales.orders"),
     "who": ("load_table", "table:retail.customer.customer"),
     "which": ("table", CONTRACTOR, "load_table"),
@@ -101,7 +101,7 @@ CUSTOMER_TABLES = [
     "table:lab.marketing.customer_address",
 ]
 
-# What the hand-made roles hold: effect, privileges, objects.
+# The grants of the hand-written roles: effect, privileges, objects.
 Holding = tuple[str, str, list[str]]
 ROLES: dict[str, list[Holding]] = {
     "platform_admin": [("allow", "MANAGE_USERS MANAGE_GROUPS MANAGE_GRANTS CREATE_ROLE CREATE_CATALOG", [ROOT])],
@@ -132,7 +132,7 @@ ROLES: dict[str, list[Holding]] = {
     "stock_count": [("deny", "MODIFY_TABLE", ["table:retail.stock.inventory", "table:lab.logistics.inventory"])],
 }
 
-# Roles that a group holds, besides the one of its own sandbox.
+# Roles that a group holds, in addition to that of its sandbox.
 GROUP_ROLES = {
     "sales": ["store_writer", "retail_catalog_reader", "web_reader", "wholesale_sales_writer"],
     "marketing": ["retail_reader", "web_writer", "price_desk", "no_finance_lab"],
@@ -147,15 +147,15 @@ GROUP_ROLES = {
     "administrators": ["platform_admin"],
     "everyone": ["lab_guest", "shared_reader"],
 }
-# Their members come out of the departments.
+# Groups with members of these departments.
 MIXED_GROUPS = {"auditors": ["finance", "analytics"], "administrators": ["engineering"]}
 
 
 def schema_roles() -> Iterator[tuple[str, list[Holding]]]:
-    """A reader and a writer of each schema of the two standards."""
+    """A reader and a writer role for each schema of the two standards."""
     for catalog, schemas in (("retail", TPC_DS), ("wholesale", TPC_H)):
         for schema in schemas:
-            # A schema named like a catalog or a department says whose it is.
+            # The role of a schema that is named like a catalog or a department has the catalog in its name.
             name = f"{catalog}_{schema}" if schema in ("catalog", "customer", "sales") else schema
             into: Holding = ("allow", "USE_CATALOG", [f"catalog:{catalog}"])
             here = [f"schema:{catalog}.{schema}"]
@@ -164,7 +164,7 @@ def schema_roles() -> Iterator[tuple[str, list[Holding]]]:
 
 
 def lab_roles() -> Iterator[tuple[str, list[Holding]]]:
-    """What each department may do in its own sandbox."""
+    """The role of each department for its own sandbox."""
     for schema in LAB:
         held = "USE_SCHEMA SELECT_TABLE MODIFY_TABLE CREATE_TABLE"
         yield f"{schema}_lab", [("allow", held, [f"schema:lab.{schema}"])]
@@ -175,7 +175,7 @@ def all_roles() -> dict[str, list[Holding]]:
 
 
 def people(department: str) -> list[str]:
-    """The users of a department, named by its name and a number."""
+    """The users of a department, e.g. user:sales-001."""
     return [f"user:{department}-{number:03d}" for number in range(1, DEPARTMENTS[department] + 1)]
 
 
@@ -204,7 +204,7 @@ def by_chance(chance: random.Random, among: Iterable[str], count: int) -> list[s
 
 
 def members(chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Users in groups, groups with roles, and a few users with roles of their own."""
+    """Memberships: users in groups, roles of groups, and roles of a few users."""
     for department in DEPARTMENTS:
         yield from ((user, f"group:{department}") for user in people(department))
         yield f"group:{department}", f"role:{department}_lab"
@@ -212,7 +212,7 @@ def members(chance: random.Random) -> Iterator[tuple[str, str]]:
             yield from ((user, f"role:{role}") for user in by_chance(chance, people(department), 2))
     for user in contractors():
         yield user, "group:contractors"
-        # The storyteller's department is one whose role reads the customer tables.
+        # CONTRACTOR needs a department whose role can read the customer tables.
         yield user, "group:marketing" if user == CONTRACTOR else f"group:{chance.choice(list(DEPARTMENTS))}"
     for group, departments in MIXED_GROUPS.items():
         for department in departments:
@@ -224,7 +224,7 @@ def members(chance: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def owners(chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Owner of the root, of all catalogs and schemas, of half the tables and of a few roles."""
+    """Owners of the root, of all catalogs and schemas, of half the tables and of a few roles."""
     yield ROOT, "user:engineering-001"
     builders = {"retail": "sales", "wholesale": "procurement", "lab": "analytics"}
     for ref in objects():
@@ -250,7 +250,7 @@ def grants() -> Iterator[TableRow]:
 
 
 def estate(seed: int = 7) -> DemoData:
-    """The five tables of a bulk import, rows in a fixed order; the seed moves only owners and memberships."""
+    """The five tables of a bulk import, in a fixed order of rows. The seed affects only owners and memberships."""
     chance = random.Random(seed)
     return {
         "subjects": [{"ref": ref} for ref in subjects()],
@@ -262,7 +262,7 @@ def estate(seed: int = 7) -> DemoData:
 
 
 def write_estate(directory: Path, seed: int = 7) -> None:
-    """Write the estate into `directory` as `grantpath load` reads it, one JSON Lines file a table."""
+    """Writes the estate into `directory` for `grantpath load`, one JSON Lines file per table."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, rows in estate(seed).items():
         lines = "".join(json.dumps(row) + "\n" for row in rows)

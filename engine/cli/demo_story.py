@@ -1,4 +1,4 @@
-"""What the demo does in Neo4j: the worked example of the Gravitino document, and an estate of TPC tables."""
+"""The demo's part in Neo4j: the worked example of the Gravitino document, and an estate of TPC tables."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ROOT = "metalake:demo"
-MARK = "made by grantpath demo"  # the id of the first change in each root that a demo makes
-# The service admin made the metalake: the facts that step 1 of the document leaves behind.
+MARK = "made by grantpath demo"  # the id of the first change in each root that a demo creates
+# Step 1 of the document: the facts after the service admin has created the metalake.
 BEFORE = ["member user:admin of role:service_admin", f"owner user:admin of {ROOT}"]
-SHOWN = 6  # of a list
+SHOWN = 6  # the number of references that a list shows
 PATHS = 3
 
 
 @dataclass(frozen=True)
 class Deed:
-    """What somebody does: the statement, and the operation that the document asks for it. Without one it is a check."""
+    """An action of a user: the operation that the document requires, and its statement; without one it is a check."""
 
     by: str
     operation: str
@@ -46,12 +46,12 @@ def _adds(by: str, operation: str, parent: str, ref: str, allowed: bool = True) 
 ADMIN, MANAGER, STAFF = "user:admin", "user:Manager", "user:Staff"
 STEPS = (
     StoryStep(
-        "The service admin makes the metalake.",
+        "The service admin creates the metalake.",
         (Deed(ADMIN, "create_metalake", ROOT),),
     ),
-    StoryStep("The user Manager joins,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
+    StoryStep("The service admin adds the user Manager,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
     StoryStep(
-        "and hands the metalake over: its owner is Manager now.",
+        "and makes Manager the owner of the metalake.",
         (
             _adds(MANAGER, "add_user", ROOT, STAFF, allowed=False),
             Deed(ADMIN, "set_owner", ROOT, f"owner {MANAGER} of {ROOT}"),
@@ -59,7 +59,7 @@ STEPS = (
     ),
     StoryStep("Manager adds the user Staff,", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
     StoryStep(
-        "and a role that may create catalogs.",
+        "and a role that can create catalogs.",
         (
             _adds(MANAGER, "create_role", ROOT, "role:catalog_manager"),
             Deed(MANAGER, "grant_privilege", ROOT, f"allow CREATE_CATALOG on {ROOT} to role:catalog_manager"),
@@ -101,7 +101,7 @@ STEPS = (
 
 
 def heading(console: "Console", title: str, note: str) -> None:
-    """A part of the demo begins."""
+    """Prints the heading of a part of the demo."""
     console.print()
     console.print(styled(title, "bold underline"))
     for line in note.splitlines():
@@ -110,19 +110,19 @@ def heading(console: "Console", title: str, note: str) -> None:
 
 
 def mark(authorizer: Authorizer) -> None:
-    """Marks a root as one that a demo made, so that the next demo may remove it."""
+    """Marks a root as created by a demo, so that the next demo can remove it."""
     authorizer.change("add user:admin", id=MARK)
 
 
 def made_here(authorizer: Authorizer) -> bool:
-    """Did a demo make this root? One in which nothing was ever written may be taken for one."""
+    """Whether a demo created this root. A root that was never written to counts as one."""
     return authorizer.revision_now() == 0 or bool(authorizer.log(id=MARK, limit=1))
 
 
 def worked_example(authorizer: Authorizer, console: "Console") -> None:
-    """The thirteen steps, each with its decision.
+    """Runs the thirteen steps, each with its decision.
 
-    Raises GrantpathError where one is not decided as the document says.
+    Raises GrantpathError if a decision differs from the document.
     """
     from rich.text import Text
 
@@ -137,7 +137,7 @@ def worked_example(authorizer: Authorizer, console: "Console") -> None:
 def _do(authorizer: Authorizer, console: "Console", deed: Deed) -> None:
     decision = authorizer.check(deed.by, deed.operation, deed.object)
     if decision.allowed != deed.allowed:
-        raise GrantpathError(f"{deed} was decided otherwise than the document says: {decision}")
+        raise GrantpathError(f"{deed}: the decision differs from the document: {decision}; please report this")
     if deed.statement is None:
         _verdict(console, decision, "allowed", "denied", f"{deed.operation} on {deed.object} for {deed.by}")
         return

@@ -1,4 +1,4 @@
-"""The command that loads a folder: load."""
+"""The command `load`."""
 
 import sys
 from dataclasses import replace as replace_fields
@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # the modules of a load take long to import
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="the folder with the tables")]
 Replace = Annotated[bool, typer.Option("--replace", help="remove what the folder does not list")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="list what would be added and removed, and change nothing")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="list what would be added and removed, without changing anything")
+]
 Yes = Annotated[bool, typer.Option("--yes", help="with --replace: remove more than a tenth of a table without asking")]
 
 
@@ -37,19 +39,19 @@ def load(
     create: Create = False,
     by: Operator = None,
 ) -> None:
-    """Load a folder of tables into a root: all of it, or nothing.
+    """Load a folder of tables into a root, in one transaction.
 
-    One file a table, each .parquet, .csv or .jsonl: subjects(ref), objects(ref), members(member, of),
-    owners(object, owner), grants(effect, privilege, object, subject). Loading the same folder twice changes nothing.
-    A load adds to what is there; with --replace the root holds afterwards what the folder says, and nothing else. What
-    it removes is shown. If that is more than a tenth of a table, or if a table file is missing, it asks on a terminal;
-    elsewhere --yes must say so. A new root is created with --create.
+    The folder has one .parquet, .csv or .jsonl file per table: subjects(ref), objects(ref), members(member, of),
+    owners(object, owner), grants(effect, privilege, object, subject). Loading it a second time changes nothing.
+    A load only adds; with --replace it also removes everything that the folder does not list, and prints what it
+    removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
+    --yes must confirm it. --create creates a new root.
 
-    A folder made by `grantpath dump` is restored: with --create as a new root of the dumped name, or of the one that
-    --root names, with its policy, revision, history, refused attempts and request ids.
+    A folder that `grantpath dump` wrote is restored with its policy, revision, history, refused attempts and request
+    ids. --create restores it as a new root with the dumped name, or with the name that --root gives.
     """
     if dry_run and create:
-        raise typer.BadParameter("--create writes a new root: leave out --dry-run")
+        raise typer.BadParameter("--create writes a new root; omit --dry-run")
     from grantpath.engine.transfer.dump_meta import read_meta
 
     policy = None
@@ -74,7 +76,7 @@ def _loaded(
 
     def look(plan: "Plan") -> bool:
         seen.append(plan)
-        if asks or yes or not plan.needs_consent:  # else the error has the list
+        if asks or yes or not plan.needs_consent:  # otherwise the error contains the list
             for line in plan.lines():
                 err().print(styled(f"removing {line}", "yellow"))
         return yes
@@ -88,9 +90,9 @@ def _loaded(
     except InvalidInput:
         if not (asks and seen):
             raise
-    # asked without the root's lock, which keeps all writers out
-    if not typer.confirm("Remove all this?", err=True):
-        raise InvalidInput("nothing is changed")
+    # ask without holding the root's lock, which blocks all writers
+    if not typer.confirm("Remove all of these?", err=True):
+        raise InvalidInput("nothing was changed")
     agreed = seen[-1].counts
     return run(lambda plan: plan.counts == agreed)
 

@@ -1,4 +1,4 @@
-"""The command that shows a root's history: log."""
+"""The command `log`: the history of a root."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -15,25 +15,27 @@ from grantpath.engine.cli.output import emit, err, out, styled
 if TYPE_CHECKING:
     from rich.table import Table
 
-TIME = "a day or a time, as 2026-01-31 or 2026-01-31T12:00, in UTC"
-Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="how many, the last ones")]
+TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
+Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
-About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only what names this object")]
-Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only what gave this one something or took it")]
-Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"not before: {TIME}")]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="only what was before, written alike")]
-Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change that made this revision")]
+About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only changes that name this object")]
+Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only changes that name this subject")]
+Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"only changes at or after this time: {TIME}")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="only changes before this time")]
+Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change with this revision")]
 After = Annotated[int | None, typer.Option(metavar="N", help="only revisions after this one")]
-Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one: the page before")]
+Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one, for the previous page")]
 ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change, or the batch, with this id")]
 Verify = Annotated[bool, typer.Option("--verify", help="check that no entry was altered; exit code 1 if one was")]
 Head = Annotated[str | None, typer.Option(metavar="HASH", help="for --verify: a hash that a change returned")]
 PruneBefore = Annotated[
     str | None,
-    typer.Option("--prune-before", metavar="TIME|REVISION", help="remove the entries before; --by names the operator"),
+    typer.Option(
+        "--prune-before", metavar="TIME|REVISION", help="remove the entries before this; --by names the operator"
+    ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="with --prune-before: don't ask")]
-OnlyRefused = Annotated[bool, typer.Option("--refused", help="the refused attempts instead, with the reason")]
+Yes = Annotated[bool, typer.Option("--yes", help="with --prune-before: do not ask")]
+OnlyRefused = Annotated[bool, typer.Option("--refused", help="show refused attempts instead, with the reason")]
 
 
 def register(app: typer.Typer) -> None:
@@ -59,16 +61,16 @@ def log(
     prune_before: PruneBefore = None,
     yes: Yes = False,
 ) -> int:
-    """Show the accepted changes of a root, or what was refused, the newest last: when, by whom, what.
+    """Show the accepted changes of a root, or the refused attempts: when, by whom, and what; the newest last.
 
-    The options narrow it down, all of them together. A load is one entry, which says how much it changed; it names
-    neither objects nor subjects, so that --object and --subject don't find it.
+    An entry must match all of the given options. A load is a single entry with the number of its changes; it names no
+    objects or subjects, so --object and --subject do not find it.
 
-    With --verify the log's chain of hashes is followed instead. Exit code 0: nothing was altered, 1: an entry was.
-    --prune-before removes old entries for good, and keeps the chain verifiable.
+    --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
+    --prune-before removes old entries permanently, and keeps the chain verifiable.
     """
     if verify and prune_before is not None:
-        raise typer.BadParameter("--verify and --prune-before are two commands; give one of them")
+        raise typer.BadParameter("--verify and --prune-before cannot be combined; give one of them")
     if prune_before is not None:
         prune_log(session, prune_before, by, yes)
         return 0
@@ -96,10 +98,10 @@ def log(
     if entries:
         out().print(_table(entries, refused), soft_wrap=False)
     elif complete:
-        err().print(styled(f"no {'refused attempt' if refused else 'accepted change'} fits", "dim"))
+        err().print(styled(f"no {'refused attempt' if refused else 'accepted change'} matches", "dim"))
     if not complete:
-        earlier = f", --before {entries[0].revision} those before" if entries else ""
-        err().print(styled(f"there are more: --limit N shows the last N{earlier}", "dim"))
+        earlier = f", --before {entries[0].revision} the previous ones" if entries else ""
+        err().print(styled(f"more entries match: --limit N shows the last N{earlier}", "dim"))
     elif authorizer.log_begins is not None and not refused:
         err().print(styled(f"the log begins at revision {authorizer.log_begins}: older entries were pruned", "dim"))
     return 0

@@ -1,4 +1,4 @@
-"""What `grantpath log` does to keep a log: it verifies its chain, and prunes it."""
+"""Maintenance of a log by `grantpath log`: verifying its hash chain, and pruning it."""
 
 import sys
 from dataclasses import asdict
@@ -15,7 +15,7 @@ from grantpath.graph.errors import InvalidInput
 
 
 def verify_log(session: CommandContext, head: str | None) -> int:
-    """`log --verify`: prints what was found. Returns the exit code: 0 nothing was altered, 1 something was."""
+    """`log --verify`: prints the result. Returns the exit code: 0 if no entry was altered, otherwise 1."""
     with session.open(history=True) as authorizer, counting() as count:
         found = authorizer.verify_log(head, lambda read: count("verifying", read, max(read, authorizer.revision)))
     if session.json:
@@ -41,7 +41,7 @@ def _counted(found: LogCheck) -> str:
 
 
 def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -> None:
-    """`log --prune-before`: removes the entries before a time or a revision, after asking."""
+    """`log --prune-before`: asks, then removes the entries before a time or a revision."""
     bound = int(before) if before.isascii() and before.isdigit() else moment(before)
     with session.open(history=True) as authorizer:
         if not yes:
@@ -57,7 +57,7 @@ def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -
 
 def _confirm(root: str, entries: int, bound: int | datetime) -> None:
     if not sys.stdin.isatty():
-        raise InvalidInput(f"pruning the log of {root} removes {entries:,} entries for good; say so with --yes")
-    err().print(styled(f"{entries:,} entries before {bound} will be removed for good", "yellow"))
+        raise InvalidInput(f"pruning the log of {root} removes {entries:,} entries permanently; confirm it with --yes")
+    err().print(styled(f"{entries:,} entries before {bound} will be removed permanently", "yellow"))
     if not typer.confirm(f"Prune the log of {root}?", err=True):
-        raise InvalidInput("nothing is pruned")
+        raise InvalidInput("nothing was pruned")

@@ -1,4 +1,4 @@
-"""The command line: `grantpath`. Each group of commands has its own module; here are the start and the errors."""
+"""The entry point of the command line, and its error handling. Each group of commands has its own module."""
 
 import logging
 import os
@@ -32,15 +32,15 @@ from grantpath.engine.cli.output import emit_error, printable
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.private_files import create_private, make_private
 
-HELP = """Who may do what, and why: a graph of grants in Neo4j, the same in bulk in Spark.
+HELP = """Who can do what, and why: a graph of grants in Neo4j, mirrored into Spark for bulk questions.
 
-References are type:name, such as user:bob or table:hr.public.staff.
+A reference is type:name, e.g. user:bob or table:hr.public.staff.
 
-Without --uri and NEO4J_URI the embedded server is used, and started if need be; GRANTPATH_EMBEDDED=never forbids that.
+Without --uri and NEO4J_URI the embedded server is used, and started if necessary; GRANTPATH_EMBEDDED=never prevents it.
 
-Exit codes: 0 done or yes, 1 refused or no, 2 an error.
+Exit codes: 0 done or allowed, 1 refused or not allowed, 2 an error.
 """
-INTERRUPTED, UNHEARD = 130, 141  # as shells say that Ctrl-C came, or that nobody reads any more
+INTERRUPTED, UNHEARD = 130, 141  # the exit codes of shells for SIGINT and SIGPIPE
 EXTRA = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)", re.DOTALL)
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -92,17 +92,17 @@ for module in (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs a command; returns its exit code: 0 done or yes, 1 no or refused, 2 an error; 130 and 141 as shells do.
+    """Runs a command. Returns its exit code: 0 done or allowed, 1 refused or not allowed, 2 an error; 130, 141 signals.
 
-    Nothing that goes wrong ends with 0 or 1, whatever it is.
+    No failure ends with 0 or 1.
     """
     given = sys.argv[1:] if arguments is None else arguments
     _prepare_streams()
-    # Libraries log what they raise too; without a handler Python prints that at the user.
+    # Libraries also log what they raise; without a handler, Python would print it.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
         return _run(given, "--json" in given)
-    except BaseException as error:  # it could not be reported: most often standard error is full
+    except BaseException as error:  # the error could not be reported, e.g. because standard error is full
         with suppress(OSError, ValueError):
             print(f"error: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         _leave(sys.stdout)
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Output that cannot be encoded is escaped; a stream that was closed before the start goes nowhere."""
+    """Escapes output that cannot be encoded, and discards output to streams that were closed before the start."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -129,37 +129,37 @@ def _run(given: list[str], as_json: bool) -> int:
     except UsageError as error:
         return _fail([_usage(error)], as_json, 2)
     except ModuleNotFoundError as error:
-        known = "pip install 'grantpath[" in str(error)  # a part that is not installed (graph/extras.py)
+        known = "pip install 'grantpath[" in str(error)  # an extra that is not installed (graph/extras.py)
         return _fail([str(error)], as_json, 2) if known else _failed(error, given, as_json)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except SystemExit as end:  # so the library ends where nobody reads any more
+    except SystemExit as end:  # rich raises this for a broken pipe
         return UNHEARD if isinstance(end.__context__, BrokenPipeError) else _failed(end, given, as_json)
     except BaseException as error:
         return _failed(error, given, as_json)
 
 
 def _failed(error: BaseException, given: list[str], as_json: bool) -> int:
-    """What is left: the output cannot be written, somebody has interrupted, or nobody expected it."""
+    """Handles other errors: output that cannot be written, interrupts, and unexpected errors."""
     if isinstance(error, BrokenPipeError):
         _leave(sys.stdout)
         return UNHEARD
     if isinstance(error, OSError) and error.errno in (ENOSPC, EIO) and error.filename is None:
         _leave(sys.stdout)
-        return _fail([f"the output cannot be written: {error.strerror}; make room, or write elsewhere"], as_json, 2)
+        return _fail([f"the output cannot be written: {error.strerror}; free some space, or redirect it"], as_json, 2)
     if _is_interrupt(error):
         return INTERRUPTED
     return _fail([_unexpected(error, given)], as_json, 2)
 
 
 def _leave(stream: TextIO) -> None:
-    """What is still to be written goes nowhere, or Python would complain at its end, and change the exit code."""
+    """Discards unwritten output, which Python would otherwise report at exit with another exit code."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Did Ctrl-C come first? A connection that it cuts off fails once more when it is closed."""
+    """Whether Ctrl-C was the first cause: closing a connection that it interrupted raises another error."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
@@ -180,7 +180,7 @@ def _usage(error: Any) -> str:
 
 
 def _unquoted(context: Any, extra: str) -> str:
-    """Words that no argument takes: most often a space in a statement, or in a name, was not quoted."""
+    """The message for superfluous words: usually a statement or a name with spaces was not quoted."""
     taken = [context.params.get(param.name) for param in context.command.params if not param.opts[0].startswith("-")]
     if not taken or not isinstance(taken[-1], str):
         return f"unexpected: {extra}; remove it"
@@ -188,7 +188,7 @@ def _unquoted(context: Any, extra: str) -> str:
 
 
 def _unexpected(error: BaseException, arguments: list[str]) -> str:
-    """One line, and the details in a file."""
+    """The message for an unexpected error. Its details are written to a file."""
     from grantpath.graph.artifacts.cache import cache_folder
 
     now = datetime.now(UTC)
@@ -200,8 +200,8 @@ def _unexpected(error: BaseException, arguments: list[str]) -> str:
             report = f"grantpath {' '.join(arguments)}\n{''.join(traceback.format_exception(error))}"
             out.write(report.encode(errors="backslashreplace"))
     except OSError:
-        return f"this should not happen: {printable(what)}"
-    return f"this should not happen: {printable(what)}; please report it with {file}"
+        return f"internal error: {printable(what)}; please report it"
+    return f"internal error: {printable(what)}; please report it with {file}"
 
 
 if __name__ == "__main__":

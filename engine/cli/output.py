@@ -1,4 +1,4 @@
-"""What the commands print: answers to standard output, everything else to standard error, JSON where it is asked."""
+"""Output of the commands: answers to standard output, everything else to standard error; JSON on request."""
 
 import json
 import sys
@@ -13,16 +13,16 @@ if TYPE_CHECKING:  # imported when something is printed: it takes long
     from rich.text import Text
 
 WIDE = 10_000
-SHOWN = 20  # statements of a list
+SHOWN = 20  # the number of statements that a list shows
 
 
 def out() -> "Console":
-    """For answers. Lines are not wrapped, and tables are in a pipe as wide as they need to be."""
+    """The console for answers. Lines are not wrapped, and in a pipe tables have their full width."""
     return page(soft_wrap=True)
 
 
 def page(soft_wrap: bool = False, quiet: bool = False) -> "Console":
-    """For text to read: wrapped at the width of the terminal, and in a pipe never, so that grep finds what it says."""
+    """The console for prose: wrapped at the width of the terminal, and not in a pipe, so that grep finds its text."""
     from rich.console import Console
 
     from grantpath.engine.cli.trimmed_console import TrimmedConsole
@@ -34,31 +34,31 @@ def page(soft_wrap: bool = False, quiet: bool = False) -> "Console":
 
 
 def err() -> "Console":
-    """For progress, notes and errors."""
+    """The console for progress, notes and errors."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def emit(value: Any) -> None:
-    """One JSON value, on one line."""
+    """Prints a JSON value on one line."""
     print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
 def printable(text: str) -> str:
-    """The text on one line, control characters as escapes: a name must not steer the terminal, nor forge a line."""
+    """The text with control characters escaped: a name must not control the terminal or add lines."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def styled(text: str, style: str = "") -> "Text":
-    """Text for the console, safe to show."""
+    """Text for the console, with control characters escaped."""
     from rich.text import Text
 
     return Text(printable(text), style)
 
 
 def lines(console: "Console", label: str, texts: list[str], style: str = "dim") -> None:
-    """Indented lines, the first with its label; wrapped under themselves where the console wraps."""
+    """Prints indented lines, the first with a label; wrapped lines keep the indent."""
     from rich.table import Table
     from rich.text import Text
 
@@ -74,7 +74,7 @@ def lines(console: "Console", label: str, texts: list[str], style: str = "dim") 
 
 
 def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """The first statements of each list, each line with the list's sign; what is an entity by its reference alone."""
+    """Prints the first statements of each list with the list's sign; for entities, only the reference."""
     for sign, statements in lists:
         for each in statements[:SHOWN]:
             out().print(styled(f"  {sign} {each.removeprefix('add ')}"))
@@ -84,7 +84,7 @@ def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 @contextmanager
 def reporting(what: str) -> Iterator[ReportLine]:
-    """Progress in words: one line after the other, on a terminal under them a bar that moves as long as it takes."""
+    """Reports progress as lines of text; on a terminal with a moving bar below them."""
     console = err()
     if not console.is_terminal:
         yield lambda text: print(text, file=sys.stderr, flush=True)
@@ -99,7 +99,7 @@ def reporting(what: str) -> Iterator[ReportLine]:
 
 @contextmanager
 def counting() -> Iterator[ReportCount]:
-    """Progress in numbers (what, done, of all): a bar on a terminal, a line for each new `what` elsewhere."""
+    """Reports progress as numbers (what, done, total): as a bar on a terminal, elsewhere one line per `what`."""
     console = err()
     if not console.is_terminal:
         seen: set[str] = set()
@@ -126,7 +126,7 @@ def counting() -> Iterator[ReportCount]:
 
 
 def emit_error(texts: Sequence[str], as_json: bool) -> None:
-    """What went wrong, to standard error, each text on a line."""
+    """Prints the error texts to standard error, one per line."""
     if as_json:
         print(json.dumps({"error": "\n".join(texts)}, ensure_ascii=False), file=sys.stderr, flush=True)
     else:

@@ -1,4 +1,4 @@
-"""The commands about policies: policy list, show, validate, upgrade."""
+"""The commands `policy list`, `show`, `validate` and `upgrade`."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # its modules take long to import
     from grantpath.engine.transfer.policy_upgrade import Upgrade
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="say what would change, and change nothing")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="print what would change, without changing anything")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
 
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     policy = typer.Typer(
         cls=Commands,
-        help="List, show and validate policies: what a system's types, privileges and operations are.",
+        help="List, show, validate and upgrade policies: the types, privileges and operations of a system.",
         rich_markup_mode="rich",
     )
     app.add_typer(policy, name="policy", rich_help_panel="Policies")
@@ -52,7 +52,7 @@ def list_policies(session: CommandContext) -> None:
 
 
 def show(session: CommandContext, name: Name) -> None:
-    """Show a policy for reading; with --json its whole source."""
+    """Show a policy as text; with --json, its whole source."""
     policy = policies.load(name)
     if session.json:
         emit(json.loads(policy.source))
@@ -63,12 +63,12 @@ def show(session: CommandContext, name: Name) -> None:
 
 
 def validate(session: CommandContext, file: File) -> None:
-    """Check a policy file, and name what is wrong by file, line, key and remedy.
+    """Check a policy file. An error names file, line, key and remedy.
 
-    A warning names what can be used, but may not do what its author expects.
-    Exit code 0 if the policy can be used, else 2.
+    A warning names a valid entry that may not do what its author expects.
+    Exit code 0 if the policy is valid, otherwise 2.
     """
-    # a name without a folder is a file here, not a built-in policy
+    # here, a name without a folder is a file, not a built-in policy
     path = str(Path(file).absolute())
     policy = policies.load(path)
     warnings = policies.warnings(path)
@@ -87,11 +87,11 @@ def validate(session: CommandContext, file: File) -> None:
 
 
 def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: DryRun = False) -> int:
-    """Put an edited policy on a root, after every fact in it is held to it.
+    """Replace the policy of a root, after checking every fact of the root against the new policy.
 
-    Where facts are against it, they are named and nothing is changed. --dry-run says what is against it, and which
-    built-ins, grants and privileges would come, go or be renamed. Exit code 0 if the root has the policy now (with
-    --dry-run: if it can have it), else 2.
+    If facts violate it, they are listed and nothing is changed. --dry-run lists these facts, and the built-ins, grants
+    and privileges that would be added, removed or renamed. Exit code 0 if the root has the policy now (with --dry-run:
+    if it could have it), otherwise 2.
     """
     from grantpath.engine.transfer.policy_upgrade import upgrade as upgrade_root
 
@@ -108,14 +108,14 @@ def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: D
 
 
 def _show_upgrade(name: str, done: "Upgrade", dry_run: bool) -> None:
-    held = f" {name}, {done.facts:,} facts held to it; revision {done.revision}"
+    checked = f" {name}, {done.facts:,} facts checked; revision {done.revision}"
     if done.problems:
-        against = f" {name}: {len(done.problems):,} facts are against it; revision {done.revision}"
-        out().print(styled("would be refused", "bold red"), styled(against), sep="")
+        violations = f" {name}: {len(done.problems):,} facts violate it; revision {done.revision}"
+        out().print(styled("would be refused", "bold red"), styled(violations), sep="")
     else:
         changed = "would be upgraded to" if dry_run else "upgraded"
-        what = changed if done.changed else "it has that policy already"
-        out().print(styled(what, "bold green"), styled(held), sep="")
+        what = changed if done.changed else "the root already has this policy"
+        out().print(styled(what, "bold green"), styled(checked), sep="")
     show_lists([(" ", done.problems), ("-", done.removed), ("+", done.added)])
     for old, new in done.renamed.items():
         out().print(styled(f"  {old} is renamed to {new}"))

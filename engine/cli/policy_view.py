@@ -1,4 +1,4 @@
-"""Prints a policy for a person: the tree of types, privileges with their scopes, conditions, changes."""
+"""Prints a policy as text: the tree of types, privileges with their scopes, conditions, changes."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,13 +21,13 @@ def show_policy(policy: Policy) -> None:
     file = policy.file
     console.print(Text(file.policy, "bold"), styled(f" {_flat(file.title)}"), sep="")
     console.print(styled(_flat(file.source), "dim"))
-    _heading(console, "Types", "what there is; who may own it")
+    _heading(console, "Types", "each in its parent type, with the types that can own it")
     console.print(_tree(policy))
     if file.members:
-        _heading(console, "Members", "who may be in, or hold, what")
+        _heading(console, "Members", "the types that can be in a group, or hold a role")
         console.print(_rows((container, ", ".join(members)) for container, members in file.members.items()))
     if file.builtin:
-        _heading(console, "Built in", "subjects that come with every root")
+        _heading(console, "Built in", "subjects that exist in every root")
         console.print(_rows((ref, _builtin(file, ref)) for ref in file.builtin))
     _heading(console, "Privileges", _grant_rules(file))
     console.print(_rows(_privileges(file)))
@@ -47,12 +47,12 @@ def _heading(console: Console, title: str, note: str) -> None:
 
 
 def _flat(text: str) -> str:
-    """On one line, however many the file has it on."""
+    """The text on one line."""
     return " ".join(text.split())
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> Group:
-    """Names beside what they mean; a name too long for its column has a line of its own."""
+    """Names with their meanings; a name that is too long for its column has its own line."""
     shown: list[RenderableType] = []
     for left, right in rows:
         name = Padding(Text(left, "cyan"), (0, 0, 0, 2))
@@ -68,7 +68,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> Group:
 
 
 def _tree(policy: Policy) -> Tree:
-    """The types as they stand in one another."""
+    """The types as a tree."""
     types = policy.file.types
     tree = Tree(_type(policy.root_type, types[policy.root_type]), guide_style="dim")
     branches = {policy.root_type: tree}
@@ -96,7 +96,7 @@ def _builtin(file: PolicyFile, ref: str) -> str:
         "granted on the root:": ", ".join(entry.allow),
         "held by every": entry.held_by_every or "",
         "given to": ", ".join(entry.members),
-        "stands in no answer": " " if entry.hidden else "",
+        "omitted from answers": " " if entry.hidden else "",
     }
     return "; ".join(f"{key} {value}".strip() for key, value in parts.items() if value)
 
@@ -104,18 +104,18 @@ def _builtin(file: PolicyFile, ref: str) -> str:
 def _grant_rules(file: PolicyFile) -> str:
     rules = file.grants
     parts = [f"granted to {', '.join(rules.to)}"]
-    denying = {True: "DENY beats every ALLOW", False: "there is no DENY"}
-    cascading = "DENY beats every ALLOW, also of the privileges that imply the denied one"
+    denying = {True: "DENY overrides every ALLOW", False: "no DENY"}
+    cascading = "DENY overrides every ALLOW, also of the privileges that imply the denied one"
     parts.append(cascading if rules.deny == "cascades" else denying[rules.deny])
-    parts.append("a grant counts for everything below" if rules.inherit else "a grant counts on its object alone")
+    parts.append("a grant applies to everything below" if rules.inherit else "a grant applies to its object only")
     parts += ["also on names not yet created"] if rules.on_missing else []
-    parts += ["one held role must do alone"] if file.ask.one_role else []
+    parts += ["a single held role must suffice"] if file.ask.one_role else []
     return "; ".join(parts)
 
 
 def _privileges(file: PolicyFile) -> Iterable[tuple[str, str]]:
     yield from ((name, _scope(file, entry)) for name, entry in file.privileges.items())
-    yield from (("ladder", f"{' < '.join(ladder)}: each implies those before it") for ladder in file.ladders)
+    yield from (("ladder", f"{' < '.join(ladder)}: each implies the ones before it") for ladder in file.ladders)
     yield from ((f"in effect on {type_}", condition) for type_, condition in file.in_effect.items())
 
 
@@ -128,7 +128,7 @@ def _scope(file: PolicyFile, entry: PrivilegeEntry) -> str:
     if entry.inherit is not None and entry.inherit != file.grants.inherit:
         parts.append("inherited" if entry.inherit else "not inherited")
     parts += [f"in effect when {entry.in_effect}"] if entry.in_effect else []
-    parts += ["granting it makes a member"] if entry.membership else []
+    parts += ["granting it makes the grantee a member"] if entry.membership else []
     return "; ".join(parts)
 
 
@@ -143,8 +143,8 @@ def _definitions(file: PolicyFile) -> Iterable[tuple[str, str]]:
 def _condition(entry: ConditionEntry) -> str:
     parts = [entry.if_]
     for key, second in entry.with_.items():
-        optional = ", may be left out" if second.optional else ""
-        asked = f", if named: {second.if_}" if second.if_ else ""
+        optional = ", optional" if second.optional else ""
+        asked = f", if given: {second.if_}" if second.if_ else ""
         parts.append(f"with {key}={second.type}:NAME{optional}{asked}")
     parts += [f"shows {entry.returns}"] if entry.returns else []
     return "; ".join(parts)

@@ -21,7 +21,7 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="scenario f
 
 
 class AnsweringEngine(StrEnum):
-    """Who answers."""
+    """The engines that can answer."""
 
     cypher = "cypher"
     spark = "spark"
@@ -36,19 +36,18 @@ def register(app: typer.Typer) -> None:
 def test(
     session: CommandContext,
     files: Files,
-    engine: Annotated[AnsweringEngine, typer.Option(help="who answers")] = AnsweringEngine.cypher,
-    strict: Annotated[bool, typer.Option("--strict", help="a warning is an error")] = False,
+    engine: Annotated[AnsweringEngine, typer.Option(help="the engine that answers")] = AnsweringEngine.cypher,
+    strict: Annotated[bool, typer.Option("--strict", help="treat warnings as errors")] = False,
 ) -> int:
-    """Run scenario files: does the authorizer answer as they say?
+    """Run scenario files, and compare the answers with the expected ones.
 
-    Each scenario runs in a tenant of its own that is removed afterwards. A subject that is asked about, and that no
-    `given` or `do` line mentions, is allowed nothing, so a mistyped name can make a line pass: there is a warning, with
-    --strict an error. A scenario lists under `absent:` the subjects that are meant not to exist. Exit code 1 if any
-    line fails, 2 for an error.
+    Each scenario runs in its own tenant, which is removed afterwards. A subject that no `given` or `do` line mentions
+    is not allowed anything, so a misspelled name can make a line pass. Such a subject causes a warning, with --strict
+    an error, unless the scenario lists it under `absent:`. Exit code 1 if any line fails, 2 for an error.
     """
     scenarios = runner.read_files(files)
     if not scenarios:
-        raise InvalidInput(f"{', '.join(map(str, files))}: no scenario in it; name a .yaml file with one")
+        raise InvalidInput(f"{', '.join(map(str, files))}: no scenario found; name a .yaml file that has one")
     warnings = unmentioned(scenarios)
     if warnings and strict:
         raise InvalidInput(*warnings)
@@ -67,7 +66,7 @@ def test(
 
 
 def answer_by_spark(states: Sequence[TenantState], questions: Sequence[tuple[str, Question]]) -> Sequence[Answer]:
-    """The answers of Spark to all questions of a run at once."""
+    """Spark's answers to all questions of a run, computed at once."""
     from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 
     expect_small_jobs()

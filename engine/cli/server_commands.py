@@ -1,4 +1,4 @@
-"""The commands about the embedded server: up, down, status, browser."""
+"""The commands for the embedded server: up, down, status, browser."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(session: CommandContext, neo4j: Line = None) -> None:
-    """Start the embedded Neo4j server, or find it running. Its data are kept between runs."""
+    """Start the embedded Neo4j server if it is not running. Its data are kept between runs."""
     from grantpath.graph.embedded import server
 
     with reporting("starting Neo4j") as progress:
@@ -34,7 +34,7 @@ def up(session: CommandContext, neo4j: Line = None) -> None:
 
 
 def down(session: CommandContext, neo4j: Line = None) -> None:
-    """Stop the embedded server; its data stay."""
+    """Stop the embedded server; its data are kept."""
     from grantpath.graph.embedded import server
 
     with reporting("stopping Neo4j"):
@@ -46,14 +46,14 @@ def down(session: CommandContext, neo4j: Line = None) -> None:
 
 
 def status(session: CommandContext, neo4j: Line = None) -> None:
-    """Say whether the embedded server runs, where, and with which login."""
+    """Print whether the embedded server runs, its address and its login."""
     from grantpath.graph.embedded import server
 
     _show(session, server.status(neo4j))
 
 
 def browser(session: CommandContext, neo4j: Line = None) -> None:
-    """Say where Neo4j Browser is and with which login; starts the server if need be."""
+    """Print the address and login of Neo4j Browser; start the server if necessary."""
     from grantpath.graph.embedded import server
 
     with reporting("starting Neo4j") as progress:
@@ -67,7 +67,7 @@ def browser(session: CommandContext, neo4j: Line = None) -> None:
 
 
 def browser_login(running: "ServerStatus") -> list[tuple[str, str]]:
-    """What a person needs to get into Browser."""
+    """The address and the login for Browser."""
     return [
         ("open", str(running.browser)),
         ("connect to", str(running.uri)),

@@ -1,4 +1,4 @@
-"""The commands that work in bulk, on a snapshot in Spark: mirror, access, ask, diff, verify."""
+"""The commands for bulk questions on a snapshot in Spark: mirror, access, ask, diff, verify."""
 
 import os
 import random
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 PANEL = "In bulk, with Spark"
 BATCH = 500
-MOST_CHANGES = 10_000  # since a mirror, for its verification
+MOST_CHANGES = 10_000  # the number of changes since a mirror that `verify` reads
 SHOWN = 20
 AGES = ((24 * 60, "days"), (60, "hours"))  # in minutes
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder to make")]
-Snapshot = Annotated[Path, typer.Argument(metavar="SNAPSHOT", help="a folder that `grantpath mirror` made")]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder to create")]
+Snapshot = Annotated[Path, typer.Argument(metavar="SNAPSHOT", help="a folder that `grantpath mirror` wrote")]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")]
 Names = Annotated[
-    list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, with commas between")
+    list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, separated by commas")
 ]
 Expand = Annotated[
-    list[str], typer.Option("--expand", metavar="NAME,NAME", help="keep the intervals of each user for these too")
+    list[str], typer.Option("--expand", metavar="NAME,NAME", help="also write the intervals of each user for these")
 ]
 
 
@@ -53,9 +53,9 @@ def register(app: typer.Typer) -> None:
 
 
 def mirror(session: CommandContext, target: Out) -> None:
-    """Mirror a root's graph into a snapshot for Spark.
+    """Mirror a root into a snapshot for Spark.
 
-    Parquet files of one revision, the memberships closed over.
+    Writes Parquet files of one revision, with the transitive closure of memberships.
     """
     from grantpath.spark_sync.graph_reader import mirror as mirror_graph
 
@@ -71,15 +71,15 @@ def mirror(session: CommandContext, target: Out) -> None:
 
 
 def access(session: CommandContext, snapshot: Snapshot, names: Names = [], expand: Expand = []) -> None:  # noqa: B006
-    """Answer for everybody at once: who may use what, as reach by user and exposure by object.
+    """Answer for all users at once: who can use what, as reach by user and exposure by object.
 
-    Without --names all privileges, and all operations that need no second object. The Parquet files are written into
-    SNAPSHOT/access.
+    Without --names, this covers all privileges, and all operations that need no second object. The Parquet files are
+    written into SNAPSHOT/access.
     """
     from grantpath.spark_sync.bulk_access import access as compute
 
     asked = _split(names)
-    with working("answering for everybody") as progress:
+    with working("answering for all users") as progress:
         report = compute(snapshot, asked or None, _split(expand), progress)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
@@ -89,7 +89,7 @@ def access(session: CommandContext, snapshot: Snapshot, names: Names = [], expan
 
 
 def show_access(report: "AccessReport", tops: bool) -> None:
-    """How many pairs of user and object each name has; for few names also who reads most, and what is most exposed."""
+    """Prints the number of pairs of user and object by name; with `tops`, also the widest users and objects."""
     from grantpath.spark_sync.verification import exposed, widest
 
     console = out()
@@ -109,11 +109,11 @@ def show_access(report: "AccessReport", tops: bool) -> None:
 
 
 def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
-    """Ask a snapshot one question; the database is not needed.
+    """Answer one question from a snapshot, without the database.
 
-    The question is who can NAME on REF, which TYPE can SUBJECT NAME, or SUBJECT can NAME on REF. For the last the exit
-    code is 0 only where the answer is yes, and 1 where it is no; for a list it is 0. So a script that takes its words
-    from outside asks `grantpath check`, not a sentence put together of them.
+    The forms are: who can NAME on REF; which TYPE can SUBJECT NAME; SUBJECT can NAME on REF. For the last, the exit
+    code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore use
+    `grantpath check`, and not build a question from them.
     """
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
     from grantpath.spark_sync.snapshot_questions import ask as ask_snapshot
@@ -132,7 +132,7 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
 
 
 def _state(meta: "SnapshotMeta") -> str:
-    """Which state a snapshot has, and how old it is: the graph may have changed since."""
+    """The revision of a snapshot and its age: the graph may have changed since."""
     minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
     age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
     return f"revision {meta.revision} of {meta.root}, mirrored {age} ago"
@@ -144,7 +144,7 @@ def diff(
     after: Annotated[Path, typer.Argument(metavar="B", help="the later one")],
     names: Names = [],  # noqa: B006
 ) -> None:
-    """What changed from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""
+    """Show the changes from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""
     from grantpath.spark_sync.difference import diff as compare
 
     found = compare(before, after, _split(names) or None)
@@ -157,12 +157,14 @@ def diff(
 def verify(
     session: CommandContext,
     snapshot: Snapshot,
-    sample: Annotated[int, typer.Option(min=1, metavar="N", help="how many answers to compare")] = 1000,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="to draw the same sample again")] = None,
+    sample: Annotated[int, typer.Option(min=1, metavar="N", help="the number of answers to compare")] = 1000,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="the seed of an earlier run, to repeat its sample")
+    ] = None,
 ) -> int:
     """Compare a random sample of Spark's answers with those of Cypher.
 
-    Questions that changes since the mirror may have touched are left out; --json lists them.
+    Questions that changes since the mirror may affect are skipped; --json lists them.
     Exit code 0: all are the same, 1: some differ.
     """
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
@@ -184,17 +186,17 @@ def verify(
             print(printable(line))
         text = f"{found.compared:,} compared, {found.allowed:,} of them allowed, {len(found.different)} different"
         if found.left_out:
-            text += f"; {len(found.left_out):,} left out, which changes since the mirror may have touched"
+            text += f"; {len(found.left_out):,} skipped, which changes since the mirror may affect"
         out().print(styled(text, "bold red" if found.different else "bold green"), styled(f"  seed {chosen}", "dim"))
     return 1 if found.different else 0
 
 
 @contextmanager
 def working(what: str) -> Iterator[ReportLine]:
-    """`reporting` for what Spark does, so that Ctrl-C ends it.
+    """`reporting` for Spark jobs, with a working Ctrl-C.
 
-    PySpark's handler for Ctrl-C asks Java on the very connection that waits for an answer, which fails. It is set when
-    Spark starts, and Spark's start is the first thing that is reported.
+    PySpark installs its own handler when Spark starts. That handler fails, because it uses the connection that is
+    waiting for an answer. The first progress report comes after the start, so each report restores Python's handler.
     """
     with reporting(what) as progress:
 
@@ -207,7 +209,7 @@ def working(what: str) -> Iterator[ReportLine]:
 
 
 def expect_small_jobs() -> None:
-    """Lets Spark's Java compile quickly instead of well, before it starts: small jobs take half the time."""
+    """Call before Spark starts: makes the JVM compile quickly rather than well, which halves the time of small jobs."""
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
@@ -222,7 +224,7 @@ def check_in_batches(authorizer: Authorizer, checks: list[tuple[str, str, str]])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
-    """A table for reading; the last column is numbers."""
+    """A table whose last column contains numbers."""
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

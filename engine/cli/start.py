@@ -1,7 +1,7 @@
-"""The start of the command `grantpath`: imports the rest, so that a failure to import is not taken for a "no".
+"""The start of the command `grantpath`: imports the rest, so that a failed import does not look like "not allowed".
 
-Python ends with 1 where a module cannot be imported, and 1 means "not allowed" or "refused". So this module imports
-nothing that could be missing or broken, and neither may `engine/__init__.py`.
+Python exits with 1 if an import fails, but exit code 1 means "not allowed" or "refused". So neither this module nor
+`engine/__init__.py` imports anything that could be missing or broken.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ FAILED, INTERRUPTED = 2, 130
 
 
 def main() -> int:
-    """Runs the command line; its exit code, or 2 where it cannot be imported."""
+    """Runs the command line. Returns its exit code, or 2 if it cannot be imported."""
     try:
         from grantpath.engine.cli.main import main as run
     except KeyboardInterrupt:
@@ -37,7 +37,7 @@ def _broken(error: BaseException) -> int:
 
 
 def _report(text: str) -> int:
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may read it; the code says enough
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error may be closed
         sys.stderr.write(f"error: {text}\n")
         sys.stderr.flush()
     return FAILED

@@ -1,4 +1,4 @@
-"""The commands that keep roots: roots, roots drop, dump."""
+"""The commands that maintain roots: roots, roots drop, dump."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
-Dropped = Annotated[bool, typer.Option("--dropped", help="the roots that were dropped instead")]
+Dropped = Annotated[bool, typer.Option("--dropped", help="list the dropped roots instead")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, e.g. metalake:ml")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a folder, new or empty")]
-As = Annotated[Format, typer.Option("--format", help="the files' format")]
+As = Annotated[Format, typer.Option("--format", help="the format of the files")]
 
 
 def register(app: typer.Typer) -> None:
@@ -55,11 +55,11 @@ def _list(
 
 
 def list_roots(session: CommandContext, dropped: Dropped = False) -> None:
-    """List the roots, as `grantpath roots` alone does.
+    """List the roots, as `grantpath roots` without a subcommand does.
 
-    Of one that a change has dropped only the history is left. `grantpath test` makes a root for each scenario and
-    removes it; one that is listed while no test runs was left by a test that was killed, and `roots drop` removes it.
-    With --dropped it lists the roots that `roots drop` removed: when, and by whom.
+    If a change dropped a root, only its history remains. `grantpath test` creates a root for each scenario and removes
+    it; if one is listed while no test runs, its test was killed, and you can remove it with `roots drop`. --dropped
+    lists the roots that `roots drop` removed: when, and by whom.
     """
     store = session.store()
     try:
@@ -115,9 +115,9 @@ def _holds(root: tenants.Root) -> str:
 
 
 def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = None) -> None:
-    """Remove a root, with all that it holds and its history. This cannot be undone: dump it first.
+    """Remove a root with everything in it, including its history. This cannot be undone: dump it first.
 
-    At a terminal it asks for the root's name; elsewhere --yes must confirm it. A note of it is kept: `roots --dropped`.
+    This asks for the root's name; without a terminal, --yes must confirm it. `roots --dropped` lists the removed roots.
     """
     store = session.store()
     try:
@@ -146,10 +146,10 @@ def _report_drop(session: CommandContext, name: str, sizes: dict[str, int], what
 
 
 def dump(session: CommandContext, directory: Directory, format_: As = "csv") -> None:
-    """Write a root into a folder, all from one revision: a backup that `grantpath load` restores.
+    """Write a root into a folder, at one revision, as a backup that `grantpath load` restores.
 
-    The folder has the tables, the history, the refused attempts and the request ids, and meta.json with the policy and
-    the sha256 of each file. Folder and files are closed to other users of this machine (0700 and 0600).
+    The folder contains the tables, the history, the refused attempts, the request ids, and meta.json with the policy
+    and the SHA-256 of each file. Other users of this machine cannot read it (modes 0700 and 0600).
     """
     from grantpath.engine.transfer import exporter as dumping
 

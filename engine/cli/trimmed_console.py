@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 class TrimmedConsole(Console):
-    """A console whose lines have no trailing blanks, which a table would leave behind its last column."""
+    """A console that removes trailing blanks, which tables have after their last column."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with self.capture() as printed:

@@ -85,7 +85,7 @@ def test_a_wrong_line_is_named_and_nothing_is_done(
 def test_a_file_that_says_nothing_or_is_not_there(run: Run, root: str, tmp_path: Path) -> None:
     assert "cannot be read" in run("change", "--file", str(tmp_path / "none"), "--root", root).err
     (tmp_path / "empty").write_text("# nothing\n")
-    assert "holds no statement" in run("change", "--file", str(tmp_path / "empty"), "--root", root).err
+    assert "has no statement" in run("change", "--file", str(tmp_path / "empty"), "--root", root).err
     assert "a STATEMENT, or a --file of them. See `grantpath change --help`." in run("change", "--root", root).err
     assert run("change", "add user:x", "--file", "-", "--root", root).code == 2
 
@@ -164,7 +164,7 @@ def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     assert "--before 7" in run("log", "--limit", "1", "--root", root).err
     assert "is not a time" in run("log", "--since", "yesterday", "--root", root).err
     none = run("log", "--id", "none", "--root", root)
-    assert (none.code, none.out, none.err) == (0, "", "no accepted change fits\n")
+    assert (none.code, none.out, none.err) == (0, "", "no accepted change matches\n")
 
 
 def test_an_answer_from_a_revision_on(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_an_output_that_is_full_is_named(home_of_tests: Path) -> None:
     with Path("/dev/full").open("w") as full:
         words = [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino"]
         ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    told = "error: the output cannot be written: No space left on device; make room, or write elsewhere\n"
+    told = "error: the output cannot be written: No space left on device; free some space, or redirect it\n"
     assert (ran.returncode, ran.stderr) == (2, told)
 
 

@@ -52,7 +52,7 @@ def test_a_root_that_no_demo_made_is_left_alone(
         mine.change("add catalog:precious")
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
-    assert f"{names[1]} exists, and no demo made it" in ran.err
+    assert f"{names[1]} exists, and no demo created it" in ran.err
     assert names[0] not in registry.names(store)
     with Authorizer.open(names[1], uri=server.uri) as mine:
         assert mine.revision_now() == 1

@@ -148,7 +148,7 @@ def test_help_alone_is_no_error_and_beside_other_words_nothing_is_done(capsys: p
         assert main.main(words) == 2, words
         said = capsys.readouterr()
         assert "Usage: grantpath" in said.out
-        assert "--help stands beside other words, so nothing was done" in said.err
+        assert "--help cannot be combined with other arguments" in said.err
 
 
 def test_the_help_of_a_gate_shows_how_a_script_calls_it(capsys: pytest.CaptureFixture[str]) -> None:

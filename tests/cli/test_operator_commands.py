@@ -67,7 +67,9 @@ def test_a_log_is_verified_and_pruned(run: Run, root: str, store: Store) -> None
     )
     assert run("log", "--verify", "--head", "x", "--root", root).code == 2
     assert run("log", "--verify", "--prune-before", "2", "--root", root).code == 2
-    assert "removes 1 entries for good; say so with --yes" in run("log", "--prune-before", "2", "--root", root).err
+    assert (
+        "removes 1 entries permanently; confirm it with --yes" in run("log", "--prune-before", "2", "--root", root).err
+    )
     pruned = run("log", "--prune-before", "2", "--yes", "--by", "user:op", "--root", root, "--json")
     assert (pruned.code, pruned.json["pruned"], pruned.json["revision"]) == (0, 1, 3)
     assert "the log begins at revision 2" in run("log", "--root", root).err

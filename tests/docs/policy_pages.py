@@ -1,6 +1,6 @@
-"""The tables of the policies' pages, as they follow from the YAML; run as a module, it brings them up to date.
+"""Generates the tables of the policies' pages from the YAML. Run it as a module to update the pages.
 
-A page has them between `<!-- table: NAME -->` and `<!-- end -->`.
+In a page, each table is between `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
 import json
@@ -20,7 +20,7 @@ Rows = list[tuple[str, ...]]
 
 
 def tables(policy: Policy) -> dict[str, Rows]:
-    """Each table by its name: a header and rows. Columns that would be empty all the way down are left out."""
+    """The tables by name: a header and rows, without empty columns."""
     made: dict[str, Rows] = {
         "types": _types(policy),
         "built-in": _builtins(policy),
@@ -35,7 +35,7 @@ def tables(policy: Policy) -> dict[str, Rows]:
 
 
 def markdown(rows: Rows) -> str:
-    """The table as it stands in a page."""
+    """The table in Markdown."""
     header, *body = rows
     lines = [header, tuple("---" for _ in header), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -50,12 +50,12 @@ def tables_in(page: Path) -> dict[str, str]:
 
 
 def schema_text() -> str:
-    """The JSON schema as it ships."""
+    """The text of docs/policy.schema.json."""
     return json.dumps(json_schema(), indent=2) + "\n"
 
 
 def update(page: Path) -> None:
-    """Writes the tables of the policy that the page is named after into the page."""
+    """Updates the tables in the page of a policy."""
     made = tables(load(page.stem))
     text = page.read_text(encoding="utf-8")
     text = MARKED.sub(lambda found: found[1] + markdown(made[found[2]]) + found[3], text)
@@ -72,9 +72,9 @@ def _names(names: str | list[str]) -> str:
 
 
 def _types(policy: Policy) -> Rows:
-    rows: Rows = [("type", "in", "it is", "may be owned by", "its members")]
+    rows: Rows = [("type", "in", "kind", "owned by", "members")]
     for name, entry in policy.file.types.items():
-        kind = "" if entry.kind == "object" else f"a {entry.kind.replace('_', ' ')}"
+        kind = "" if entry.kind == "object" else entry.kind.replace("_", " ")
         above = f"`{entry.in_}`" if entry.in_ else "the root"
         rows.append((f"`{name}`", above, kind, _names(entry.owned_by), _names(policy.file.members.get(name, []))))
     return rows
@@ -84,13 +84,13 @@ def _builtins(policy: Policy) -> Rows:
     rows: Rows = [("subject", "holds", "owns", f"granted on the {policy.root_type}", "held by every", "notes")]
     for name, entry in policy.builtins.items():
         held = f"`{entry.held_by_every}`" if entry.held_by_every else ""
-        notes = f"in no answer; only a {', '.join(entry.members)} holds it" if entry.hidden else ""
+        notes = f"omitted from answers; only a {', '.join(entry.members)} can hold it" if entry.hidden else ""
         rows.append((f"`{name}`", _names(entry.holds), _names(entry.owns), _names(entry.allow), held, notes))
     return rows
 
 
 def _privileges(policy: Policy) -> Rows:
-    rows: Rows = [("privilege", "granted on", "in effect on", "in effect if", "comes with", "another name of")]
+    rows: Rows = [("privilege", "granted on", "in effect on", "in effect if", "implied by", "another name of")]
     for name, entry in policy.names.privileges.items():
         effective = "" if entry.effective is None else _names(entry.effective)
         condition = f"`{entry.in_effect}`" if entry.in_effect else ""
@@ -109,7 +109,7 @@ def _definitions(policy: Policy) -> Rows:
 
 
 def _operations(policy: Policy) -> Rows:
-    rows: Rows = [("operation", "asked on", "second objects", "condition", "notes")]
+    rows: Rows = [("operation", "on", "second objects", "condition", "notes")]
     for types, entries in policy.file.operations.items():
         for names, entry in entries.items():
             rows.append((_names(names), _names(types), _second(entry), _condition(entry), ", ".join(_notes(entry))))
@@ -117,7 +117,7 @@ def _operations(policy: Policy) -> Rows:
 
 
 def _changes(policy: Policy) -> Rows:
-    rows: Rows = [("change", "of", "second objects", "the actor needs")]
+    rows: Rows = [("change", "of", "second objects", "condition for the actor")]
     for kind in policy.names.change_kinds:
         for types, entry in policy.names.rules(kind).items():
             rows.append((f"`{kind}`", _names(types), _second(entry), _condition(entry)))
@@ -134,15 +134,15 @@ def _second(entry: ConditionEntry) -> str:
 
 
 def _one_second(key: str, second: WithEntry) -> str:
-    notes = ["may be left out"] * second.optional + [f"in the same `{second.inside}`"] * bool(second.inside)
+    notes = ["optional"] * second.optional + [f"in the same `{second.inside}`"] * bool(second.inside)
     return f"`{key}={second.type}:...`" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _notes(entry: ConditionEntry) -> Iterator[str]:
     if entry.new:
-        yield "asked on a name that need not exist yet"
+        yield "the object need not exist yet"
     if entry.all_roles:
-        yield "judged on all held roles together"
+        yield "decided on all held roles together"
     if entry.returns:
         yield f"shows the {entry.returns}"
 

@@ -145,7 +145,7 @@ def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: P
     assert "give it this one by `grantpath policy upgrade`" in run(*asked).err
     assert run("policy", "upgrade", str(mine), "--root", root, "--json").json["changed"] is True
     assert run(*asked).code == 1
-    assert "has that policy already" in run("policy", "upgrade", str(mine), "--root", root).out
+    assert "already has this policy" in run("policy", "upgrade", str(mine), "--root", root).out
     mine.write_text(mine.read_text().replace("  group: user\n", "  group: role\n"))
     refused = run("policy", "upgrade", str(mine), "--root", root)
     assert (refused.code, "member user:bob of group:readers: " in refused.err) == (2, True)

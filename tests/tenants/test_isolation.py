@@ -110,7 +110,7 @@ def test_a_root_is_found_by_its_bare_name(server: Connection, named: list[str]) 
     with Authorizer.open("once-named", uri=server.uri) as auth:
         assert (auth.tenant, auth.policy.name) == ("metalake:once-named", "gravitino")
         assert auth.who("load_metalake", "metalake:once-named") is not None
-    with pytest.raises(Unknown, match="may be metalake:twice-named or organization:twice-named; write the type too"):
+    with pytest.raises(Unknown, match="can mean metalake:twice-named or organization:twice-named; write the type, too"):
         Authorizer.open("twice-named", uri=server.uri)
 
 

@@ -73,7 +73,7 @@ def test_a_command_creates_a_root_only_with_create(
 @pytest.mark.parametrize("other", [["--by", "user:ann"], ["--dry-run"]])
 def test_create_goes_with_facts_alone(run: Run, store: Store, name: str, other: list[str]) -> None:
     ran = run("change", "add user:bob", "--root", name, "--policy", "gravitino", "--create", *other)
-    assert (ran.code, f"--create writes a new root: leave out {other[0]}" in ran.err) == (2, True)
+    assert (ran.code, f"--create writes a new root; omit {other[0]}" in ran.err) == (2, True)
     assert not exists(store, name)
 
 
