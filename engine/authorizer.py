@@ -1,19 +1,16 @@
 """The public methods of one root: check, explain, who and which. Methods that change it are in change_verbs.py."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation
-from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.tenants import opening, registry
+from grantpath.engine.tenants import opening
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
@@ -21,6 +18,7 @@ from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT, Store
+from grantpath.graph.transaction import Row
 
 
 class Authorizer(ChangeVerbs):
@@ -74,7 +72,6 @@ class Authorizer(ChangeVerbs):
             opened.follow()
         return opened
 
-    # ---- checks ----------------------------------------------------------------------------------------------
     @following
     def check(
         self,
@@ -94,7 +91,7 @@ class Authorizer(ChangeVerbs):
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
-            [answer], row = self._ask_all([question], at_least)
+            [answer], row = request.answers(self.ask, [question], at_least)
             decision = self._decision(words, question, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
@@ -107,16 +104,16 @@ class Authorizer(ChangeVerbs):
         index (from 0) in the text and as `.index`.
         """
         with telemetry.span("check_many", self.tenant) as span:
-            asked = each_of("check", need_list("checks", checks), self._resolved)
+            resolve = partial(request.resolve_check, self.policy, self.root)
+            asked = each_of("check", need_list("checks", checks), resolve)
             if not asked:
                 return []
-            answers, row = self._ask_all([question for _, question in asked], at_least)
+            answers, row = request.answers(self.ask, [question for _, question in asked], at_least)
             answered = zip(asked, answers, strict=True)
             decisions = each_of("check", answered, lambda each: self._decision(*each[0], each[1], row))
             telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
             return decisions
 
-    # ---- explanations ----------------------------------------------------------------------------------------
     @following
     def explain(
         self,
@@ -137,15 +134,13 @@ class Authorizer(ChangeVerbs):
             question = request.resolve(self.policy, self.root, words)
 
             def read(ask: GuardedAsk) -> Explanation:
-                [answer], row = self._ask_all([question], at_least, ask)
-                self._all_exist(question, answer["known"])
-                return explained(ask, self._evaluation(question), answer["hats"], row)
+                [answer], row = request.answers(ask, [question], at_least)
+                return explained(ask, self._decision(words, question, answer, row))
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.decision.revision, bool(found))
-            return replace(found, decision=replace(found.decision, asked=words))
+            return found
 
-    # ---- lists -------------------------------------------------------------------------------------------------
     @following
     def who(
         self,
@@ -167,8 +162,7 @@ class Authorizer(ChangeVerbs):
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)
             question = request.resolve(self.policy, self.root, words)
-            parameters = request.who_parameters(self.policy, question)
-            return self._listing(span, "who", question, parameters, Page(limit, after, at, at_least))
+            return self._listing(span, "who", question, Page(limit, after, at, at_least))
 
     @following
     def which(
@@ -188,50 +182,18 @@ class Authorizer(ChangeVerbs):
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
-            parameters = request.which_parameters(self.policy, self.root, question)
-            return self._listing(span, "which", question, parameters, Page(limit, after, at, at_least))
+            return self._listing(span, "which", question, Page(limit, after, at, at_least))
 
-    # ---- asking ------------------------------------------------------------------------------------------------
-    def _resolved(self, check: request.AnyCheck) -> tuple[Check, ResolvedQuestion]:
-        words = request.as_check(check)
-        return words, request.resolve(self.policy, self.root, words)
+    def _decision(self, words: Check, question: ResolvedQuestion, answer: Row, row: Row) -> Decision:
+        self.need_existing(question.needed, answer["known"])
+        evaluation, acted = question.evaluation(self.policy, self.root, self.near), answer["hats"]
+        return Decision(any(one["allowed"] for one in acted), row["revision"], Evidence(evaluation, acted), words)
 
-    def _ask_all(
-        self, questions: Sequence[ResolvedQuestion], at_least: int | None, ask: GuardedAsk | None = None
-    ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
-        """The answers in the order of the questions, and the row that contains them."""
-        row = (ask or self.ask)("check", at_least=at_least, **request.batch_parameters(questions))
-        return request.in_order(row["answers"], len(questions)), row
-
-    def _decision(
-        self, words: Check, question: ResolvedQuestion, answer: Mapping[str, Any], row: Mapping[str, Any]
-    ) -> Decision:
-        self._all_exist(question, answer["known"])
-        acted = answer["hats"]
-        allowed = any(principal["allowed"] for principal in acted)
-        return Decision(allowed, row["revision"], Evidence(self._evaluation(question), acted), words)
-
-    def _evaluation(self, question: ResolvedQuestion) -> Evaluation:
-        subject, clauses = question.subject, question.requirement.clauses
-        assert subject is not None, "a check has a subject"
-        near = cache(partial(registry.near, self.store, self.tenant, self.policy, subject.text))
-        return Evaluation(
-            self.policy, self.root, subject, clauses, question.places, question.one_role, question.as_role, near
-        )
-
-    def _all_exist(self, question: ResolvedQuestion, known: Sequence[str]) -> None:
-        """Raises Unknown for the first required entity that does not exist: a second object, the object, the role."""
-        for ref in question.needed:
-            if ref not in known or ref in self.policy.hidden:
-                error = registry.absent(self.store, self.tenant, self.root, ref)
-                raise registry.suggesting(error, self.store, self.tenant, self.policy)
-
-    def _listing(
-        self, span: telemetry.Span, query: str, question: ResolvedQuestion, parameters: Mapping[str, Any], page: Page
-    ) -> Listing:
+    def _listing(self, span: telemetry.Span, query: str, question: ResolvedQuestion, page: Page) -> Listing:
         """The list, with its first page already read, so that the call itself raises the errors."""
+        parameters = request.list_parameters(self.policy, self.root, question)
         ask = partial(self.ask, query, at_least=page.at_least, **parameters)
         listing = Listing(self.tenant, ask, self.policy.hidden, page)
         span.set(revision=listing.revision)
-        self._all_exist(question, listing.first["known"])
+        self.need_existing(question.needed, listing.first["known"])
         return listing

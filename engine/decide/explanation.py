@@ -1,6 +1,7 @@
 """Explains one decision: reads the paths that cause it and, if it is refused, the nearest remedy."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from grantpath.engine.decide import path_text
@@ -20,11 +21,9 @@ class PinnedAsk(Protocol):
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
-def explained(
-    ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], check: Mapping[str, Any]
-) -> Explanation:
-    """Explains the answer of a check: `acted` are its acting principals, `check` is its row, and `ask` reads at the
-    same revision."""
+def explained(ask: PinnedAsk, decision: Decision) -> Explanation:
+    """Explains a decision; `ask` reads at the revision of the decision."""
+    evaluation, acted = decision.evidence.evaluation, decision.evidence.acted
     won = winner(acted)
     remedy = None if won else _remedy(ask, evaluation, acted)
     found = evaluation.by_fact(won["found"]) if won else {}
@@ -33,7 +32,7 @@ def explained(
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(evaluation, facts, role))
-    decision = Decision(bool(won), check["revision"], Evidence(evaluation, acted, remedy))
+    decision = replace(decision, evidence=Evidence(evaluation, acted, remedy))
     if remedy:
         return Explanation(decision, path_text.texts(row["ways"]), [*remedy.statements])
     notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}

@@ -3,10 +3,12 @@
 check, explain, who, which and Spark all use `resolve`, so that they report the same error first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeVar
 
+from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact, second_object
@@ -38,6 +40,13 @@ class ResolvedQuestion:
     one_role: bool
     needed: list[str]
 
+    def evaluation(self, policy: Policy, root: Reference, near: Callable[[str], str]) -> Evaluation:
+        """What a check is decided from; `near` gives the names that may be meant by a subject that does not exist."""
+        assert self.subject is not None, "a check has a subject"
+        subject, clauses = self.subject, self.requirement.clauses
+        similar = cache(partial(near, subject.text))
+        return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, similar)
+
 
 # ---- words to a question --------------------------------------------------------------------------------------------
 def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) -> Words:
@@ -56,15 +65,15 @@ def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) 
         raise Invalid(f"{asked} is not a question: all its parts must be strings, those in with_ too") from None
 
 
-def as_check(check: AnyCheck) -> Check:
-    """A Check from a Check or a tuple. Raises Invalid for anything else."""
-    if isinstance(check, Check):
-        return check
-    try:
-        subject, name, object_ = check
-        return Check(subject=subject, name=name, object=object_)
-    except (TypeError, ValueError):
-        raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
+def resolve_check(policy: Policy, root: Reference, check: AnyCheck) -> tuple[Check, ResolvedQuestion]:
+    """A Check from a Check or a tuple, and its question. Raises Invalid for anything else, and as `resolve`."""
+    if not isinstance(check, Check):
+        try:
+            subject, name, object_ = check
+            check = Check(subject=subject, name=name, object=object_)
+        except (TypeError, ValueError):
+            raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
+    return check, resolve(policy, root, check)
 
 
 def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> ResolvedQuestion:
@@ -139,6 +148,14 @@ def _check_second_objects(requirement: Requirement, second_objects: Mapping[str,
 
 
 # ---- a question to parameters ---------------------------------------------------------------------------------------
+def answers(
+    ask: Callable[..., Mapping[str, Any]], questions: Sequence[ResolvedQuestion], at_least: int | None
+) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
+    """The answers to a batch of checks, in the order of the questions, and the row that contains them."""
+    row = ask("check", at_least=at_least, **batch_parameters(questions))
+    return in_order(row["answers"], len(questions)), row
+
+
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
     """The parameters of check.cypher, without `root`. Questions with the same requirement share its clauses."""
     conditions: dict[Requirement, int] = {}
@@ -185,6 +202,13 @@ def _besides(where: Places, plan: FactPlan) -> dict[str, Any]:
         "below": [{"at": at, "ref": where[at].text} for at in plan.below],
         "every": [{**_every(fact), "ref": where[fact.place].text} for fact in plan.every],
     }
+
+
+def list_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
+    """The parameters of who.cypher or which.cypher, without `root`, `after` and `limit`."""
+    if question.object is None:
+        return which_parameters(policy, root, question)
+    return who_parameters(policy, question)
 
 
 def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:

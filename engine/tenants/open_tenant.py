@@ -1,7 +1,7 @@
 """A root that is open: its store, its policy, guarded questions to it. It can follow its root to another policy."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from functools import partial, wraps
 from types import TracebackType
@@ -100,6 +100,17 @@ class OpenTenant:
     def operator(self, by: str | None) -> str | None:
         """The reference of an operator, as the log names it. Raises InvalidReference, Unknown, Invalid."""
         return None if by is None else self.policy.operator(by, self.root)
+
+    def near(self, ref: str) -> str:
+        """` (did you mean X?)` of names that exist and may be meant by one that does not, or nothing."""
+        return registry.near(self.store, self.tenant, self.policy, ref)
+
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+        """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
+        for ref in needed:
+            if ref not in known or ref in self.policy.hidden:
+                error = registry.absent(self.store, self.tenant, self.root, ref)
+                raise registry.suggesting(error, self.store, self.tenant, self.policy)
 
     def revision_now(self) -> int:
         """The root's revision. Raises Unknown, Inconsistent, Unavailable."""
