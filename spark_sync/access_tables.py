@@ -1,4 +1,4 @@
-"""Makes the tables of a bulk answer that people read: reach, exposure, intervals, by name instead of condition."""
+"""Writes the tables of a bulk answer for its readers: reach, exposure and intervals, by name instead of condition."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ _WORD = pa.dictionary(pa.int32(), pa.string())
 
 
 class Name(NamedTuple):
-    """A privilege or operation on a type, and the number of its condition: equal conditions are computed once."""
+    """A privilege or operation on a type, and the number of its condition. Equal conditions share a number."""
 
     name: str
     type: str
@@ -27,14 +27,14 @@ class Name(NamedTuple):
 
 
 def listed_objects(source: Snapshot, type_: str) -> Ints:
-    """The positions of the existing objects of a type that answers list."""
+    """The positions of the existing objects of a type, without hidden ones."""
     chosen = source.numbering.of_type(type_) & source.numbering.exists
     chosen[source.hidden] = False
     return np.flatnonzero(chosen)
 
 
 class AccessTables:
-    """The tables in `folder`, from the raw rows in its folder `raw`."""
+    """Writes tables into `folder` from the raw rows in its folder `raw`."""
 
     def __init__(self, spark: SparkSession, folder: Path, listed: list[Name], source: Snapshot) -> None:
         self._spark, self._folder, self._listed, self._source = spark, folder, listed, source
@@ -48,7 +48,7 @@ class AccessTables:
         pq.write_table(names, folder / "names.parquet")
 
     def named(self, what: str, everybody: Sequence[tuple[int, ...]], columns: list[str], out: str) -> int:
-        """Rows with the names of their condition in its place, a row a name, into `out`; returns how many."""
+        """Writes the rows into `out`, one for each name of their condition. Returns the number of rows written."""
         schema = pa.schema([("condition", pa.int32()), *((column, pa.int64()) for column in columns)])
         arrays = [pa.array([row[at] for row in everybody], field.type) for at, field in enumerate(schema)]
         path = self._folder / "raw" / f"everybody-{out}.parquet"
@@ -65,7 +65,7 @@ class AccessTables:
         return int(pads.dataset(self._folder / out).count_rows())
 
     def exposure(self) -> dict[tuple[str, str], int]:
-        """Writes how many users may, by object and name; returns the pairs of user and object by (name, type)."""
+        """Writes the number of allowed users by object and name. Returns the number of pairs by (name, type)."""
         steps = self._folder / "raw" / "what=step"
         table = pads.dataset(steps).to_table() if steps.exists() else None
         conditions = table["condition"].to_numpy() if table else np.empty(0, np.int32)

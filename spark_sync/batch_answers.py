@@ -1,4 +1,4 @@
-"""Many questions on many small tenants at once: one run of Spark for all of them (scenario files, random worlds)."""
+"""Answers many questions about many small tenants (scenario files, random worlds) in one run of Spark."""
 
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from grantpath.spark_sync.tree_order import Numbering, number
 
 @dataclass(frozen=True)
 class BulkQuestion:
-    """A check or question about one state, by its id."""
+    """A check or question about one state, which its id names."""
 
     state: str
     asked: Check | Who | Which
@@ -41,16 +41,16 @@ def answer_many(
     progress: ReportLine,
     spark: SparkEngine | None = None,
 ) -> list[BulkAnswer]:
-    """The answers in order: a check's truth, a question's references in byte order.
+    """The answers in order: true or false for a check, references in byte order for a question.
 
-    A question that cannot be asked gets its error (Unknown, Invalid, ...) as its answer, and disturbs no other.
-    Raises ServerError where Spark cannot start, InvalidInput for a question about a state that isn't given.
+    The answer to an invalid question is its error (Unknown, Invalid, ...); the others are answered. Raises ServerError
+    if Spark cannot start, InvalidInput for a question about a state that is not given.
     """
     numbered = {state.id: _NumberedState(state) for state in states}
     answers: list[BulkAnswer] = [False] * len(questions)
     for at, question in enumerate(questions):
         if question.state not in numbered:
-            raise InvalidInput(f"question {at} is about the state {question.state!r}, which is not given")
+            raise InvalidInput(f"question {at} is about the unknown state {question.state!r}; pass it in `states`")
         one = numbered[question.state]
         try:
             one.asked.append((at, one.binder.bind(question.asked)))
@@ -70,7 +70,7 @@ def answer_many(
 
 @dataclass
 class _Job:
-    """What a task needs to answer a state's questions."""
+    """The data that a task needs to answer the questions about one state."""
 
     fact_table: FactTable
     closure: Closure
@@ -83,7 +83,7 @@ def _answer_all(job: _Job) -> list[Ints]:
 
 
 class _NumberedState:
-    """A state with its entities in tree order, and what is asked about it."""
+    """A state with its entities in tree order, and the questions about it."""
 
     def __init__(self, state: TenantState) -> None:
         self.numbering: Numbering = number(state.policy, state.root, state.entities)
@@ -124,7 +124,7 @@ class _NumberedState:
 
 
 def _close_all(spark: SparkEngine, numbered: list[_NumberedState]) -> None:
-    """One closure over the memberships of all states: their positions behind one another."""
+    """Computes one closure for the memberships of all states, whose positions are concatenated."""
     begins = np.cumsum([0, *(len(one.numbering) for one in numbered)])
     with tempfile.TemporaryDirectory(prefix="grantpath-") as scratch:
         folder = Path(scratch)

@@ -1,4 +1,4 @@
-"""Bulk answers: what everybody may do, as reach per subject and exposure per object, for many names in one pass."""
+"""Bulk answers: the access of all users, as reach by subject and exposure by object, for many names in one pass."""
 
 import shutil
 import time
@@ -24,13 +24,13 @@ from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import engine, place, read_parquet
 from grantpath.spark_sync.sweep_task import SCHEMA, Tally, sweep
 
-EVERYBODY = -1  # as a subject: what everybody may, and all that those may who have no row of their own
+EVERYBODY = -1  # pseudo-subject: the access that every user has, and the only access of users without a row
 _NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class _Common:
-    """What everybody may: how many objects, and the intervals of positions."""
+    """The access that every user has: the number of objects, and the intervals of positions."""
 
     objects: int
     ends: list[tuple[int, int]]
@@ -38,29 +38,29 @@ class _Common:
 
 @dataclass(frozen=True)
 class AccessReport:
-    """What `access` has written into the snapshot."""
+    """A summary of what `access` wrote into the snapshot."""
 
     snapshot: Path
     names: list[Name]
     expanded: list[str]
     reach_rows: int
-    accessible: dict[tuple[str, str], int]  # (name, type): the pairs of user and object that may
+    accessible: dict[tuple[str, str], int]  # (name, type): the number of allowed pairs of user and object
     seconds: float
 
 
 def access(snapshot: Path, names: list[str] | None, expand: list[str], progress: ReportLine) -> AccessReport:
     """Computes reach, exposure and, for the names in `expand`, intervals, into the snapshot's folder `access`.
 
-    `names` are privileges and operations, on every type they are asked on; None for all of them but operations that
-    need a second object. Raises Unknown, Invalid for a name, InvalidInput for a snapshot that cannot be read,
-    ServerError, GrantpathError for a full disk.
+    `names` are privileges and operations, on all of their types; None means all that need no second object. Raises
+    Unknown or Invalid for a name, InvalidInput if the snapshot cannot be read, ServerError, GrantpathError if the disk
+    is full.
     """
     started = time.monotonic()
     source = Snapshot(snapshot)
     listed, questions = conditions(source.policy, [*names, *expand] if names is not None else None)
     wanted = {name for name in expand if not any(each.name == name for each in listed)}
     if wanted:
-        raise InvalidInput(f"expand: {', '.join(sorted(wanted))} cannot be asked in bulk; omit it")
+        raise InvalidInput(f"expand: {', '.join(sorted(wanted))} needs a second object and has no bulk answer; omit it")
     spark = engine(progress).spark
     expanded = np.array([any(n.condition == at and n.name in expand for n in listed) for at in range(len(questions))])
     with building(snapshot / "access", replace=True) as folder:
@@ -80,7 +80,7 @@ def access(snapshot: Path, names: list[str] | None, expand: list[str], progress:
 
 
 def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name], list[Requirement]]:
-    """The names by type, and their different questions. Raises Unknown, Invalid for a name that cannot be asked."""
+    """The names by type, and their distinct questions. Raises Unknown, Invalid for a name that cannot be asked."""
     listed: list[Name] = []
     questions: list[Requirement] = []
     numbers: dict[object, int] = {}
@@ -105,7 +105,7 @@ def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name],
 
 
 def _canonical(policy: Policy, name: str) -> str:
-    """The name as `names_on` lists it. Raises Unknown."""
+    """The name in the form in which `names_on` lists it. Raises Unknown."""
     if name.isupper():
         return policy.names.canonical(name)
     own = policy.file.aliases.get(name, name)
@@ -115,7 +115,7 @@ def _canonical(policy: Policy, name: str) -> str:
 
 
 def prepare(source: Snapshot, questions: Sequence[Requirement]) -> Prepared:
-    """The questions about all existing objects of their types that are not hidden."""
+    """The questions, prepared for all existing objects of their types that are not hidden."""
     targets = {type_: listed_objects(source, type_) for type_ in {question.type for question in questions}}
     return Prepared(
         source.fact_table, [TargetedQuestion(each.clauses, each.type, targets[each.type]) for each in questions]
@@ -123,7 +123,7 @@ def prepare(source: Snapshot, questions: Sequence[Requirement]) -> Prepared:
 
 
 def users(source: Snapshot) -> Bools:
-    """By position: is it one of the users and service principals that answers list?"""
+    """By position: whether it is a user or service principal that answers list."""
     codes = [source.numbering.types.index(name) for name in source.policy.user_types]
     chosen = np.isin(source.numbering.type, codes) & source.numbering.exists
     chosen[source.hidden] = False
@@ -131,7 +131,7 @@ def users(source: Snapshot) -> Bools:
 
 
 def everybody(prepared: Prepared) -> list[tuple[Ints, Ints]]:
-    """For each question what a user without a single fact may, as half-open intervals."""
+    """For each question, the access of a user without facts, as half-open intervals."""
     nobody = ActingPrincipals(np.zeros(1, np.int64), np.zeros(2, np.int64), np.empty(0, np.int64))
     return [(low, high) for _, low, high in prepared.answers(nobody)]
 
@@ -144,9 +144,9 @@ def _compute(
     raw: Path,
     progress: ReportLine,
 ) -> dict[int, _Common]:
-    """One pass over the principals of every subject for each way that roles count, its rows into `raw`.
+    """Writes rows into `raw`, in one pass over all acting principals for each way of combining roles.
 
-    Returns what everybody may, by condition, as intervals of positions.
+    Returns, by condition, the access that every user has, as intervals of positions.
     """
     common: dict[int, _Common] = {}
     for one_role in (False, True):
@@ -172,7 +172,7 @@ def _task(shared: Broadcast[Tally], batches: Iterator[pa.RecordBatch]) -> Iterat
 
 
 def acting_table(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:
-    """(subject, role, holder), the rows of a subject together: with all roles at once, or once for each it holds."""
+    """Rows (subject, role, holder), grouped by subject: one group of all roles, or (`one_role`) one for each role."""
     closure = read_parquet(spark, source.folder / "closure")
     rows = closure.select("subject", F.col("subject").alias("role"), "holder")
     if one_role:

@@ -1,7 +1,7 @@
-"""Closes memberships over: from who is directly in what to every subject with all its principals, itself included.
+"""Computes the transitive closure of memberships: every subject with its effective principals, itself included.
 
-Paths are doubled in each round, so that nested groups and role hierarchies of depth d take about log2(d) rounds, and
-cycles end by themselves. Only subjects that something is in go through the rounds; everybody else joins at the end.
+Each round doubles the length of paths, so nested groups and role hierarchies of depth d take about log2(d) rounds, and
+cycles need no special case. Only subjects with members take part in the rounds; the others are joined at the end.
 """
 
 import warnings
@@ -12,16 +12,16 @@ from pyspark.sql import functions as F
 
 from grantpath.spark_sync.spark_session import SparkEngine
 
-MAX_ROUNDS = 64  # paths of 2^64 memberships: never reached, only a bound
+MAX_ROUNDS = 64  # enough for paths of 2^64 memberships; a safety bound
 
 
 class Composition(Protocol):
-    """One round, in whichever way Spark is to do it."""
+    """One round of the closure."""
 
     name: str
 
     def compose(self, first: DataFrame, second: DataFrame) -> DataFrame:
-        """Pairs (source, target) that a pair of `first` and then one of `second` lead along."""
+        """The pairs (source, target) that are connected by a pair of `first` followed by a pair of `second`."""
 
 
 class Joins:
@@ -35,7 +35,7 @@ class Joins:
 
 
 class Messages:
-    """One round by GraphFrames: along each edge, the target tells the source whom it reaches."""
+    """One round by GraphFrames: along each edge, the target sends the source the set that it reaches."""
 
     name = "GraphFrames"
 
@@ -47,7 +47,7 @@ class Messages:
         ends = first.select(F.explode(F.array("source", "target")).alias("id")).distinct()
         edges = first.select(F.col("source").alias("src"), F.col("target").alias("dst"))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # older GraphFrames use older names of Spark's
+            warnings.simplefilter("ignore", UserWarning)  # older GraphFrames use deprecated names of Spark
             messages: DataFrame = GraphFrame(ends.join(reached, "id", "left"), edges).aggregateMessages(
                 F.array_distinct(F.flatten(F.collect_list(Message.msg))).alias("reached"),
                 sendToSrc=Message.dst["reached"],
@@ -56,12 +56,12 @@ class Messages:
 
 
 def composition(engine: SparkEngine) -> Composition:
-    """GraphFrames where the session has it."""
+    """GraphFrames if the session has it, otherwise joins."""
     return Messages() if engine.graphframes else Joins()
 
 
 def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame:
-    """(subject, holder) from `subjects(id)` and `members(source, target)`; sorted neither way, each pair once."""
+    """(subject, holder) from `subjects(id)` and `members(source, target)`; unsorted, without duplicates."""
     edges = members.select("source", "target").distinct().localCheckpoint()
     containers = edges.select("target").distinct().localCheckpoint()
     inner = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_semi")
@@ -75,13 +75,13 @@ def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame
 
 
 def _to_a_fixpoint(by: Composition, reach: DataFrame) -> DataFrame:
-    """Everything reached, from pairs that hold every subject's pair with itself."""
+    """The closure of pairs that include each subject's pair with itself."""
     reach = reach.localCheckpoint()
     count = reach.count()
     for _ in range(MAX_ROUNDS):
-        # The checkpoint breaks the lineage: without it each round would compute all rounds before it again.
+        # The checkpoint cuts the lineage: without it, each round would recompute all earlier ones.
         reach = by.compose(reach, reach).localCheckpoint()
         before, count = count, reach.count()
         if count == before:
             return reach
-    raise AssertionError("a closure that grows for 64 doublings")
+    raise AssertionError("the closure still grows after 64 doublings")

@@ -1,4 +1,4 @@
-"""What changed between two snapshots: entities, memberships, grants, and who gained or lost access to what."""
+"""The differences between two snapshots: entities, memberships, grants, and the access gained and lost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from grantpath.spark_sync.snapshot import Snapshot, ints
 from grantpath.spark_sync.tree_order import Numbering, number
 from grantpath.spark_sync.verification import intervals_of
 
-USERS = 5_000  # compared at a time
+USERS = 5_000  # the number of users compared at a time
 BEFORE, AFTER = 0, 1
 GAINED = CompiledCondition([[[((AFTER,), (BEFORE,))]]], 2)
 LOST = CompiledCondition([[[((BEFORE,), (AFTER,))]]], 2)
@@ -25,7 +25,7 @@ LOST = CompiledCondition([[[((BEFORE,), (AFTER,))]]], 2)
 
 @dataclass(frozen=True)
 class AccessChange:
-    """For one name on one type: pairs of user and object gained and lost, and by user."""
+    """For one name on one type: the pairs of user and object gained and lost, in total and by user."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class AccessChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """From the first snapshot to the second. Lists are sorted; facts are written as statements."""
+    """The changes from the first snapshot to the second. Lists are sorted; facts have the form of statements."""
 
     added: list[str]
     dropped: list[str]
@@ -46,9 +46,9 @@ class Difference:
 
 
 def diff(before: Path, after: Path, names: list[str] | None = None) -> Difference:
-    """What changed from one snapshot to the other, with the access by `names` (none: the facts alone).
+    """The changes from one snapshot to another, with the access by `names` (None: only the facts).
 
-    Raises InvalidInput for a folder that is no snapshot, or two of different tenants or policies; Unknown, Invalid.
+    Raises InvalidInput if one is not a snapshot, or they are of different tenants or policies; Unknown, Invalid.
     """
     old, new = Snapshot(before), Snapshot(after)
     if (old.meta.root, old.meta.policy) != (new.meta.root, new.meta.policy):
@@ -58,8 +58,8 @@ def diff(before: Path, after: Path, names: list[str] | None = None) -> Differenc
         )
     if names and old.meta.policy_digest != new.meta.policy_digest:
         raise InvalidInput(
-            f"{before} and {after} are of two versions of the policy {old.meta.policy}: compare their facts alone, "
-            "without names, or two snapshots of one version"
+            f"{before} and {after} are of different versions of the policy {old.meta.policy}; omit the names to "
+            "compare only facts, or compare two snapshots of one version"
         )
     facts_before, facts_after = _facts(old), _facts(new)
     there_before, there_after = _existing(old), _existing(new)
@@ -77,7 +77,7 @@ def _existing(source: Snapshot) -> set[str]:
 
 
 def _facts(source: Snapshot) -> set[str]:
-    """Memberships and grants as statements."""
+    """Memberships, owners and grants as statements."""
     refs = source.numbering.refs
     members = source.table("members")
     facts = {
@@ -98,7 +98,7 @@ def _facts(source: Snapshot) -> set[str]:
 
 # ---- access ----------------------------------------------------------------------------------------------------
 class _Side:
-    """One snapshot, its users and targets numbered as those of both together."""
+    """One snapshot, with its users and targets in the common numbering of both."""
 
     def __init__(self, source: Snapshot, common: Numbering) -> None:
         self.source = source
@@ -108,7 +108,7 @@ class _Side:
         self.user_numbers = self._common[self.users]
 
     def intervals(self, name: str, type_: str, targets: Ints, chunk: tuple[int, int]) -> IntervalRows:
-        """What the users in the chunk may, in the numbers of the common targets."""
+        """The access of the users in the chunk, in the numbers of the common targets."""
         listed, questions = conditions(self.source.policy, [name])
         question = next(questions[each.condition] for each in listed if each.type == type_)
         prepared = prepare(self.source, [question])
@@ -152,7 +152,7 @@ def _typed(source: Snapshot) -> Iterator[tuple[str, str]]:
 def _count(
     change: CompiledCondition, before: IntervalRows, after: IntervalRows, size: int
 ) -> Iterator[tuple[int, int]]:
-    """By user how many targets are in the one and not in the other."""
+    """By user, the number of targets that changed."""
     parts = [
         IntervalRows(rows.owner, np.full(len(rows.owner), side), rows.start, rows.last)
         for side, rows in ((BEFORE, before), (AFTER, after))

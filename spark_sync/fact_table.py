@@ -1,4 +1,4 @@
-"""From clauses to the kernel: which intervals each fact of a question stands for, and which objects are asked about."""
+"""Prepares questions for the kernel: the intervals of each fact, and the objects that a question is about."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ OF_TARGETS = (
     FactKind.EXISTS,
     FactKind.BUILTIN,
     FactKind.EVERY_BELOW,
-)  # for each target either true or false, whoever asks
+)  # true or false for each target, independent of the subject
 OF_PRINCIPALS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, FactKind.ALLOW_BELOW)
 
 
@@ -44,7 +44,7 @@ class FactTable:
 
 @dataclass(frozen=True)
 class TargetedQuestion:
-    """Clauses asked on objects of a type: `targets` are their positions, ascending; `with_` those of second objects."""
+    """Clauses to decide on objects of a type. `targets`: their positions, ascending; `with_`: of second objects."""
 
     clauses: Clauses
     type: str
@@ -54,7 +54,7 @@ class TargetedQuestion:
 
 @dataclass(frozen=True)
 class Every:
-    """`EVERY P t below place`: how many existing entities stand below each place, and where the grants on them are."""
+    """`EVERY P t below place`: the number of existing entities below each place, and the codes of grants on them."""
 
     code: int
     points: Ints  # the codes of the grants
@@ -66,10 +66,10 @@ class Every:
 
 @dataclass(frozen=True)
 class PreparedQuestion:
-    """One question made ready: for each class of targets its condition; `None` runs are all targets."""
+    """A question prepared for the kernel: a condition for each class of targets. Runs of None mean all targets."""
 
     targets: Ints
-    before: Ints  # by position: how many targets stand before it
+    before: Ints  # by position: the number of targets before it
     parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]]
     always: bool
 
@@ -78,7 +78,7 @@ AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the nu
 
 
 class Prepared:
-    """Questions about one fact table, ready for any principals. The questions share what second objects they name."""
+    """Questions about one fact table, prepared for any principals. They share the second objects that they name."""
 
     def __init__(self, fact_table: FactTable, asks: Sequence[TargetedQuestion]) -> None:
         self._numbering = fact_table.numbering
@@ -104,7 +104,7 @@ class Prepared:
         del self._fact_table, self._numbering, self._counted
 
     def answers(self, acting: ActingPrincipals) -> Iterator[AnswerIntervals]:
-        """For each question where it is allowed. `acting` must fit in one sweep (`ActingPrincipals.pieces`)."""
+        """For each question, the targets on which it is allowed. `acting` must fit into one sweep (see `pieces`)."""
         found = acting.gather(self.facts)
         rows = IntervalRows.concat(
             [found, *self._own(acting), *(self._complete(each, found, acting) for each in self._every)]
@@ -127,7 +127,7 @@ class Prepared:
 
     # ---- facts -----------------------------------------------------------------------------------------------
     def _place(self, fact: Fact) -> tuple[str, int | None]:
-        """The type of a fact's place, and its position where it is that of a second object."""
+        """The type of a fact's place, and its position if it belongs to a second object."""
         type_, key = place_type(fact.place), second_object(fact.place)
         if key is None:
             return type_, None
@@ -145,7 +145,7 @@ class Prepared:
         return IntervalRows(principal, np.full(len(principal), self.codes[fact]), start, last)
 
     def _point_rows(self, key: Fact, code: int) -> IntervalRows:
-        """The grants on their places alone, for EVERY."""
+        """The grants on their own places, without descendants, for EVERY."""
         principal, place = self._base(key)
         return IntervalRows(principal, np.full(len(principal), code), place, place)
 
@@ -197,7 +197,7 @@ class Prepared:
         return Every(self.codes[fact], points, member, place, need, fixed)
 
     def _complete(self, every: Every, found: IntervalRows, acting: ActingPrincipals) -> IntervalRows:
-        """The places below which the principals have the grant on every entity there is."""
+        """The places below which the principals have the grant on every existing entity."""
         size = len(self.root)
         granted = np.flatnonzero(np.isin(found.key, every.points))
         count = found.last[granted] - found.start[granted] + 1
@@ -219,7 +219,7 @@ class Prepared:
         }
         kinds = np.zeros(len(ask.targets), np.int64)
         for truth in static.values():
-            # numbered anew for each fact: as bits of one number, no more than 63 facts would be told apart
+            # renumbered after each fact: bits of one number could distinguish at most 63 facts
             kinds = np.unique(kinds * 2 + truth, return_inverse=True)[1]
         parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]] = []
         always = True
@@ -239,7 +239,7 @@ class Prepared:
         return PreparedQuestion(ask.targets, self._before(ask.targets), parts, always)
 
     def _before(self, targets: Ints) -> Ints:
-        """Shared by the questions that name the very same targets: it is as long as the numbering."""
+        """Counts of targets by position, shared by the questions about the same targets to save memory."""
         if id(targets) not in self._counted:
             here = np.zeros(len(self._numbering) + 1, np.int64)
             here[targets + 1] = 1
@@ -247,7 +247,7 @@ class Prepared:
         return self._counted[id(targets)]
 
     def _static(self, fact: Fact, targets: Ints) -> Bools | None:
-        """For each target whether the fact is there whoever asks; None for a fact that depends on the subject."""
+        """For each target, whether the fact is true; None if the fact depends on the subject."""
         if fact.kind not in OF_TARGETS:
             return None
         type_, fixed = self._place(fact)
@@ -262,5 +262,5 @@ class Prepared:
 
 
 def _every_keys(fact: Fact) -> list[Fact]:
-    """The grants that an EVERY counts, each on the type that it is on."""
+    """The grants that an EVERY counts, by privilege and type."""
     return [Fact(FactKind.ALLOW, type_, (name,)) for name in fact.privileges for type_ in fact.types]

@@ -1,4 +1,4 @@
-"""Puts facts that are known beforehand, whoever asks, into the clauses of a question."""
+"""Simplifies the clauses of a question by facts whose values do not depend on the subject."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ TRUE: Clause = ((Atom((ALL,)),),)
 
 
 def fold(clauses: Clauses, known: Mapping[Fact, bool]) -> Clauses:
-    """The clauses with known facts put in. `EVERY` known to be false stays: a subject's grants may make it true."""
+    """The clauses, simplified by known facts. A false `EVERY` is kept, because a subject's grants can make it true."""
     return tuple(folded for clause in clauses if (folded := _fold_clause(clause, known)) is not None)
 
 

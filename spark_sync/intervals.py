@@ -1,9 +1,9 @@
-"""The kernel: access as sets of intervals over positions, for a batch of subjects at once, in plain numpy.
+"""The kernel: computes access as sets of intervals of positions, for a batch of subjects at once, in numpy.
 
-Objects are numbered in tree order, so what is inside a place is the interval [position, last]. A fact that a principal
-has about a place counts for that interval. A *row* is a subject with the principals that act together for it. One
-sweep: every interval of every row gives +1 where it starts and -1 behind its end; sorted by (row, position), a running
-sum gives for each fact where it holds. There is never a row for a pair of subject and object.
+Objects are numbered in tree order, so a subtree is the interval [position, last], and a principal's fact about a place
+holds on that interval. A *row* is a subject with the principals that act together for it. In one sweep, every interval
+of every row adds +1 at its start and -1 after its end. Sorted by (row, position), a running sum tells where each fact
+holds. No row is ever created for a pair of subject and object.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,26 +21,26 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 AnyInts = npt.NDArray[np.signedinteger[Any]]
 
-BITS = 62  # of the number that an event of a sweep is packed into
-PAIRS = 1_500_000  # pairs of row and interval in one sweep: bounds the memory, not the answer
+BITS = 62  # bits of the integer into which an event of a sweep is packed
+PAIRS = 1_500_000  # pairs of row and interval in one sweep; limits the memory
 
 
 def ranges(starts: AnyInts, counts: AnyInts) -> Ints:
-    """The numbers start, start + 1, ... (count of them) of each row, one row after the other."""
+    """For each row, `count` numbers from `start` on; the rows are concatenated."""
     before = np.cumsum(counts) - counts
     numbers: Ints = np.arange(int(counts.sum()), dtype=np.int64) + np.repeat(starts - before, counts)
     return numbers
 
 
 def offsets(sorted_rows: AnyInts, size: int) -> Ints:
-    """Where the entries of each row number begin in a sorted column; one more than rows."""
+    """The index at which the entries of each row number begin in a sorted column, and the end: size + 1 values."""
     begins: Ints = np.searchsorted(sorted_rows, np.arange(size + 1)).astype(np.int64)
     return begins
 
 
 @dataclass(frozen=True)
 class IntervalRows:
-    """Facts as rows: `owner` (a principal, or a row of several) has the fact `key` on the positions start..last."""
+    """Facts as columns: `owner` (a principal, or a row of several) has the fact `key` on the positions start..last."""
 
     owner: AnyInts
     key: AnyInts
@@ -53,7 +53,7 @@ class IntervalRows:
         return IntervalRows(*(np.concatenate([*each, np.empty(0, np.int64)]).astype(np.int64) for each in columns))
 
     def merged(self) -> "IntervalRows":
-        """The same facts, with intervals that touch or overlap made one, sorted by owner and key."""
+        """The same facts, sorted by owner and key, with adjacent and overlapping intervals merged."""
         order = np.lexsort((self.start, self.key, self.owner))
         owner, key = self.owner[order], self.key[order]
         start, last = self.start[order].astype(np.int64), self.last[order].astype(np.int64)
@@ -72,7 +72,7 @@ class IntervalRows:
 
 
 class PrincipalFacts:
-    """The rows of facts, found by the position of the principal that has them."""
+    """Facts, indexed by the position of the principal that has them."""
 
     def __init__(self, rows: IntervalRows, size: int) -> None:
         order = np.argsort(rows.owner, kind="stable")
@@ -89,7 +89,7 @@ class ActingPrincipals:
     principal: AnyInts
 
     def pieces(self, facts: PrincipalFacts) -> "Iterator[ActingPrincipals]":
-        """The rows in parts that are small enough for one sweep each; the rows of a subject stay together."""
+        """Splits the rows into parts that fit into one sweep. The rows of a subject stay in one part."""
         pairs = np.concatenate([[0], np.cumsum(facts.offset[self.principal + 1] - facts.offset[self.principal])])
         load = pairs[self.offset[1:]] + np.arange(1, len(self.subject) + 1)
         begin = 0
@@ -107,7 +107,7 @@ class ActingPrincipals:
             begin = end
 
     def gather(self, facts: PrincipalFacts) -> IntervalRows:
-        """The facts of every row: those of its principals."""
+        """The facts of each row, which are those of its principals."""
         row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
         count = facts.offset[self.principal + 1] - facts.offset[self.principal]
         at = ranges(facts.offset[self.principal], count)
@@ -115,12 +115,12 @@ class ActingPrincipals:
 
 
 def check_size(entities: int, keys: int, acting: int = PAIRS) -> None:
-    """Raises InvalidInput where an event of a sweep (row, position, fact) does not fit in one number."""
+    """Raises InvalidInput if an event of a sweep (row, position, fact) does not fit into one integer."""
     bits = BITS - (2 * keys).bit_length() - acting.bit_length()
     if (entities + 1).bit_length() > bits:
         raise InvalidInput(
-            f"{entities:,} entities are too many for conditions with {keys:,} different facts at once: at most "
-            f"{2**bits - 2:,} fit; ask for fewer names in one run"
+            f"{entities:,} entities are too many for conditions with {keys:,} different facts; at most "
+            f"{2**bits - 2:,} are possible; ask for fewer names in one run"
         )
 
 
@@ -144,7 +144,7 @@ class Events:
         self._bounds = np.searchsorted(self.code[self._by_code], np.arange(2 * keys + 1))
 
     def of(self, codes: Ints) -> Ints:
-        """The events with these codes, in order. Most questions look at few of all the events."""
+        """The events with these codes, in order. Most questions need only few of the events."""
         count = self._bounds[codes + 1] - self._bounds[codes]
         if int(count.sum()) * 8 > len(self.code):
             wanted = np.zeros(len(self._bounds), np.bool_)
@@ -158,7 +158,7 @@ Counter = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Coverage:
-    """Where a condition holds: for `row`, on the positions start..last."""
+    """The intervals on which a condition holds: for `row`, the positions start..last."""
 
     row: Ints
     start: Ints
@@ -166,10 +166,10 @@ class Coverage:
 
 
 class CompiledCondition:
-    """Clauses made ready for the sweep: an OR of ANDs of ORs of (any of these keys, none of those)."""
+    """Clauses compiled for the sweep: an OR of ANDs of ORs of (any of these keys, none of those)."""
 
     def __init__(self, clauses: Sequence[Sequence[Sequence[Counter]]], size: int) -> None:
-        """`size`: how many keys there are."""
+        """`size`: the number of keys."""
         self.clauses = clauses
         used = {
             key for clause in self.clauses for term in clause for counter in term for key in (*counter[0], *counter[1])
@@ -180,14 +180,14 @@ class CompiledCondition:
 
     @staticmethod
     def of(clauses: Clauses, codes: Mapping[Fact, int], size: int) -> "CompiledCondition":
-        """The clauses, each fact by its key."""
+        """Compiles clauses, with `codes` as the keys of facts."""
         return CompiledCondition(
             [[CompiledCondition._term(term, codes) for term in clause] for clause in clauses], size
         )
 
     @staticmethod
     def _term(term: Term, codes: Mapping[Fact, int]) -> list[Counter]:
-        """Atoms with the same `none` are one atom."""
+        """Merges atoms that have the same `none`."""
         by_none: dict[tuple[int, ...], set[int]] = {}
         for atom in term:
             none = tuple(sorted(codes[fact] for fact in atom.none))
@@ -195,7 +195,7 @@ class CompiledCondition:
         return [(tuple(sorted(any_)), none) for none, any_ in by_none.items()]
 
     def solve(self, events: Events) -> Coverage:
-        """Where the condition holds, for every row of the batch."""
+        """The intervals on which the condition holds, for every row of the batch."""
         chosen = events.of(np.flatnonzero(self.used))
         code, place = events.code[chosen], events.place[chosen]
         if not len(place):
@@ -210,7 +210,7 @@ class CompiledCondition:
         return Coverage(start >> events.middle, start & mask, (behind & mask) - 1)
 
     def _holds(self, code: AnyInts, ends: Ints) -> Bools:
-        """Is the condition true from each position on? The last one of a row closes all its intervals: false."""
+        """Whether the condition holds from each position on. At the last event of a row all intervals end: false."""
         known: dict[tuple[int, ...], Bools] = {}
 
         def covered(keys: tuple[int, ...]) -> Bools:
@@ -234,13 +234,13 @@ class CompiledCondition:
 
 
 def union(row: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
-    """Half-open intervals [low, high) by row, with those that touch or overlap made one."""
+    """Half-open intervals [low, high) by row, with adjacent and overlapping ones merged."""
     rows = IntervalRows(row, np.zeros(len(row), np.int64), low, high - 1).merged()
     return rows.owner.astype(np.int64), rows.start.astype(np.int64), rows.last.astype(np.int64) + 1
 
 
 def within(row: Ints, low: Ints, high: Ints, runs: tuple[Ints, Ints]) -> tuple[Ints, Ints, Ints]:
-    """Half-open intervals by row, cut down to what lies in the runs (half-open, sorted, apart)."""
+    """The intersection of half-open intervals by row with runs (half-open, sorted, disjoint)."""
     first = np.searchsorted(runs[1], low, side="right")
     count = np.maximum(np.searchsorted(runs[0], high, side="left") - first, 0)
     at = ranges(first, count)
@@ -249,6 +249,6 @@ def within(row: Ints, low: Ints, high: Ints, runs: tuple[Ints, Ints]) -> tuple[I
 
 
 def runs_of(chosen: Bools) -> tuple[Ints, Ints]:
-    """Where a column of booleans is true, as half-open runs."""
+    """The half-open runs in which a column of booleans is true."""
     edge = np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]]))
     return np.flatnonzero(edge == 1).astype(np.int64), np.flatnonzero(edge == -1).astype(np.int64)

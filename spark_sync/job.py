@@ -1,10 +1,10 @@
-"""The entry for spark-submit: mirrors a tenant, or computes the bulk answers of a snapshot, in the session it is given.
+"""The entry point for spark-submit: mirrors a tenant, or computes the bulk answers of a snapshot.
 
     spark-submit --jars graphframes.jar job.py mirror metalake:ml /data/snapshot
     spark-submit job.py access /data/snapshot --names load_table,SELECT_TABLE --expand load_table
 
-The server is NEO4J_URI with NEO4J_USER and NEO4J_PASSWORD. The folder must be one that driver and executors share, and
-grantpath be installed where the executors run.
+NEO4J_URI, NEO4J_USER and NEO4J_PASSWORD select the server. Driver and executors must share the snapshot's folder, and
+grantpath must be installed on all of them.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from grantpath.spark_sync.graph_reader import mirror
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code: 0, or 2 with the reason on the standard error stream."""
+    """Runs one command. Returns the exit code: 0, or 2 with the reason on standard error."""
     options = _arguments(given)
     try:
         if options.command == "mirror":
@@ -37,13 +37,13 @@ def main(given: Sequence[str] | None = None) -> int:
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("mirror", help="a tenant's graph to a snapshot")
+    one = commands.add_parser("mirror", help="write the graph of a tenant as a snapshot")
     one.add_argument("root")
     one.add_argument("out", type=Path)
-    other = commands.add_parser("access", help="the bulk answers of a snapshot")
+    other = commands.add_parser("access", help="compute the bulk answers of a snapshot")
     other.add_argument("snapshot", type=Path)
-    other.add_argument("--names", type=_split, help="privileges and operations, with commas between; default: all")
-    other.add_argument("--expand", type=_split, default=[], help="those whose intervals by user are kept")
+    other.add_argument("--names", type=_split, help="privileges and operations, separated by commas; default: all")
+    other.add_argument("--expand", type=_split, default=[], help="names for which to write the intervals by user")
     return parser.parse_args(given)
 
 

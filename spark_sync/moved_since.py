@@ -1,4 +1,4 @@
-"""Which questions about a snapshot the changes since its revision may have answered anew."""
+"""Finds the questions about a snapshot whose answers may have changed since its revision."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -15,7 +15,7 @@ from grantpath.spark_sync.snapshot import Snapshot
 
 
 class Entry(Protocol):
-    """An entry of the log, as `Authorizer.log` gives it."""
+    """An entry of the log, as returned by `Authorizer.log`."""
 
     @property
     def revision(self) -> int: ...
@@ -26,11 +26,11 @@ class Entry(Protocol):
 
 
 class Touched:
-    """What the changes touch: rather too much than too little.
+    """The questions that changes may affect: a superset of those that they do affect.
 
-    A change about a subject touches whatever that subject speaks for. One that adds or drops an object touches what is
-    inside, and each condition that looks at what is below a place. Raises Inconsistent for changes that cannot be
-    followed one by one: a load, an upgrade of the policy, or some that the log no longer has.
+    A change of a subject affects all subjects that have it as an effective principal. Adding or dropping an object
+    affects its subtree, and each condition about descendants. Raises Inconsistent for changes whose effects the log
+    does not show: a load, an upgrade of the policy, and entries that the log no longer has.
     """
 
     def __init__(self, source: Snapshot, entries: Sequence[Entry], newest: int) -> None:
@@ -39,8 +39,8 @@ class Touched:
         missing = set(range(base + 1, newest + 1)) - {entry.revision for entry in entries}
         if newest < base or missing:
             raise Inconsistent(
-                f"{source.meta.root} is at revision {newest}, {source.folder} at {base}, and the log does not tell "
-                "what changed between; mirror it again and verify that"
+                f"{source.meta.root} is at revision {newest}, {source.folder} at {base}, and the log lacks changes "
+                "in between; mirror the root again and verify the new snapshot"
             )
         changes = [(entry, _statement(source, entry)) for entry in entries]
         named = {ref for entry, each in changes for ref in (each.object, each.subject, entry.actor)}
@@ -53,7 +53,7 @@ class Touched:
         self._tree = any(each.kind in ("add", "drop") for _, each in changes)
 
     def touches(self, subject: int, target: int, clauses: Clauses, closure: Closure) -> bool:
-        """May the answer to a question about this subject and object, by these clauses, be another one now?"""
+        """Whether the changes may affect the answer for this subject and object by these clauses."""
         return (
             bool(np.isin(closure.principals(subject), self._subjects).any())
             or any(first <= target <= last for first, last in self._trees)
@@ -61,7 +61,7 @@ class Touched:
         )
 
     def _speakers(self, entry: Entry, statement: Statement) -> Iterable[int]:
-        """The subjects of the snapshot that a change gives something, or takes it from."""
+        """The subjects of the snapshot that gain or lose something by a change."""
         named = {"add": entry.actor, "drop": statement.object}.get(
             statement.kind, statement.subject
         )  # a creator gets something
@@ -86,6 +86,6 @@ def _statement(source: Snapshot, entry: Entry) -> Statement:
         return parse_statement(entry.statement)
     except InvalidInput:
         raise Inconsistent(
-            f"{source.meta.root} has changed as a whole since {source.folder} was mirrored (revision {entry.revision}: "
-            f"{entry.statement[:80]}); mirror it again and verify that"
+            f"{source.meta.root} was changed in bulk since {source.folder} was mirrored (revision {entry.revision}: "
+            f"{entry.statement[:80]}); mirror it again and verify the new snapshot"
         ) from None

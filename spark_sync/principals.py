@@ -1,4 +1,4 @@
-"""Which principals act together for a subject: all it reaches, or those of one role at a time."""
+"""The principals that act together for a subject: all effective ones, or those of one role at a time."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,14 @@ class Closure:
 
     @staticmethod
     def of(subject: AnyInts, principal: AnyInts, size: int) -> "Closure":
-        """From pairs sorted by subject."""
+        """Creates a closure from pairs that are sorted by subject."""
         return Closure(offsets(subject, size), principal)
 
     def principals(self, subject: int) -> AnyInts:
         return self.principal[self.offset[subject] : self.offset[subject + 1]]
 
     def acting(self, subjects: Ints) -> ActingPrincipals:
-        """One row a subject, with its effective principals."""
+        """One row per subject, with its effective principals."""
         count = self.offset[subjects + 1] - self.offset[subjects]
         chosen = self.principal[ranges(self.offset[subjects], count)]
         return ActingPrincipals(subjects, np.concatenate([[0], np.cumsum(count)]).astype(np.int64), chosen)
@@ -31,20 +31,20 @@ class Closure:
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles that subjects hold directly, as rows sorted by subject."""
+    """The roles that subjects hold directly, as columns sorted by subject."""
 
     subject: Ints
     role: Ints
 
     def acting(self, subjects: Ints, closure: Closure) -> ActingPrincipals:
-        """One row a held role, with the subject and what the role reaches; none for a subject without roles."""
+        """One row per held role, with the subject and the role's effective principals; none without roles."""
         low = np.searchsorted(self.subject, subjects, side="left")
         count = np.searchsorted(self.subject, subjects, side="right") - low
         return _with_role(np.repeat(subjects, count), self.role[ranges(low, count)], closure)
 
 
 def as_role(subject: int, role: int, closure: Closure) -> ActingPrincipals:
-    """The subject with that role active."""
+    """One row: the subject with this role active."""
     return _with_role(np.array([subject]), np.array([role]), closure)
 
 

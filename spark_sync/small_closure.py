@@ -1,15 +1,15 @@
-"""Closes few memberships over in this process: for a small graph, starting Spark takes longer than the work."""
+"""Computes the closure of few memberships in this process: for small graphs, starting Spark would take longer."""
 
 import numpy as np
 
 from grantpath.spark_sync.intervals import Ints
 
-MAX_STEPS = 2_000_000  # memberships followed, and pairs made: about two seconds of work
+MAX_STEPS = 2_000_000  # memberships followed plus pairs created: about two seconds of work
 NAME = "plain Python, as the graph is small"
 
 
 def close_small(subjects: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints] | None:
-    """(subject, holder): every subject with itself and all that it reaches, sorted; None for more than MAX_STEPS."""
+    """(subject, holder): every subject with its effective principals, sorted; None if it takes more than MAX_STEPS."""
     if len(subjects) + len(source) > MAX_STEPS:
         return None
     groups: dict[int, list[int]] = {}
@@ -35,7 +35,7 @@ def close_small(subjects: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]
 
 
 def _reach(start: int, groups: dict[int, list[int]], most: int) -> tuple[set[int], int]:
-    """All that a subject is in, itself included, and how many memberships that took; broken off after `most`."""
+    """The subject and all its containers, and the number of steps taken. Stops after `most` memberships."""
     found, waiting, steps = {start}, [start], 0
     while waiting and steps < most:
         for container in groups.get(waiting.pop(), ()):

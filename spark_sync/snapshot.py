@@ -1,4 +1,4 @@
-"""A snapshot on disk: Parquet tables and what they are of. docs/snapshot.md describes them for people."""
+"""A snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -23,7 +23,7 @@ from grantpath.spark_sync.principals import Closure, Roles
 from grantpath.spark_sync.tree_order import Numbering
 
 POLICY_FILE = "policy.json"
-MAX_BYTES = 10_000_000  # of it, and of meta.json
+MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
 TABLES: Mapping[str, Mapping[str, Kind]] = {
     "objects": {
         "position": "int",
@@ -45,7 +45,7 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
 
 
 class SnapshotMeta(BaseModel):
-    """What a snapshot is of."""
+    """The content of meta.json."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     schema_version: Literal[1] = 1
@@ -59,7 +59,7 @@ class SnapshotMeta(BaseModel):
 
 
 class Snapshot:
-    """A finished snapshot. Raises InvalidInput where the folder isn't one."""
+    """A complete snapshot. Raises InvalidInput if the folder is not one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -68,29 +68,29 @@ class Snapshot:
         except (OSError, ValueError) as error:
             raise InvalidInput(
                 f"{short(str(folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
-                "make one with `grantpath mirror OUT`"
+                "write one with `grantpath mirror OUT`"
             ) from None
 
     @cached_property
     def policy(self) -> Policy:
-        """The policy as it was when the snapshot was made."""
+        """The policy at the snapshot's revision."""
         try:
             return from_source(_read(self.folder / POLICY_FILE))
         except (OSError, ValueError, InvalidPolicy) as error:
             path = self.folder / POLICY_FILE
-            raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); make the snapshot anew") from None
+            raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); write the snapshot again") from None
 
     @cached_property
     def root(self) -> Reference:
-        """The root object's reference, as the entities have it."""
+        """The reference of the root object."""
         return self.policy.root(self.numbering.refs[0])
 
     def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
-        """A table of the snapshot, its texts as dictionaries. Raises InvalidInput for one that cannot be read."""
+        """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
         path = self.folder / name
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path.with_suffix(".parquet")]
         if not files:
-            raise InvalidInput(f"{path}: holds no Parquet file; make the snapshot anew")
+            raise InvalidInput(f"{path}: contains no Parquet file; write the snapshot again")
         table = read_bounded(files, TABLES[name], columns, chosen)
         for column in table.column_names:
             if table[column].null_count:
@@ -98,10 +98,10 @@ class Snapshot:
         return table
 
     def _broken(self, table: str, what: str) -> InvalidInput:
-        return InvalidInput(f"{self.folder / table}: {what}; make the snapshot anew")
+        return InvalidInput(f"{self.folder / table}: {what}; write the snapshot again")
 
     def _positions(self, name: str, table: pa.Table, column: str, least: int = 0) -> Ints:
-        """A column of positions. Raises InvalidInput for one that no entity has."""
+        """A column of positions. Raises InvalidInput if no entity has one of them."""
         values = ints(table, column)
         if len(values) and not least <= values.min() <= values.max() < len(self.numbering):
             raise self._broken(name, f"the column {column!r} names positions that are not in `objects`")
@@ -114,13 +114,13 @@ class Snapshot:
         kind, found = codes(table["type"])
         types = tuple(self.policy.names.types)
         if len(refs) != len(table):
-            raise self._broken("objects", "a reference occurs twice")
+            raise self._broken("objects", "it has duplicate references")
         if unknown := set(found.to_pylist()) - {*types}:
             raise self._broken("objects", f"the policy has no type {short(min(unknown))!r}")
         at, parent, last = np.arange(len(table)), ints(table, "parent"), ints(table, "last")
         tree = (parent >= -1) & (parent < at) & (at <= last) & (last < len(table))
         if not (tree & (ints(table, "position") == at)).all():
-            raise self._broken("objects", "the positions are not those of a tree")
+            raise self._broken("objects", "the positions do not form a tree")
         return Numbering(
             refs.take(number).to_pylist(),
             pa.compute.index_in(found, pa.array(types)).take(kind).to_numpy().astype(np.int16),
@@ -156,12 +156,12 @@ class Snapshot:
 
     @cached_property
     def hidden(self) -> Ints:
-        """The positions that stand in no answer."""
+        """The positions of entities that answers omit."""
         hidden = set(self.policy.hidden)
         return np.array([at for at, ref in enumerate(self.numbering.refs) if ref in hidden], np.int64)
 
     def closure(self, subjects: Ints | None = None) -> Closure:
-        """The principals of these subjects, or of all."""
+        """The effective principals of these subjects, or of all subjects."""
         chosen = None if subjects is None else pads.field("subject").isin(subjects)
         table = self.table("closure", chosen=chosen).sort_by("subject")
         subject, principal = (self._positions("closure", table, column) for column in ("subject", "holder"))
@@ -179,12 +179,12 @@ def write_table(folder: Path, name: str, columns: dict[str, Any]) -> None:
 
 
 def write_policy(folder: Path, policy: Policy) -> None:
-    """The whole policy, with what it extends, so that the snapshot can be read without the policy's files."""
+    """Writes the whole policy, with what it extends, so that the snapshot can be read without the policy's files."""
     (folder / POLICY_FILE).write_text(policy.source)
 
 
 def _read(path: Path) -> str:
     """A small file of a snapshot. Raises OSError, ValueError."""
     if path.stat().st_size > MAX_BYTES or not path.is_file():
-        raise ValueError("no plain file, or too large")
+        raise ValueError("not a regular file, or too large")
     return path.read_text(encoding="utf-8")

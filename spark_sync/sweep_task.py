@@ -1,4 +1,4 @@
-"""What each Spark task does in a bulk answer: sweeps over its share of the subjects, and counts."""
+"""A Spark task of a bulk answer: it sweeps over its share of the subjects, and counts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,25 +10,28 @@ from grantpath.spark_sync.fact_table import Prepared
 from grantpath.spark_sync.intervals import ActingPrincipals, AnyInts, Bools, Ints, union
 
 SCHEMA = "what string, condition int, a long, b long, c long"
-ROWS = 200_000  # rows of (subject, role, holder) that are worth a sweep
+ROWS = 200_000  # the number of rows (subject, role, holder) collected for a sweep
 Columns = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What the tasks share. Row kinds: reach (a subject, b objects), step (from the a-th target on, b more subjects),
-    interval (a subject, positions b to c)."""
+    """The data that all tasks share.
+
+    Kinds of rows: reach (a: subject, b: number of objects), step (from the a-th target on, b more subjects), interval
+    (a: subject, b to c: positions).
+    """
 
     prepared: Prepared
     numbers: Ints  # the number of each condition
-    common: Ints  # how much of each everybody has anyway: who has just that gets no row
-    expanded: Bools  # whether intervals are wanted
-    users: Bools  # by position: who counts
+    common: Ints  # by condition: the objects that every user has; users with only these get no row
+    expanded: Bools  # by condition: whether to write intervals
+    users: Bools  # by position: whether it is a user that answers list
     one_role: bool
 
 
 def sweep(tally: Tally, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows (subject, role, holder), a subject's together, to the rows of SCHEMA."""
+    """Turns rows (subject, role, holder), grouped by subject, into rows of SCHEMA."""
     steps = _Steps(tally.prepared)
     for subject, role, principal in _whole_subjects(batches):
         counted = tally.users[subject]
@@ -43,7 +46,7 @@ def sweep(tally: Tally, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 @dataclass
 class _Steps:
-    """How many more (or fewer) subjects there are from each target on, by condition."""
+    """By condition: the change in the number of allowed subjects at each target."""
 
     prepared: Prepared
     sums: dict[int, Ints] = field(default_factory=dict)
@@ -97,7 +100,7 @@ def _batch(parts: list[tuple[str, int, Columns]]) -> pa.RecordBatch:
 
 
 def _whole_subjects(batches: Iterator[pa.RecordBatch]) -> Iterator[Columns]:
-    """Batches put together so that no subject is cut in two."""
+    """Combines batches so that all rows of a subject are in one."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Numbers the entities of a root in tree order, so that what is inside a place is one interval of positions."""
+"""Numbers the entities of a root in tree order, so that each subtree is an interval of positions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ Path = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Numbering:
-    """Entities by position: parents before children, every subtree together."""
+    """Entities by position, in pre-order: parents come first, and each subtree is contiguous."""
 
     refs: list[str]
-    type: npt.NDArray[np.int16]  # number in `types`
+    type: npt.NDArray[np.int16]  # index in `types`
     parent: Ints  # -1 for a root
-    last: Ints  # the last position inside
+    last: Ints  # the last position of the subtree
     exists: Bools
     builtin: Bools
     types: tuple[str, ...]
@@ -30,12 +30,12 @@ class Numbering:
         return len(self.refs)
 
     def of_type(self, name: str) -> Bools:
-        """Which positions hold an entity of the type."""
+        """By position: whether the entity is of the type."""
         chosen: Bools = self.type == self.types.index(name)
         return chosen
 
     def above(self, positions: Ints, name: str) -> Ints:
-        """For each position the place of that type on its way up, itself included; -1 where there is none."""
+        """For each position, its ancestor (or itself) of that type; -1 if it has none."""
         found = positions.astype(np.int64).copy()
         wanted = self.types.index(name)
         while True:
@@ -51,9 +51,9 @@ class Numbering:
 
 
 def number(policy: Policy, root: str, entities: Iterable[Entity]) -> Numbering:
-    """The numbering of one root. A parent that isn't listed gets a place as a name that doesn't exist.
+    """The numbering of one root. Parents that are not listed are added as missing entities.
 
-    Sorted by the segments on the way down and not by the text: as text `a-b` falls between `a` and `a.x`.
+    Entities are sorted by segments, because in the order of texts `a-b` would come between `a` and `a.x`.
     """
     named: dict[Path, Entity] = {}
     for entity in entities:

@@ -1,4 +1,4 @@
-"""What a snapshot tells people: widest readers, most exposed objects, and whether Cypher says the same."""
+"""Reports on a snapshot: the widest users, the most exposed objects, and a comparison with Cypher."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -22,30 +22,30 @@ from grantpath.spark_sync.snapshot import Snapshot
 
 TRIES = 5
 Triple = tuple[str, str, str]  # subject, name, object
-CheckMany = Callable[[list[Triple]], Sequence[Any]]  # decisions: their truth is the answer, `revision` whose it is
+CheckMany = Callable[[list[Triple]], Sequence[Any]]  # returns decisions with a truth value and `revision`
 
 
 @dataclass(frozen=True)
 class Verification:
-    """A sample of Spark's answers beside Cypher's."""
+    """The comparison of a sample of Spark's answers with Cypher's."""
 
     compared: int
     allowed: int
     different: list[str]
     seed: int
-    left_out: list[str]  # the questions that changes since the snapshot may have touched
+    left_out: list[str]  # the questions skipped because changes since the snapshot may affect them
 
 
 def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
-    """The users that may use `name` on the most objects of a type, with how many; `everybody` stands for all others.
+    """The users that can use `name` on the most objects of a type, with the counts. `everybody` means all other users.
 
-    Raises InvalidInput where `access` hasn't been run for it.
+    Raises InvalidInput if `access` has not computed the name.
     """
     return _top(snapshot, "reach", ("subject", "objects"), name, type_, limit)
 
 
 def exposed(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
-    """The objects of a type on which the most users may use `name`, with how many. Raises as `widest`."""
+    """The objects of a type on which the most users can use `name`, with the counts. Raises as `widest`."""
     return _top(snapshot, "exposure", ("position", "users"), name, type_, limit)
 
 
@@ -71,9 +71,9 @@ def verify(
 ) -> Verification:
     """Compares a random sample of the snapshot's answers with those of `check_many` (an Authorizer's).
 
-    Half of them are looked for among what Spark allows. Where the graph has moved on, questions that the changes may
-    have touched are left out; `log` gives the changes after a revision. Raises Inconsistent where these cannot tell
-    (a load, an upgrade, a pruned log), InvalidInput where there is nothing to verify, and what `check_many` raises.
+    About half of them are questions that Spark allows. Questions that changes since the snapshot may affect are
+    skipped; `log` returns the changes after a revision. Raises Inconsistent if the log does not show them (a load, an
+    upgrade, a pruned log), InvalidInput if there is nothing to verify, and the errors of `check_many`.
     """
     source = Snapshot(snapshot)
     closure = source.closure()
@@ -85,16 +85,16 @@ def verify(
         try:
             decisions = check_many([each.triple for each in kept])
             break
-        except Unknown:  # of something that was dropped since the log was read
+        except Unknown:  # an entity was dropped since the log was read
             known, entries = len(entries), log(source.meta.revision)
             if len(entries) == known:
                 raise
     else:
-        raise Inconsistent(f"{source.meta.root} keeps changing; verify when fewer changes come in")
+        raise Inconsistent(f"{source.meta.root} keeps changing; verify again when changes are less frequent")
     newest = max([head, *(decision.revision for decision in decisions)])
     oldest = min([newest, *(decision.revision for decision in decisions)])
     if oldest < source.meta.revision:
-        newest = oldest  # the root was made again, or restored
+        newest = oldest  # the root was created again, or restored
     touched = Touched(source, log(source.meta.revision) if newest > head else entries, newest)
     pairs = [(each, bool(one)) for each, one in zip(kept, decisions, strict=True)]
     compared = {each.triple for each in _untouched(kept, touched, closure)}
@@ -132,7 +132,9 @@ def _sample(source: Snapshot, closure: Closure, size: int, rng: random.Random) -
     people = np.flatnonzero(users(source))
     askable = [name for name in listed if len(listed_objects(source, name.type))]
     if not len(people) or not askable:
-        raise InvalidInput(f"nothing to verify: {source.folder} has no users, or no objects that can be asked about")
+        raise InvalidInput(
+            f"nothing to verify: {source.folder} has no users, or no objects; mirror a root that has both"
+        )
     left = size
     while left:
         batch = min(left, max(1, size // 40))
@@ -158,7 +160,7 @@ def _sample(source: Snapshot, closure: Closure, size: int, rng: random.Random) -
 def allowed(
     source: Snapshot, prepared: Prepared, question: Requirement, subjects: Ints, closure: Closure
 ) -> dict[int, list[tuple[int, int]]]:
-    """By user where one prepared question gets a yes: half-open intervals in the numbers of its targets."""
+    """By user, the targets on which one prepared question is allowed, as half-open intervals of target numbers."""
     found: dict[int, list[tuple[int, int]]] = {}
     for who, low, high in intervals_of(source, prepared, question, subjects, closure):
         for user, a, b in zip(who.tolist(), low.tolist(), high.tolist(), strict=True):
@@ -169,7 +171,7 @@ def allowed(
 def intervals_of(
     source: Snapshot, prepared: Prepared, question: Requirement, subjects: Ints, closure: Closure
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """The same in columns (user, low, high), in pieces."""
+    """As `allowed`, in columns (user, low, high), piece by piece."""
     acting: ActingPrincipals = source.roles.acting(subjects, closure) if question.one_role else closure.acting(subjects)
     for piece in acting.pieces(prepared.facts):
         ((row, low, high),) = prepared.answers(piece)

@@ -1,4 +1,4 @@
-"""Memberships closed over by GraphFrames and by plain joins: the same pairs, cycles and long chains included."""
+"""The closure of memberships by GraphFrames and by plain joins: both return the same pairs, with cycles and chains."""
 
 import random
 import time
@@ -98,11 +98,13 @@ def test_many_pairs_of_few_memberships_are_left_to_spark() -> None:
     assert time.monotonic() - began < 20
 
 
-def test_the_choice_is_said_and_obeyed(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_closure_is_reported_and_used(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     monkeypatch.setenv("GRANTPATH_CLOSURE", "joins")
     assert not spark_session.engine(lines.append).graphframes
-    assert lines == [f"Spark {spark_engine.spark.version}; memberships are closed over by plain DataFrame joins"]
+    assert lines == [
+        f"Spark {spark_engine.spark.version}; the closure of memberships is computed by plain DataFrame joins"
+    ]
     monkeypatch.setenv("GRANTPATH_CLOSURE", "magic")
     with pytest.raises(InvalidInput, match="graphframes or joins"):
         spark_session.engine(lines.append)

@@ -91,9 +91,9 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path, other: subprocess.
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["whole"]
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InvalidInput, match="file/out cannot be made"), building(tmp_path / "file" / "out"):
+    with pytest.raises(InvalidInput, match="file/out cannot be created"), building(tmp_path / "file" / "out"):
         pass
 
 
@@ -111,12 +111,12 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
     ("table", "column", "value", "message"),
     [
         ("objects", "ref", lambda refs: ["x" * 9_000, *refs[1:]], r"a text of 9,000 bytes; at most 4,000"),
-        ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "a reference occurs twice"),
+        ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "it has duplicate references"),
         ("objects", "ref", lambda refs: [None, *refs[1:]], "'ref' has empty values"),
         ("objects", "ref", lambda refs: [[ref] for ref in refs], "write it as strings"),
         ("objects", "type", lambda types: ["planet", *types[1:]], "the policy has no type 'planet'"),
-        ("objects", "parent", lambda parents: [*parents[:-1], len(parents) - 1], "not those of a tree"),
-        ("objects", "last", lambda lasts: [2**40, *lasts[1:]], "not those of a tree"),
+        ("objects", "parent", lambda parents: [*parents[:-1], len(parents) - 1], "do not form a tree"),
+        ("objects", "last", lambda lasts: [2**40, *lasts[1:]], "do not form a tree"),
         ("intervals", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
         ("intervals", "start", lambda starts: [*starts[:-1], -2], "'start' names positions that are not"),
         ("closure/part-0", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),

@@ -249,7 +249,7 @@ def test_more_facts_than_a_number_has_bits(seed: int) -> None:
 def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intervals, "BITS", 28)
     world = World(1)
-    with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 fit; ask for fewer names"):
+    with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 are possible; ask for fewer names"):
         Prepared(
             world.fact_table(),
             [TargetedQuestion((((Atom((Fact(FactKind.EXISTS, "table"),)),),),), "table", np.array([1]))],
