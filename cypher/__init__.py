@@ -1,8 +1,8 @@
-"""The queries, one statement a .cypher file, sent to the database byte for byte as they stand on disk.
+"""The queries, one statement per .cypher file, which are sent to the database byte for byte.
 
-What a person pastes is at the top, the rest in folders. Base names are unique, so a query is found by its base name.
-Each file opens with a comment: what it answers, `// $name TYPE example` for each parameter, what it returns, and a
-commented `:params` line to run first in Neo4j Browser.
+Queries for people to paste are at the top, the others in folders. Base names are unique, so a query is found by its
+base name. Each file starts with a comment: its purpose, `// $name TYPE example` for each parameter, its result, and
+a `:params` line to run first in Neo4j Browser.
 """
 
 import re
@@ -23,32 +23,32 @@ _USED = re.compile(r"\$(\w+)")
 
 @dataclass(frozen=True)
 class Query:
-    """One file: its name, its text, and the parameters that its header names."""
+    """One file: its name, its text, and the names of the parameters in its header."""
 
     name: str
     text: str
     parameters: frozenset[str]
 
     def run(self, send: Callable[[str, dict[str, Any]], Result], /, **parameters: Any) -> Result:
-        """What `send` makes of the text and these parameters. Raises TypeError as `check`, before anything is sent."""
+        """Calls `send` with the text and the parameters. Raises TypeError, as `check`, before anything is sent."""
         self.check(parameters)
         return send(self.text, parameters)
 
     def check(self, parameters: Mapping[str, object]) -> None:
-        """Refuses a call with other parameters than the header's: the database ignores a surplus one in silence."""
+        """Raises TypeError if the parameters differ from the header's: the database silently ignores surplus ones."""
         if parameters.keys() != self.parameters:
             differing = ", ".join(sorted(parameters.keys() ^ self.parameters))
             raise TypeError(f"{self.name}.cypher: parameters missing or surplus: {differing}")
 
 
 def untorn(row: Mapping[str, object]) -> bool:
-    """Are the marks equal that a guarded query read before and after its facts, so that no commit was under way?"""
+    """Whether the marks before and after the facts of a guarded query are equal, so that no commit was in progress."""
     return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
 
 
 @cache
 def load(name: str) -> Query:
-    """The query in `<name>.cypher` of any folder. Raises ValueError if header and text differ in parameters."""
+    """The query in `<name>.cypher`, in any folder. Raises ValueError if its header and text name other parameters."""
     text = _text(name)
     code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
     named = frozenset(_HEADER.findall(text))
@@ -64,13 +64,13 @@ def names() -> list[str]:
 
 
 def statements(name: str) -> list[str]:
-    """The statements of a file that holds several (schema.cypher): each ends with a semicolon at a line's end."""
+    """The statements of a file with several (schema.cypher): each ends with a semicolon at the end of a line."""
     code = "\n".join(line for line in _text(name).splitlines() if not line.startswith("//"))
     return [statement.strip() for statement in code.split(";\n") if statement.strip()]
 
 
 def _text(name: str) -> str:
-    """The bytes on disk: decoded without changing line ends."""
+    """The text of a file, with unchanged line ends."""
     files = _files()
     if name not in files:
         raise FileNotFoundError(f"there is no {name}.cypher in {__name__}")
@@ -78,7 +78,7 @@ def _text(name: str) -> str:
 
 
 def _files() -> dict[str, Traversable]:
-    """Each file by its base name, from this package and its folders. Raises ValueError if two have the same."""
+    """The files of this package and its folders, by base name. Raises ValueError if a name is a duplicate."""
     found: dict[str, Traversable] = {}
     for file in _within(resources.files(__name__)):
         name = file.name.removesuffix(".cypher")

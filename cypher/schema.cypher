@@ -1,4 +1,4 @@
-// schema.cypher: the constraints and indexes of the graph, one statement each; runs as often as you like.
+// schema.cypher: the constraints and indexes of the graph, one statement each. Running it again changes nothing.
 CREATE CONSTRAINT entity_ref IF NOT EXISTS FOR (entity:Entity) REQUIRE (entity.root, entity.ref) IS UNIQUE;
 CREATE INDEX entity_type IF NOT EXISTS FOR (entity:Entity) ON (entity.root, entity.type, entity.ref);
 CREATE CONSTRAINT revision_root IF NOT EXISTS FOR (revision:Revision) REQUIRE revision.root IS UNIQUE;
@@ -11,7 +11,7 @@ CREATE INDEX refusal_revision IF NOT EXISTS FOR (refusal:Refusal) ON (refusal.ro
 CREATE INDEX refusal_actor IF NOT EXISTS FOR (refusal:Refusal) ON (refusal.root, refusal.actor);
 CREATE CONSTRAINT dropped_root IF NOT EXISTS FOR (note:DroppedRoot) REQUIRE (note.root, note.made) IS UNIQUE;
 CREATE CONSTRAINT request_id IF NOT EXISTS FOR (request:Request) REQUIRE (request.root, request.id) IS UNIQUE;
-// makes each label, relationship type and property known that a query names, so that none warns on a new database
+// registers every label, relationship type and property that a query names, so that no query warns on a new database
 CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Refusal:Request:LoadedBatch:DoomedBatch),
   (keys {root: 0, ref: 0, type: 0, name: 0, exists: 0, builtin: 0, privilege: 0, policy: 0, digest: 0, source: 0,
     made: 0, revision: 0, begun: 0, turn: 0, locked: 0, id: 0, at: 0, actor: 0, as_role: 0, statement: 0, object: 0,

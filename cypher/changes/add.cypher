@@ -1,8 +1,8 @@
-// add.cypher: entities come into being below their parents; grants that a name held before stay.
+// add.cypher: creates entities below their parents. A name keeps the grants that it already holds.
 // $root  STRING       'metalake:ml'
-// $rows  LIST OF MAP  ref, type, name (the last segment), labels, parent (its reference, or null for what is no object of
-//                     the tree), exists (false: only the name, which holds grants before the entity is created), holds
-//                     (roles that it holds from the start)
+// $rows  LIST OF MAP  ref, type, name (the last segment), labels, parent (its reference, or null if it is not an object of
+//                     the tree), exists (false: only a name that holds grants), holds
+//                     (roles that it holds from its creation)
 // Returns one row: added INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', rows: [{ref: 'table:hr.public.extra', type: 'table', name: 'extra', labels: ['Securable', 'Table'], parent: 'schema:hr.public', exists: true, holds: []}]}

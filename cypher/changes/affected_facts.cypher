@@ -1,10 +1,10 @@
-// affected_facts.cypher: the facts that a change may add or remove, as they are now. Asked before and after it, the difference is what it did.
+// affected_facts.cypher: the facts that a change can add or remove. Its effect is the difference between before and after.
 // $root    STRING       'metalake:ml'
-// $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': with all that is inside it; 'all': the
-//                       whole tenant; 'edge': the edges from one entity to another; 'owner': who owns an object), object and
+// $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': also its subtree; 'all': the
+//                       whole tenant; 'edge': the edges from one entity to another; 'owner': the owner of an object), object and
 //                       subject (references, or null)
-// Returns one row a fact: at INTEGER, fact STRING ('ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or 'DENY'), privilege STRING (or null),
-// subject STRING (null of an entity), object STRING
+// Returns one row per fact: at INTEGER, fact STRING ('ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or 'DENY'), privilege STRING (or null),
+// subject STRING (null for an entity), object STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', scopes: [{at: 0, kind: 'inside', object: 'catalog:hr', subject: null}]}
 UNWIND $scopes AS scope

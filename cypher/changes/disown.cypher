@@ -1,4 +1,4 @@
-// disown.cypher: an object has no owner any more.
+// disown.cypher: removes the owner of an object.
 // $root    STRING  'metalake:ml'
 // $owner   STRING  'user:ann'
 // $object  STRING  'catalog:hr'

@@ -1,9 +1,9 @@
-// drop.cypher: entities go with everything inside them, and every edge on these; a name that was never created goes with
-// its last grant. What a list of the operator names stays as a name, with its place on that list alone.
+// drop.cypher: removes entities with their subtrees and all edges; and names that were never created, with
+// their last grant. Members of $kept remain as names with only these memberships.
 // $root  STRING          'metalake:ml'
 // $refs  LIST OF STRING  ['table:hr.public.staff']
-// $all   BOOLEAN         false; true where the root goes, with every user and group
-// $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members no change may touch
+// $all   BOOLEAN         true to remove the root with all users and groups
+// $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
 // Returns one row: dropped INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin']}

@@ -1,4 +1,4 @@
-// effective_principals.cypher: what a subject is: itself, the groups it is in and the roles it holds, at any remove.
+// effective_principals.cypher: the effective principals of a subject: itself, its groups and its roles, direct or through others.
 // $root     STRING  'metalake:ml'
 // $subject  STRING  'user:bob'
 // Returns one row: held LIST OF STRING

@@ -1,4 +1,4 @@
-// grant.cypher: subjects are granted privileges on objects, with ALLOW or DENY.
+// grant.cypher: grants privileges on objects to subjects, with ALLOW or DENY.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  effect ('ALLOW' or 'DENY'), privilege, object, subject
 // Returns one row: granted INTEGER

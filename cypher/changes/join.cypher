@@ -1,4 +1,4 @@
-// join.cypher: subjects join groups, or hold roles.
+// join.cypher: makes subjects members of groups or holders of roles.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  subject, container (the group or role)
 // Returns one row: joined INTEGER

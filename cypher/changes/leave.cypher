@@ -1,4 +1,4 @@
-// leave.cypher: subjects leave groups, or give roles back.
+// leave.cypher: removes memberships in groups and roles.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  subject, container (the group or role)
 // Returns one row: left INTEGER

@@ -1,4 +1,4 @@
-// own.cypher: objects get owners, who replace those before.
+// own.cypher: sets the owners of objects, replacing earlier ones.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  owner, object
 // Returns one row: owned INTEGER

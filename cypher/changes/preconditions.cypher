@@ -1,12 +1,12 @@
-// preconditions.cypher: what stands before some changes: which entities are there, and of each change what it is about.
+// preconditions.cypher: what must be known before some changes: the existing entities, and for each change the state of its object.
 // $root     STRING          'metalake:ml'
-// $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], every entity that the changes name
-// $joining  LIST OF STRING  ['group:readers'], who joins something and may have members of its own
-// $changes  LIST OF MAP     index (its place in this list), object (what it is about), subject (who gets or loses; null for
+// $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], all entities that the changes name
+// $joining  LIST OF STRING  ['group:readers'], subjects that become members and can have members themselves
+// $changes  LIST OF MAP     index (in this list), object, subject (which gains or loses something; null for
 //                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'NONE'),
 //                           privilege (or null)
-// Returns one row: there LIST OF STRING, standing LIST OF MAP (index: which change; edge: is it there; owner: who owns the
-// object; owning: something that the object owns; above: who of $joining the object is, or is a member of, at any remove)
+// Returns one row: there LIST OF STRING, standing LIST OF MAP (index: of the change; edge: whether it exists; owner: of the
+// object; owning: something that the object owns; above: those of $joining that the object is, or is a member of, direct or through others)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
 CALL () {
@@ -18,7 +18,7 @@ CALL () {
   UNWIND $changes AS change
   OPTIONAL MATCH (object:Entity {root: $root, ref: change.object})
   OPTIONAL MATCH (subject:Entity {root: $root, ref: change.subject})
-  // the closure stands in a sub-query of its own: inside COLLECT it would not be pruned, and follow every path
+  // the closure is in its own subquery: inside COLLECT it would not be pruned, and would follow every path
   CALL (change, object) {
     WITH object WHERE change.edge = 'MEMBER' AND change.subject IN $joining
     MATCH (object)-[:MEMBER_OF|HAS_ROLE*0..]->(above)

@@ -1,11 +1,11 @@
-// rename_privilege.cypher: grants of a privilege become grants of the one that it is another name of now.
+// rename_privilege.cypher: changes grants of an alias to grants of the privilege that it stands for.
 // $root   STRING       'metalake:ml'
 // $names  LIST OF MAP  old, new
 // Returns one row: renamed INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', names: [{old: 'READ', new: 'SELECT_TABLE'}]}
 MATCH (holder:Entity {root: $root})
-WHERE holder.ref >= '' // always true; lets the index on (root, ref) be used
+WHERE holder.ref >= '' // always true, so that the index on (root, ref) is used
 MATCH (holder)-[grant:ALLOW|DENY]->(object)
 UNWIND [name IN $names WHERE name.old = grant.privilege] AS name
 FOREACH (each IN CASE type(grant) WHEN 'ALLOW' THEN [1] ELSE [] END | MERGE (holder)-[:ALLOW {privilege: name.new}]->(object))

@@ -1,7 +1,7 @@
-// revoke.cypher: grants are taken away; a name that was never created goes with its last grant.
+// revoke.cypher: removes grants, and names that were never created, with their last grant.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  effect ('ALLOW' or 'DENY'), privilege, object, subject
-// $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members no change may touch
+// $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
 // Returns one row: revoked INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', rows: [{effect: 'ALLOW', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', subject: 'role:analyst'}], kept: ['role:service_admin']}

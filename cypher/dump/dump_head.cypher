@@ -1,4 +1,4 @@
-// dump_head.cypher: what a dump says of its root: the policy, and the name of the log's chain.
+// dump_head.cypher: the properties of a root for its dump: the policy, and the name of the log's chain.
 // $root  STRING  'metalake:ml'
 // Returns one row: policy STRING, digest STRING, source STRING, made STRING (the root's creation id), chain STRING
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,6 +1,6 @@
 // dump_log.cypher: the history of a tenant with all its properties, the refused attempts, and the ids of requests. For a dump.
 // $root  STRING  'metalake:ml'
-// Returns one row an entry: file STRING ('history', 'refusals' or 'requests'), kept MAP (its properties)
+// Returns one row per entry: file STRING ('history', 'refusals' or 'requests'), kept MAP (its properties)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 CALL () {

@@ -1,15 +1,15 @@
-// begin_mark.cypher: before a commit: keeps readers out until end_mark, if the marks are still those that the writer
+// begin_mark.cypher: before a commit: blocks readers until end_mark, if the marks are still those that the writer
 // read.
 // $root      STRING   'metalake:ml'
-// $revision  INTEGER  11, as it was read
-// $begun     INTEGER  11, as it was read
-// $made      STRING   '5f0c', the tenant's creation id, as it was read
+// $revision  INTEGER  11, as read by the caller
+// $begun     INTEGER  11, as read by the caller
+// $made      STRING   '5f0c', the tenant's creation id, as read by the caller
 // $to        INTEGER  12, the revision that is about to be committed
-// Returns at most one row, none where the marks have changed: begun INTEGER
+// Returns at most one row, none if the marks have changed: begun INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', revision: 11, begun: 11, made: '5f0c', to: 12}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.revision = $revision AND mark.begun = $revision AND $begun = $revision
   AND coalesce(mark.made, '') = $made AND mark.loading IS NULL
 SET mark.begun = $to

@@ -1,6 +1,6 @@
-// end_holder.cypher: ends every transaction of a holder that gives no sign of life, or that has waited too long.
+// end_holder.cypher: terminates the transactions of a lock holder whose heartbeat stopped, or that has waited too long.
 // $holder  STRING  '5f0c'
-// Returns a row for each transaction: message STRING
+// Returns one row per transaction: message STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {holder: '5f0c'}
 SHOW TRANSACTIONS YIELD transactionId AS id, metaData

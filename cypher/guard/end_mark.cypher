@@ -1,13 +1,13 @@
-// end_mark.cypher: after a commit: lets readers in, unless another caller has repaired the marks since begin_mark.
+// end_mark.cypher: after a commit: unblocks readers, unless another caller has repaired the marks since begin_mark.
 // $root      STRING   'metalake:ml'
-// $revision  INTEGER  11, as it was read
-// $made      STRING   '5f0c', the tenant's creation id, as it was read
+// $revision  INTEGER  11, as read by the caller
+// $made      STRING   '5f0c', the tenant's creation id, as read by the caller
 // $to        INTEGER  12, the revision that was committed
-// Returns at most one row, none where the marks have changed: revision INTEGER
+// Returns at most one row, none if the marks have changed: revision INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', revision: 11, made: '5f0c', to: 12}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.revision = $revision AND mark.begun = $to AND coalesce(mark.made, '') = $made
   AND mark.loading IS NULL
 SET mark.revision = $to

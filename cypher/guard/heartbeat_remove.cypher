@@ -1,4 +1,4 @@
-// heartbeat_remove.cypher: removes the sign of life of a holder that has released its lock.
+// heartbeat_remove.cypher: removes the heartbeat of a holder that has released its lock.
 // $root    STRING  'metalake:ml'
 // $holder  STRING  '5f0c'
 // Returns nothing

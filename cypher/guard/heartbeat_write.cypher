@@ -1,4 +1,4 @@
-// heartbeat_write.cypher: writes signs of life for holders of locks, by the server's clock; removes those of the same
+// heartbeat_write.cypher: writes heartbeats of lock holders, by the server's clock; removes heartbeats of the same
 // tenants that are an hour old.
 // $beats  LIST OF MAP  [{root: 'metalake:ml', holder: '5f0c'}]
 // Returns nothing

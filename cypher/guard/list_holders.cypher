@@ -1,7 +1,7 @@
-// list_holders.cypher: the transactions that hold or want the writer locks of these tenants. The status names those
-// that one waits for.
+// list_holders.cypher: the transactions that hold or wait for the writer locks of these tenants. The status names those
+// that a transaction waits for.
 // $roots  LIST OF STRING  ['metalake:ml']
-// Returns a row for each transaction: id STRING, about MAP (root, holder, what, host, pid), status STRING, age FLOAT
+// Returns one row per transaction: id STRING, about MAP (root, holder, what, host, pid), status STRING, age FLOAT
 // (in seconds)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {roots: ['metalake:ml']}

@@ -1,11 +1,11 @@
-// load_commit.cypher: past this point a load is not undone any more but completed.
+// load_commit.cypher: the commit point of a load: from now on it is completed, and not undone.
 // $root  STRING  'metalake:ml'
-// $load  STRING  '5f0c', the load that is under way; nothing is written where it is not
-// Returns one row, or none where the load is not under way: revision INTEGER, doomed INTEGER (batches to remove)
+// $load  STRING  '5f0c', the load in progress; otherwise nothing is written
+// Returns one row, or none if the load is not in progress: revision INTEGER, doomed INTEGER (batches to remove)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c'}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $load
 SET mark.batches = null, mark.loading_done = true
 WITH mark

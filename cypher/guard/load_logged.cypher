@@ -1,4 +1,4 @@
-// load_logged.cypher: the revision of a load that was done, by its entry in the log.
+// load_logged.cypher: the revision of a completed load, from its entry in the log.
 // $root  STRING  'metalake:ml'
 // $load  STRING  '5f0c', the load's id
 // Returns at most one row: revision INTEGER

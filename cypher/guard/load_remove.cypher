@@ -1,12 +1,12 @@
-// load_remove.cypher: removes one noted batch of what a load removes. The ids are those that id() gives, so a batch
-// names what was read.
+// load_remove.cypher: removes one recorded batch of a load's removals. The ids are those of id(), so that a batch
+// names exactly what was read.
 // $root  STRING  'metalake:ml'
-// $load  STRING  '5f0c', the load that is under way; nothing is written where it is not
+// $load  STRING  '5f0c', the load in progress; otherwise nothing is written
 // Returns nothing
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c'}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $load
 MATCH (batch:DoomedBatch {root: $root})
 WITH batch LIMIT 1

@@ -1,10 +1,10 @@
-// load_settle.cypher: a load is complete: readers are let in.
+// load_settle.cypher: unblocks readers after a load is complete.
 // $root  STRING  'metalake:ml'
-// $load  STRING  '5f0c', the load that is under way; nothing is written where it is not
+// $load  STRING  '5f0c', the load in progress; otherwise nothing is written
 // Returns nothing
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c'}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $load
 SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null, mark.loading_done = null

@@ -1,14 +1,14 @@
-// load_take_over.cypher: another caller undoes or completes a load that died: batches of the dead load that come later
+// load_take_over.cypher: takes over a load that died, to undo or complete it. Later batches of the dead load
 // write nothing.
 // $root  STRING  'metalake:ml'
 // $dead  STRING  '5f0c', the dead load
 // $load  STRING  '6a1d', the id of the caller
-// Returns at most one row, none where another caller has taken it over: left INTEGER, doomed INTEGER (batches), done
+// Returns at most one row, none if another caller has taken it over: left INTEGER, doomed INTEGER (batches), done
 // BOOLEAN
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', dead: '5f0c', load: '6a1d'}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $dead
 SET mark.loading = $load
 RETURN COUNT { (:LoadedBatch {root: $root}) } AS left, COUNT { (:DoomedBatch {root: $root}) } AS doomed,

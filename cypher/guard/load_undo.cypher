@@ -1,11 +1,11 @@
-// load_undo.cypher: removes the newest batch of what a load wrote, and its note.
+// load_undo.cypher: removes the newest batch that a load wrote, and its record.
 // $root  STRING  'metalake:ml'
-// $load  STRING  '5f0c', the load that is under way; nothing is written where it is not
+// $load  STRING  '5f0c', the load in progress; otherwise nothing is written
 // Returns nothing
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c'}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // takes the node's lock even where nothing changes, before what follows reads it
+SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $load
 MATCH (batch:LoadedBatch {root: $root})
 WITH batch ORDER BY batch.number DESC LIMIT 1

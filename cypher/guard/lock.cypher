@@ -1,4 +1,4 @@
-// lock.cypher: takes the writer lock of a tenant, which the transaction then holds until its end.
+// lock.cypher: takes the writer lock of a tenant. The transaction holds it until it ends.
 // $root  STRING  'metalake:ml'
 // Returns nothing
 // In Neo4j Browser run this line first, then the whole file:

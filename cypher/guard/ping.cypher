@@ -1,3 +1,3 @@
-// ping.cypher: does the server answer?
+// ping.cypher: tests whether the server answers.
 // Returns one row: answer INTEGER
 RETURN 1 AS answer

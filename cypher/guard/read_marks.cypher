@@ -1,5 +1,5 @@
-// read_marks.cypher: the marks of a tenant: its revision, and the one that a writer is about to commit; a load that is
-// under way.
+// read_marks.cypher: the marks of a tenant: its revision, the revision that a writer is about to commit, and the load in
+// progress.
 // $root  STRING  'metalake:ml'
 // Returns at most one row: revision INTEGER, begun INTEGER, made STRING, loading STRING, what STRING, policy STRING
 // (its digest)

@@ -1,3 +1,3 @@
-// still_held.cypher: fails where the transaction has been ended, so that its lock is lost. Run it in that transaction.
+// still_held.cypher: fails if its transaction was terminated, which means that the lock is lost.
 // Returns one row: held BOOLEAN
 RETURN true AS held

@@ -1,4 +1,4 @@
-// audit_write.cypher: accepted changes are written to the log: statements, loads, upgrades, prunings.
+// audit_write.cypher: writes accepted changes to the log: statements, loads, upgrades, prunings.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  revision, id (the change's own), at, actor (null for a fact), as_role (the actor's active role, or null),
 //                     statement, object, subject (the references that the statement names, or null), previous and hash (of

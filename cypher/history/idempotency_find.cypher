@@ -1,10 +1,10 @@
-// idempotency_find.cypher: what was done under an id that a caller chose, or that a change has.
+// idempotency_find.cypher: the result of an earlier request, by the caller's id or by the id of a change.
 // $root   STRING          'metalake:ml'
 // $id     STRING          '5f0c'
 // $parts  LIST OF STRING  ['5f0c.0', '5f0c.1'], the ids that the changes of a batch would get, or []
-// Returns one row: said STRING (a digest of what was asked), ids LIST OF STRING (one a statement; '' for what changed
-// nothing), revisions LIST OF INTEGER, hashes LIST OF STRING (of the entries; null where there is none any more), change MAP
-// (revision, actor, as_role, statement, hash; each column is null where there is none), taken LIST OF STRING (one of the parts that another change has already, or none)
+// Returns one row: said STRING (a digest of the request), ids LIST OF STRING (one per statement; '' if it changed
+// nothing), revisions LIST OF INTEGER, hashes LIST OF STRING (of the entries; null if pruned), change MAP
+// (revision, actor, as_role, statement, hash; null if there is none), taken LIST OF STRING (one of $parts that another change already has, or empty)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', id: '5f0c', parts: []}
 OPTIONAL MATCH (request:Request {root: $root, id: $id})

@@ -1,25 +1,25 @@
 // log.cypher: the last accepted changes of a tenant, oldest first.
 // $root      STRING          'metalake:ml'
-// $limit     INTEGER         20, how many at most
-// $after     INTEGER         0, only those of later revisions
-// $before    INTEGER         null, or only those of earlier revisions
+// $limit     INTEGER         20, the maximum number of entries
+// $after     INTEGER         0, only later revisions
+// $before    INTEGER         null, or only earlier revisions
 // $id        STRING          '5f0c', the change with this id, or the changes of the batch, or null for all
 // $actor     STRING          'user:ann', or null for all
-// $object    STRING          'table:hr.public.staff', what they are about, or null for all
-// $subject   STRING          'role:analyst', who got or lost something, or null for all
+// $object    STRING          'table:hr.public.staff', the object of the change, or null for all
+// $subject   STRING          'role:analyst', the subject that gained or lost something, or null for all
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
 // Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, hash), begins INTEGER (the
-// revision of the first entry that is left, where those before it were pruned; else null), revision, begun, revision_after, begun_after
+// revision of the first entry, if older ones were pruned; otherwise null), revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', limit: 20, after: 0, before: null, id: null, actor: null, object: null, subject: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  OPTIONAL MATCH (request:Request {root: $root, id: $id}) // a batch, whose changes have ids of their own
+  OPTIONAL MATCH (request:Request {root: $root, id: $id}) // a batch, whose changes have their own ids
   WITH coalesce(request.ids, []) AS batch
   MATCH (change:Change {root: $root})
-  WHERE change.revision > $after // lets the index on (root, revision) be used
+  WHERE change.revision > $after // so that the index on (root, revision) is used
     AND change.revision < coalesce($before, change.revision + 1)
     AND ($id IS NULL OR change.id = $id OR change.id IN batch)
     AND ($actor IS NULL OR change.actor = $actor)

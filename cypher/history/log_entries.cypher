@@ -1,8 +1,8 @@
 // log_entries.cypher: entries of a log with all their properties, oldest first, in pages. For verifying its chain.
 // $root   STRING   'metalake:ml'
-// $after  INTEGER  0, only those of later revisions
-// $node   INTEGER  -1, of this very revision those with greater ids in the database
-// $limit  INTEGER  5000, how many at most
+// $after  INTEGER  0, only later revisions
+// $node   INTEGER  -1, and entries of this revision with greater ids in the database
+// $limit  INTEGER  5000, the maximum number of entries
 // Returns one row: entries LIST OF MAP (node INTEGER, the id in the database; entry MAP, its properties), chain STRING (the
 // name of the log's chain: log_tail.cypher), made STRING (the root's creation id), revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,9 +1,9 @@
 // log_prune.cypher: removes the oldest entries of a log, and the refused attempts of their revisions; run it until it removes
-// nothing. Oldest first: what a pruning that is cut off leaves is a chain still.
+// nothing. The oldest go first, so that an interrupted pruning leaves a valid chain.
 // $root   STRING   'metalake:ml'
-// $made   STRING   '9f2c', the root's creation id: one that was made again meanwhile keeps its log
-// $up_to  INTEGER  7, the revision of the newest entry that goes
-// $limit  INTEGER  5000, how many at most
+// $made   STRING   '9f2c', the root's creation id, so that the log of a recreated root is kept
+// $up_to  INTEGER  7, the revision of the newest entry to remove
+// $limit  INTEGER  5000, the maximum number of entries
 // Returns one row: removed INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', made: '9f2c', up_to: 7, limit: 5000}

@@ -1,16 +1,16 @@
-// log_tail.cypher: where the log's next entry goes: the chain and the hash of its newest entry; and the marks of the root. For
-// a writer that has the lock, or is about to take it.
+// log_tail.cypher: the end of the log: its chain and the hash of its newest entry, and the marks of the root. For
+// a writer that holds the lock, or is about to take it.
 // $root  STRING  'metalake:ml'
 // Returns one row: chain STRING (the name of the log's chain: the root's key and its creation id; a restored root keeps it),
-// head STRING (the hash of the newest entry, or null), unchained INTEGER (how many entries there are without a hash; null
-// where there is a head), at ZONED DATETIME (now, by the server's clock), revision INTEGER, begun INTEGER, policy STRING (the
+// head STRING (the hash of the newest entry, or null), unchained INTEGER (the number of entries without a hash; null
+// if there is a head), at ZONED DATETIME (now, by the server's clock), revision INTEGER, begun INTEGER, policy STRING (the
 // digest), made STRING (the root's creation id)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})
 WITH mark, coalesce(mark.chain, mark.root + ' ' + coalesce(mark.made, '')) AS chain, head(COLLECT {
     MATCH (change:Change {root: $root})
-    WHERE change.revision >= 0 AND change.hash IS NOT NULL // lets the index on (root, revision) be read from its end
+    WHERE change.revision >= 0 AND change.hash IS NOT NULL // so that the index on (root, revision) is read from its end
     RETURN change.hash AS hash ORDER BY change.revision DESC LIMIT 1
   }) AS head
 RETURN chain, head, CASE WHEN head IS NULL THEN COUNT { (:Change {root: $root}) } END AS unchained,

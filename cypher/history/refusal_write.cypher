@@ -1,15 +1,15 @@
-// refusal_write.cypher: a refused attempt is written down, apart from the accepted changes. Of each actor the newest are kept: where
-// there are a tenth more than $keep, the oldest go until $keep are left.
+// refusal_write.cypher: records a refused attempt. The newest attempts of each actor are kept: if
+// there are a tenth more than $keep, the oldest are removed until $keep are left.
 // $root       STRING   'metalake:ml'
 // $revision   INTEGER  7, the root's revision when it was refused
 // $id         STRING   '5f0c', the attempt's own id
-// $request    STRING   'try 1', the id that the asker gave the change or the batch, or null
+// $request    STRING   'try 1', the caller's id of the change or the batch, or null
 // $actor      STRING   'user:bob'
 // $as_role    STRING   'role:analyst', the actor's active role, or null
 // $statement  STRING   'allow SELECT_TABLE on table:hr.public.staff to role:analyst'
 // $object     STRING   'table:hr.public.staff'
 // $subject    STRING   'role:analyst', or null
-// $reason     STRING   'SELECT_TABLE is not ...', what the actor was told
+// $reason     STRING   'SELECT_TABLE is not ...', the message for the actor
 // $keep       INTEGER  1000
 // Returns one row: id STRING
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,12 +1,12 @@
 // refusals.cypher: the last refused attempts of a tenant, oldest first.
 // $root      STRING          'metalake:ml'
-// $limit     INTEGER         20, how many at most
-// $after     INTEGER         -1, only those made at later revisions
-// $before    INTEGER         null, or only those made at earlier revisions
-// $id        STRING          '5f0c', the one with this id, or those that were asked for under it, or null for all
+// $limit     INTEGER         20, the maximum number of entries
+// $after     INTEGER         -1, only later revisions
+// $before    INTEGER         null, or only earlier revisions
+// $id        STRING          '5f0c', the attempt with this id, or those of the request with this id, or null for all
 // $actor     STRING          'user:ann', or null for all
-// $object    STRING          'table:hr.public.staff', what they are about, or null for all
-// $subject   STRING          'role:analyst', who got or lost something, or null for all
+// $object    STRING          'table:hr.public.staff', the object of the change, or null for all
+// $subject   STRING          'role:analyst', the subject that gained or lost something, or null for all
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
 // Returns one row: refusals LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, reason), revision,
@@ -17,7 +17,7 @@ MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (refusal:Refusal {root: $root})
-  WHERE refusal.revision > $after // lets the index on (root, revision) be used
+  WHERE refusal.revision > $after // so that the index on (root, revision) is used
     AND refusal.revision < coalesce($before, refusal.revision + 1)
     AND ($id IS NULL OR refusal.id = $id OR refusal.request = $id)
     AND ($actor IS NULL OR refusal.actor = $actor)

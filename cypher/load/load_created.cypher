@@ -1,8 +1,8 @@
-// load_created.cypher: names that held grants become entities. For bulk import.
+// load_created.cypher: creates entities from names that held grants. For bulk import.
 // $root   STRING           'metalake:ml'
-// $load   STRING           '5f0c', the load that is under way; nothing is written where it is not
+// $load   STRING           '5f0c', the load in progress; otherwise nothing is written
 // $nodes  LIST OF INTEGER  [1, 2], ids in the database
-// Returns one row, or none where the load is not under way: written INTEGER
+// Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c', nodes: [1, 2]}
 MATCH (mark:Revision {root: $root})

@@ -1,11 +1,11 @@
-// load_entities.cypher: new entities of one type, below their parents. For bulk import.
+// load_entities.cypher: creates entities of one type below their parents. For bulk import.
 // $root    STRING          'metalake:ml'
-// $load    STRING          '5f0c', the load that is under way; nothing is written where it is not
+// $load    STRING          '5f0c', the load in progress; otherwise nothing is written
 // $type    STRING          'table'
 // $labels  LIST OF STRING  ['Securable', 'Table']
-// $exists  BOOLEAN         null; false: only names, which hold grants before the entities are created
+// $exists  BOOLEAN         null; false: only names that hold grants
 // $rows    LIST            [[1, 'table:hr.public.staff', 'staff']]: id of the parent in the database or null, ref, name
-// Returns one row, or none where the load is not under way: refs LIST OF STRING, nodes LIST OF INTEGER (their ids)
+// Returns one row, or none if the load is not in progress: refs LIST OF STRING, nodes LIST OF INTEGER (their ids)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c', type: 'table', labels: ['Securable', 'Table'], exists: null, rows: [[1, 'table:hr.public.staff', 'staff']]}
 MATCH (mark:Revision {root: $root})

@@ -1,10 +1,10 @@
-// load_grants.cypher: subjects are granted privileges, with ALLOW or DENY, and own objects. For bulk import.
+// load_grants.cypher: writes grants, with ALLOW or DENY, and ownerships. For bulk import.
 // $root   STRING  'metalake:ml'
-// $load   STRING  '5f0c', the load that is under way; nothing is written where it is not
+// $load   STRING  '5f0c', the load in progress; otherwise nothing is written
 // $allow  LIST    [[1, 2, 'SELECT_TABLE']], ids in the database of the subject and the object, and the privilege
 // $deny   LIST    [[1, 2, 'MODIFY_TABLE']], the same for DENY
 // $owns   LIST    [[1, 2]], the owner and the object
-// Returns one row, or none where the load is not under way: written INTEGER
+// Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c', allow: [[1, 2, 'SELECT_TABLE']], deny: [[1, 2, 'MODIFY_TABLE']], owns: [[1, 2]]}
 MATCH (mark:Revision {root: $root})

@@ -1,9 +1,9 @@
-// load_members.cypher: subjects join groups and hold roles. For bulk import.
+// load_members.cypher: writes memberships in groups and roles. For bulk import.
 // $root    STRING  'metalake:ml'
-// $load    STRING  '5f0c', the load that is under way; nothing is written where it is not
+// $load    STRING  '5f0c', the load in progress; otherwise nothing is written
 // $groups  LIST    [[1, 2]], ids in the database: the member and the group
 // $roles   LIST    [[1, 3]], the holder and the role
-// Returns one row, or none where the load is not under way: written INTEGER
+// Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c', groups: [[1, 2]], roles: [[1, 3]]}
 MATCH (mark:Revision {root: $root})

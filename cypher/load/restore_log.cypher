@@ -1,10 +1,10 @@
-// restore_log.cypher: entries of a dumped history, refused attempts and ids of requests. For restoring a dump.
+// restore_log.cypher: writes the history, refused attempts and request ids of a dump. For restoring a dump.
 // $root      STRING       'metalake:ml'
-// $load      STRING       '5f0c', the load that is under way; nothing is written where it is not
+// $load      STRING       '5f0c', the load in progress; otherwise nothing is written
 // $history   LIST OF MAP  the properties of :Change nodes, without root
 // $refusals  LIST OF MAP  the same of :Refusal nodes
 // $requests  LIST OF MAP  the same of :Request nodes
-// Returns one row, or none where the load is not under way: written INTEGER
+// Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c', history: [{revision: 1, id: '5f0c', statement: 'add user:ann'}], refusals: [], requests: []}
 MATCH (mark:Revision {root: $root})

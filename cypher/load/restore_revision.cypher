@@ -1,4 +1,4 @@
-// restore_revision.cypher: a restored tenant continues at the revision of the dump, with the chain of its log.
+// restore_revision.cypher: sets a restored tenant to the revision and the log chain of its dump.
 // $root      STRING   'metalake:ml'
 // $revision  INTEGER  7
 // $chain     STRING   'metalake:ml 9f2c', the name of the log's chain

@@ -1,7 +1,7 @@
-// restore_unused.cypher: is a tenant as it was created, so that a dump can be restored into it?
+// restore_unused.cypher: tests whether a tenant is unchanged since its creation, so that a dump can be restored into it.
 // $root  STRING  'metalake:ml'
 // $top   STRING  'metalake:ml', the root object
-// Returns one row: revision INTEGER, unused BOOLEAN (it holds nothing but what came with its policy, and has no history)
+// Returns one row: revision INTEGER, unused BOOLEAN (it has only built-in entities and no history)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', top: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})

@@ -1,10 +1,10 @@
-// mirror_members.cypher: every direct membership and held role of a tenant, for the Spark snapshot.
+// mirror_members.cypher: all direct memberships and held roles of a tenant, for the Spark snapshot.
 // $root        STRING          'metalake:ml'
-// Returns one row a subject that is in something: ref STRING, groups LIST OF STRING, roles LIST OF STRING
+// Returns one row per subject that has any: ref STRING, groups LIST OF STRING, roles LIST OF STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (subject:Entity {root: $root})
-WHERE subject.ref >= '' // always true; lets the index on (root, ref) be used
+WHERE subject.ref >= '' // always true, so that the index on (root, ref) is used
 MATCH (subject)-[held:MEMBER_OF|HAS_ROLE]->(holder)
 RETURN subject.ref AS ref,
        collect(CASE WHEN held:MEMBER_OF THEN holder.ref END) AS groups,

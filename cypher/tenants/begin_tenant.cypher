@@ -1,15 +1,15 @@
-// begin_tenant.cypher: a tenant begins: its revision with its policy, by which it can be read from now on. Each tenant has
-// an id of its own: one that is created again starts at the same revisions.
+// begin_tenant.cypher: makes a new tenant readable, by its revision and its policy. Each tenant has
+// its own creation id, because a recreated tenant starts at the same revisions.
 // $root    STRING  'metalake:ml'
-// $by      STRING  '5f0c', the caller that claimed the name; the claim ends here
+// $by      STRING  '5f0c', the caller that claimed the name; this ends the claim
 // $policy  STRING  'gravitino'
 // $digest  STRING  '9f2c', changes when the policy does
 // $source  STRING  '{}', the whole policy as JSON
-// Returns one row, or none where the claim was lost: made STRING
+// Returns one row, or none if the claim was lost: made STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:other', by: '5f0c', policy: 'gravitino', digest: '', source: '{}'}
 MATCH (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate: what follows reads the newest state
+SET gate.locked = true // locks the gate, so that the following clauses read its latest state
 WITH gate WHERE gate.by = $by
 CREATE (revision:Revision {root: $root, revision: 0, begun: 0, policy: $policy, digest: $digest, source: $source, made: randomUUID()})
 DELETE gate

@@ -1,12 +1,12 @@
-// claim_tenant.cypher: a caller claims the name of a tenant that does not exist, to create it or to remove what is left of
-// it. Later claims end earlier ones: who lost the claim writes and removes nothing any more.
+// claim_tenant.cypher: claims the name of a tenant that does not exist, to create it or to remove its remains.
+// Later claims end earlier ones: a caller that lost its claim writes and removes nothing.
 // $root  STRING  'metalake:ml'
 // $by    STRING  '5f0c', the id of the caller
-// Returns one row, or none where the tenant exists: by STRING
+// Returns one row, or none if the tenant exists: by STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:gone', by: '5f0c'}
 MERGE (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate: what follows reads the newest state
+SET gate.locked = true // locks the gate, so that the following clauses read its latest state
 WITH gate
 OPTIONAL MATCH (mark:Revision {root: $root})
 FOREACH (_ IN CASE WHEN mark IS NULL THEN [1] ELSE [] END | SET gate.by = $by)

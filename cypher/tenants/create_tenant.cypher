@@ -1,17 +1,17 @@
-// create_tenant.cypher: the root of a new tenant, and the subjects that come with its policy. Nothing of it can be read
-// before begin_tenant.cypher has run.
+// create_tenant.cypher: creates the root of a new tenant, and the built-in subjects of its policy. It cannot be read
+// until begin_tenant.cypher has run.
 // $root      STRING          'metalake:ml'
-// $by        STRING          '5f0c', the caller that claimed the name; nothing is written where another one did since
+// $by        STRING          '5f0c', the caller that claimed the name; nothing is written if another caller has claimed it since
 // $ref       STRING          'metalake:ml'
 // $type      STRING          'metalake'
 // $name      STRING          'ml'
 // $labels    LIST OF STRING  ['Securable', 'Metalake']
 // $builtins  LIST OF MAP     ref, type, name, labels, securable, allow, owns, holds
-// Returns one row, or none where the claim was lost: ref STRING
+// Returns one row, or none if the claim was lost: ref STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:other', by: '5f0c', ref: 'metalake:other', type: 'metalake', name: 'other', labels: ['Securable', 'Metalake'], builtins: []}
 MATCH (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate: what follows reads the newest state
+SET gate.locked = true // locks the gate, so that the following clauses read its latest state
 WITH gate WHERE gate.by = $by
 MERGE (top:Entity {root: $root, ref: $ref})
   ON CREATE SET top.type = $type, top.name = $name

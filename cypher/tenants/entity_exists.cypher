@@ -1,4 +1,4 @@
-// entity_exists.cypher: is there such an entity?
+// entity_exists.cypher: finds an entity.
 // $root  STRING  'metalake:ml'
 // $ref   STRING  'table:hr.public.staff'
 // Returns at most one row: ref STRING

@@ -1,4 +1,4 @@
-// note_dropped_tenant.cypher: notes that a tenant is dropped, beside it: the note stays when the tenant is gone.
+// note_dropped_tenant.cypher: writes a note that a tenant is dropped, outside the tenant, so that the note remains.
 // $root  STRING  'metalake:ml'
 // $by    STRING  'user:ann', the operator, or null
 // Returns at most one row: revision INTEGER

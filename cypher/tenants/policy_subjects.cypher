@@ -1,4 +1,4 @@
-// policy_subjects.cypher: the subjects that come with a policy, where it is put on a tenant that is there.
+// policy_subjects.cypher: creates the built-in subjects of a new policy in an existing tenant.
 // $root      STRING       'metalake:ml'
 // $top       STRING       'metalake:ml', the root object
 // $builtins  LIST OF MAP  ref, type, name, labels, securable, allow, owns, holds

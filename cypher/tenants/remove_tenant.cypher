@@ -1,12 +1,12 @@
-// remove_tenant.cypher: a part of an ended tenant is removed; run it until it removes nothing. What a tenant of the same
-// name holds that is created meanwhile stays.
+// remove_tenant.cypher: removes a part of an ended tenant; run it until it removes nothing. A new tenant of the same name
+// is not affected.
 // $root  STRING  'metalake:ml'
 // $by    STRING  '5f0c', the caller that claimed the name
-// Returns one row, or none where the claim was lost: removed INTEGER
+// Returns one row, or none if the claim was lost: removed INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:gone', by: '5f0c'}
 MATCH (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate: what follows reads the newest state
+SET gate.locked = true // locks the gate, so that the following clauses read its latest state
 WITH gate WHERE gate.by = $by AND NOT EXISTS { (:Revision {root: $root}) }
 CALL () {
   CALL () {
@@ -24,7 +24,7 @@ CALL () {
   UNION ALL
     MATCH (beat:Heartbeat {root: $root}) WHERE beat.holder <> $by RETURN beat AS node
   }
-  WITH node LIMIT 2000 // with all their edges they must fit in a transaction
+  WITH node LIMIT 2000 // so that the nodes and their edges fit into one transaction
   DETACH DELETE node
   RETURN count(*) AS removed
 }

@@ -1,7 +1,7 @@
-// revision.cypher: at which revision is a tenant?
+// revision.cypher: the revision of a tenant.
 // $root  STRING  'metalake:ml'
 // Returns one row: revision INTEGER, begun INTEGER, revision_after INTEGER, begun_after INTEGER (both pairs are one reading),
-// policy STRING (the digest of the policy that the tenant remembers), made STRING (another where it is made again)
+// policy STRING (the digest of the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})

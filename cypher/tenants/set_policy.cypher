@@ -1,4 +1,4 @@
-// set_policy.cypher: a tenant remembers another policy.
+// set_policy.cypher: replaces the policy of a tenant.
 // $root    STRING  'metalake:ml'
 // $policy  STRING  'gravitino'
 // $digest  STRING  '9f2c', changes when the policy does

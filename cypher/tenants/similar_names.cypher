@@ -1,8 +1,8 @@
-// similar_names.cypher: the names of a type that stand beside a name in byte order, for suggesting which one was meant.
+// similar_names.cypher: the names of a type that are next to a name in byte order, for "did you mean" hints.
 // $root   STRING   'metalake:ml'
 // $type   STRING   'table'
 // $ref    STRING   'table:hr.public.stuff'
-// $limit  INTEGER  25, so many up to it and so many behind it
+// $limit  INTEGER  25, the number of names before it, and after it
 // Returns one row: known LIST OF STRING (those that exist; the name itself, if it does)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', type: 'table', ref: 'table:hr.public.stuff', limit: 25}

@@ -1,11 +1,11 @@
-// tenant_sizes.cypher: how much a tenant holds.
+// tenant_sizes.cypher: the numbers of entities, edges and changes of a tenant.
 // $root  STRING  'metalake:ml'
 // Returns one row: subjects INTEGER, objects INTEGER, members INTEGER, owners INTEGER, grants INTEGER, changes INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 CALL () {
   MATCH (entity:Entity {root: $root})
-  WHERE entity.ref >= '' // always true; lets the index on (root, ref) be used
+  WHERE entity.ref >= '' // always true, so that the index on (root, ref) is used
   RETURN count(CASE WHEN entity:Subject THEN 1 END) AS subjects, count(CASE WHEN entity:Subject THEN null ELSE 1 END) AS objects,
     sum(COUNT { (entity)-[:MEMBER_OF|HAS_ROLE]->() }) AS members, sum(COUNT { (entity)-[:OWNS]->() }) AS owners,
     sum(COUNT { (entity)-[:ALLOW|DENY]->() }) AS grants
