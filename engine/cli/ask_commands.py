@@ -1,16 +1,18 @@
 """The commands that ask questions: check, explain, who, which, params."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grantpath.engine.cli.browser_params import browser_line
 from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
 from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
-from grantpath.engine.decide.decision import Decision
-from grantpath.engine.decide.listing import Listing
 from grantpath.graph.reference import type_of
+
+if TYPE_CHECKING:
+    from grantpath.engine.decide.decision import Decision
+    from grantpath.engine.decide.listing import Listing
 
 PANEL = "Ask"
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
@@ -189,7 +191,7 @@ def params(
         print(browser_line(asked))
 
 
-def show_decision(decision: Decision, question: str) -> None:
+def show_decision(decision: "Decision", question: str) -> None:
     """Prints a decision as text: the verdict, and the reasons or what is missing."""
     console = out()
     if decision:
@@ -205,7 +207,7 @@ def _one_more(limit: int | None) -> int | None:
     return None if limit is None else limit + 1
 
 
-def _list(session: CommandContext, found: Listing, limit: int | None) -> None:
+def _list(session: CommandContext, found: "Listing", limit: int | None) -> None:
     answer = list(found)
     complete = limit is None or len(answer) <= limit
     answer = answer if complete else answer[:limit]

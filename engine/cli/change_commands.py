@@ -2,19 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.change.deltas import net
-from grantpath.engine.change.idempotency import Change
 from grantpath.engine.cli.consent import Yes, confirm_drop
-from grantpath.engine.cli.context import As, CommandContext, Create, Watched, command
+from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
-from grantpath.engine.policy.yaml_reader import MAX_BYTES, read_text
-from grantpath.engine.tenants.registry import sizes
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
-from grantpath.graph.statement import parse_statement
+
+if TYPE_CHECKING:
+    from grantpath.engine.change.idempotency import Change
+    from grantpath.engine.cli.command_authorizer import CommandAuthorizer
 
 PANEL = "Change"
 BLANK = " \t\r"
@@ -67,6 +66,8 @@ def change(
     --create, the facts can be the first ones of a new root. Before dropping the root itself, this asks for its name;
     without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: invalid.
     """
+    from grantpath.graph.statement import parse_statement
+
     if (statement is None) == (file is None):
         raise typer.BadParameter("name a STATEMENT, or a --file of them")
     if create and (dry_run or by is not None):
@@ -94,15 +95,19 @@ def change(
     _show(session, made, dry_run, _told_all(made, dry_run))
 
 
-def _consent(authorizer: Watched, statements: list[str], given: bool) -> None:
+def _consent(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
     """Asks for consent to a statement that drops the root with everything in it. Raises InvalidInput without it."""
+    from grantpath.engine.tenants.registry import sizes
+
     if not given and any(_drops_root(authorizer, text) for text in statements):
         row = sizes(authorizer.store, authorizer.tenant)
         holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
         confirm_drop(authorizer.root.text, holds)
 
 
-def _drops_root(authorizer: Watched, text: str) -> bool:
+def _drops_root(authorizer: "CommandAuthorizer", text: str) -> bool:
+    from grantpath.graph.statement import parse_statement
+
     try:
         statement = parse_statement(text)
         return statement.kind == "drop" and authorizer.reference(statement.object) == authorizer.root
@@ -116,6 +121,8 @@ def read_statements(file: str) -> list[tuple[int, str]]:
     Only spaces, tabs and carriage returns around a statement are removed. Other white space is invisible and can be
     part of a name, so a line that begins or ends with it is an error.
     """
+    from grantpath.engine.policy.yaml_reader import read_text
+
     text = _read_input() if file == "-" else read_text(Path(file))
     numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
     found = [(at, line.strip(BLANK)) for at, line in numbered]
@@ -133,6 +140,8 @@ def read_statements(file: str) -> list[tuple[int, str]]:
 
 
 def _read_input() -> str:
+    from grantpath.engine.policy.yaml_reader import MAX_BYTES
+
     try:
         text = sys.stdin.read(MAX_BYTES + 1)
     except UnicodeDecodeError:
@@ -142,13 +151,15 @@ def _read_input() -> str:
     return text
 
 
-def _summary(change: Change, dry_run: bool) -> dict[str, Any]:
+def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
     summary = {"id": change.id, "revision": change.revision, "hash": change.hash}
     return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
 
 
-def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
+def _told_all(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
     """`hash` is that of the last entry, which proves the whole batch; `added` and `removed` are the net effect."""
+    from grantpath.engine.change.deltas import net
+
     hashes = [each.hash for each in made if each.hash]
     summary = {"changes": [_summary(each, dry_run) for each in made], "revision": made[-1].revision}
     together = net(made)
@@ -156,7 +167,9 @@ def _told_all(made: list[Change], dry_run: bool) -> dict[str, Any]:
     return {**summary, "hash": hashes[-1] if hashes else None, **lists}
 
 
-def _show(session: CommandContext, made: list[Change], dry_run: bool, summary: dict[str, Any]) -> None:
+def _show(session: CommandContext, made: "list[Change]", dry_run: bool, summary: dict[str, Any]) -> None:
+    from grantpath.engine.change.deltas import net
+
     already = dry_run and made[0].already
     if session.json:
         notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}

@@ -3,28 +3,23 @@
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from types import TracebackType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.cli.output import WIDE, err, styled
-from grantpath.engine.policy import policy as policies
-from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants import opening, registry
-from grantpath.graph.embedded.connect import connection
-from grantpath.graph.errors import GrantpathError, InvalidInput, Unknown
+from grantpath.engine.cli.output import WIDE
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.inputs import need_seconds
-from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import parse_with
-from grantpath.graph.store import Store
+
+# A command imports its part of the engine when it runs: `--help` would be slow otherwise.
+if TYPE_CHECKING:
+    from grantpath.engine.cli.command_authorizer import CommandAuthorizer
+    from grantpath.engine.policy.policy import Policy
+    from grantpath.graph.store import Store
 
 PANEL = "Graph and output"
 Root = Annotated[
@@ -66,40 +61,7 @@ Operator = Annotated[
 As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active role, e.g. role:SYSADMIN")]
 
 
-SHOWN = 20  # the number of roots that a message lists
 HELP, VERSION = ("--help", "-h"), "--version"
-
-
-class Watched(Authorizer):
-    """An authorizer that records the parameters of its last queries, and the revision of the last answer."""
-
-    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-        super().__init__(store, tenant, policy, root)
-        self.asked: dict[str, dict[str, Any]] = {}
-        self.revision = 0
-        self.log_begins: int | None = None  # the first revision in the log, if older entries were pruned
-        self.made = False
-
-    def __enter__(self) -> "Watched":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Closes the connection, and removes a root that was created for a command that failed."""
-        try:
-            if self.made and error is None:
-                err().print(styled(f"created the root {self.tenant} with the policy {self.policy.name}", "dim"))
-            elif self.made:
-                with suppress(GrantpathError):  # the original error is more informative
-                    registry.take_back(self.store, self.tenant)
-        finally:
-            super().__exit__(kind, error, at)
-
-    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
-        row = super().ask(query, at_least=at_least, **parameters)
-        self.asked[query] = {"root": self.tenant, **parameters}
-        self.revision = row["revision"]
-        self.log_begins = row.get("begins")
-        return row
 
 
 @dataclass(frozen=True)
@@ -136,11 +98,14 @@ class CommandContext:
         """A copy that uses the root's own policy, whatever --policy names."""
         return replace(self, policy=None)
 
-    def store(self) -> Store:
+    def store(self) -> "Store":
         """The database. Raises Unavailable, ServerError."""
+        from grantpath.graph.embedded.connect import connection
+        from grantpath.graph.store import Store
+
         return Store(connection(self.uri), self.timeout)
 
-    def open(self, create: bool = False, history: bool = False, policy: Policy | None = None) -> Watched:
+    def open(self, create: bool = False, history: bool = False, policy: "Policy | None" = None) -> "CommandAuthorizer":
         """The authorizer of the selected root.
 
         With `create` a root that does not exist is created, with `policy` if the options name none. A dropped root is
@@ -148,51 +113,15 @@ class CommandContext:
 
         Raises Unknown with the names of the existing roots, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
-        store = self.store()
-        try:
-            known = registry.names(store)
-            wanted, exists = self._find(known, create)
-            if known.get(wanted) and not history:
-                raise registry.dropped(wanted)
-            tenant, model, reference = opening.open_root(store, wanted, self.policy, may_create=create, default=policy)
-        except BaseException:
-            store.close()
-            raise
-        opened = Watched(store, tenant, model, reference)
-        opened.made = not exists
-        return opened
+        from grantpath.engine.cli.command_authorizer import open_selected
 
-    def _find(self, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
-        """The selected root, and whether it exists. A dropped root is selected only if it is named."""
-        known = [root for root, dropped in listed.items() if not dropped]
-        there = f"the roots are {_some(known)}" if known else "there are no roots yet"
-        if self.root is None:
-            if len(known) == 1:
-                return known[0], True
-            example = known[0] if known else "metalake:main"
-            raise Unknown(f"no root is selected; {there}; name one by --root or GRANTPATH_ROOT, e.g. --root {example}")
-        wanted = policies.load(self.policy).root(self.root).text if self.policy else self.root
-        fitting = registry.named_like(listed, wanted)
-        if len(fitting) == 1:
-            return fitting[0], True
-        if fitting:
-            raise Unknown(f"--root {wanted} can mean {' or '.join(fitting)}; write the type, too")
-        if create:
-            return wanted, False
-        near = nearest(wanted, known)
-        raise Unknown(
-            f"the root {wanted} does not exist{near}: {there}; check the name, or create it by `grantpath change` or "
-            "`grantpath load` with --create"
-        )
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN:,} more (`grantpath roots`)" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+        return open_selected(self, create, history, policy)
 
 
 def second_objects(pairs: list[str]) -> dict[str, str]:
     """The second objects of `--with` options. Raises InvalidInput."""
+    from grantpath.graph.statement import parse_with
+
     return parse_with(", ".join(pairs)) if pairs else {}
 
 

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli import demo_data
 from grantpath.engine.cli import demo_story as parts
-from grantpath.engine.cli.context import CommandContext, Watched, command
+from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, page, styled
 from grantpath.engine.cli.server_commands import browser_login
 from grantpath.engine.cli.spark_commands import check_in_batches, expect_small_jobs, table, working
-from grantpath.engine.tenants import opening, registry
-from grantpath.graph.connection import Connection
-from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from grantpath.engine.cli.command_authorizer import CommandAuthorizer
+    from grantpath.graph.connection import Connection
 
 SAMPLE = 500
 OF_A_SNAPSHOT = re.compile(r"(^(meta|policy)\.json|\.parquet|\.crc|^_SUCCESS)$")
@@ -50,6 +49,7 @@ def demo(
     TPC-DS and TPC-H with invented users.
     """
     from grantpath.graph.embedded import server
+    from grantpath.graph.embedded.connect import connection
 
     started = time.monotonic()
     console = page(quiet=session.json)
@@ -106,6 +106,9 @@ def _confirm(uri: str) -> None:
 
 def _fresh_roots(session: CommandContext) -> None:
     """Removes the roots of the last demo, and creates new ones. Raises InvalidInput if no demo created one of them."""
+    from grantpath.engine.authorizer import Authorizer
+    from grantpath.engine.tenants import opening, registry
+
     store = session.store()
     try:
         there = registry.names(store)
@@ -122,7 +125,7 @@ def _fresh_roots(session: CommandContext) -> None:
         store.close()
 
 
-def _estate(authorizer: Watched, console: "Console") -> None:
+def _estate(authorizer: "CommandAuthorizer", console: "Console") -> None:
     """Loads the estate."""
     from grantpath.engine.transfer.importer import load
 
@@ -142,7 +145,7 @@ def _estate(authorizer: Watched, console: "Console") -> None:
     console.print()
 
 
-def _spark(authorizer: Watched, login: Connection, console: "Console", target: Path) -> dict[str, int]:
+def _spark(authorizer: "CommandAuthorizer", login: "Connection", console: "Console", target: Path) -> dict[str, int]:
     """Mirrors the estate, answers for all users, and compares with Cypher. Raises GrantpathError if they differ."""
     from grantpath.spark_sync.bulk_access import access
     from grantpath.spark_sync.graph_reader import mirror
@@ -174,7 +177,7 @@ def _spark(authorizer: Watched, login: Connection, console: "Console", target: P
     return {"revision": meta.revision, "compared": found.compared, "different": len(found.different)}
 
 
-def _next(login: Connection, console: "Console", target: Path) -> None:
+def _next(login: "Connection", console: "Console", target: Path) -> None:
     parts.heading(console, "What to try next", "The demo's roots are kept until the next run.")
     subject, operation, object_ = demo_data.STORIES["allowed"]
     folder = Path(sys.argv[0]).absolute().parent

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.demo_data import STORIES
 from grantpath.engine.cli.output import lines, styled
-from grantpath.engine.decide.decision import Decision
 from grantpath.graph.errors import GrantpathError, Refused
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from grantpath.engine.authorizer import Authorizer
+    from grantpath.engine.decide.decision import Decision
 
 ROOT = "metalake:demo"
 MARK = "made by grantpath demo"  # the id of the first change in each root that a demo creates
@@ -109,17 +110,17 @@ def heading(console: "Console", title: str, note: str) -> None:
     console.print()
 
 
-def mark(authorizer: Authorizer) -> None:
+def mark(authorizer: "Authorizer") -> None:
     """Marks a root as created by a demo, so that the next demo can remove it."""
     authorizer.change("add user:admin", id=MARK)
 
 
-def made_here(authorizer: Authorizer) -> bool:
+def made_here(authorizer: "Authorizer") -> bool:
     """Whether a demo created this root. A root that was never written to counts as one."""
     return authorizer.revision_now() == 0 or bool(authorizer.log(id=MARK, limit=1))
 
 
-def worked_example(authorizer: Authorizer, console: "Console") -> None:
+def worked_example(authorizer: "Authorizer", console: "Console") -> None:
     """Runs the thirteen steps, each with its decision.
 
     Raises GrantpathError if a decision differs from the document.
@@ -134,7 +135,7 @@ def worked_example(authorizer: Authorizer, console: "Console") -> None:
             _do(authorizer, console, deed)
 
 
-def _do(authorizer: Authorizer, console: "Console", deed: Deed) -> None:
+def _do(authorizer: "Authorizer", console: "Console", deed: Deed) -> None:
     decision = authorizer.check(deed.by, deed.operation, deed.object)
     if decision.allowed != deed.allowed:
         raise GrantpathError(f"{deed}: the decision differs from the document: {decision}; please report this")
@@ -149,7 +150,7 @@ def _do(authorizer: Authorizer, console: "Console", deed: Deed) -> None:
     _verdict(console, decision, "done", "refused", f"{deed.statement}  (by {deed.by})")
 
 
-def _verdict(console: "Console", decision: Decision, yes: str, no: str, text: str) -> None:
+def _verdict(console: "Console", decision: "Decision", yes: str, no: str, text: str) -> None:
     from rich.table import Table
 
     verdict, style = (yes, "bold green") if decision else (no, "bold red")
@@ -160,7 +161,7 @@ def _verdict(console: "Console", decision: Decision, yes: str, no: str, text: st
     console.print(grid)
 
 
-def stories(authorizer: Authorizer, console: "Console") -> None:
+def stories(authorizer: "Authorizer", console: "Console") -> None:
     """Three checks with their paths, a `who` and a `which`, on the estate."""
     questions: list[tuple[str, tuple[str, str, str]]] = [
         ("Allowed, with its path", STORIES["allowed"]),
@@ -176,7 +177,7 @@ def stories(authorizer: Authorizer, console: "Console") -> None:
 
 
 def _explain(
-    authorizer: Authorizer, console: "Console", title: str, subject: str, operation: str, object_: str
+    authorizer: "Authorizer", console: "Console", title: str, subject: str, operation: str, object_: str
 ) -> None:
     console.print(styled(title, "bold"))
     _command(console, f"explain {subject} {operation} {object_}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grantpath.engine.cli.change_commands import PANEL
-from grantpath.engine.cli.context import CommandContext, Create, Operator, Watched, command
+from grantpath.engine.cli.context import CommandContext, Create, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, styled
-from grantpath.engine.policy import policy as policies
 from grantpath.graph.errors import InvalidInput
 
 if TYPE_CHECKING:  # the modules of a load take long to import
+    from grantpath.engine.cli.command_authorizer import CommandAuthorizer
     from grantpath.engine.transfer.import_plan import Consent, Plan
     from grantpath.engine.transfer.importer import LoadReport
 
@@ -50,6 +50,8 @@ def load(
     A folder that `grantpath dump` wrote is restored with its policy, revision, history, refused attempts and request
     ids. --create restores it as a new root with the dumped name, or with the name that --root gives.
     """
+    from grantpath.engine.policy import policy as policies
+
     if dry_run and create:
         raise typer.BadParameter("--create writes a new root; omit --dry-run")
     from grantpath.engine.transfer.dump_meta import read_meta
@@ -67,7 +69,7 @@ def load(
 
 
 def _loaded(
-    authorizer: Watched, directory: Path, replace: bool, dry_run: bool, yes: bool, by: str | None
+    authorizer: "CommandAuthorizer", directory: Path, replace: bool, dry_run: bool, yes: bool, by: str | None
 ) -> "LoadReport":
     from grantpath.engine.transfer.importer import load as load_directory
 

@@ -3,15 +3,17 @@
 import sys
 from dataclasses import asdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import typer
 
 from grantpath.engine.change.audit_log import moment
-from grantpath.engine.change.log_prune import prune
-from grantpath.engine.change.log_verify import LogCheck
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
 from grantpath.graph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from grantpath.engine.change.log_verify import LogCheck
 
 
 def verify_log(session: CommandContext, head: str | None) -> int:
@@ -33,7 +35,7 @@ def verify_log(session: CommandContext, head: str | None) -> int:
     return 0 if found else 1
 
 
-def _counted(found: LogCheck) -> str:
+def _counted(found: "LogCheck") -> str:
     span = f", revisions {found.begins} to {found.revision}" if found.entries else ""
     older = f"; {found.unchained:,} older ones have no hash and are not proven" if found.unchained else ""
     proven = f"; the head proves those up to revision {found.proven}" if found.proven is not None else ""
@@ -42,6 +44,8 @@ def _counted(found: LogCheck) -> str:
 
 def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -> None:
     """`log --prune-before`: asks, then removes the entries before a time or a revision."""
+    from grantpath.engine.change.log_prune import prune
+
     bound = int(before) if before.isascii() and before.isdigit() else moment(before)
     with session.open(history=True) as authorizer:
         if not yes:

@@ -8,8 +8,6 @@ import typer
 
 from grantpath.engine.cli.context import CommandContext, Commands, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
-from grantpath.engine.policy import policy as policies
-from grantpath.engine.policy.schema import BUILT_IN
 
 if TYPE_CHECKING:  # its modules take long to import
     from grantpath.engine.transfer.policy_upgrade import Upgrade
@@ -41,6 +39,9 @@ def _options(context: typer.Context) -> None:
 
 def list_policies(session: CommandContext) -> None:
     """List the built-in policies."""
+    from grantpath.engine.policy import policy as policies
+    from grantpath.engine.policy.schema import BUILT_IN
+
     loaded = [policies.load(path.stem) for path in sorted(BUILT_IN.glob("*.yaml"))]
     if session.json:
         answer = [{"policy": each.name, "title": each.file.title, "root": each.root_type} for each in loaded]
@@ -53,6 +54,8 @@ def list_policies(session: CommandContext) -> None:
 
 def show(session: CommandContext, name: Name) -> None:
     """Show a policy as text; with --json, its whole source."""
+    from grantpath.engine.policy import policy as policies
+
     policy = policies.load(name)
     if session.json:
         emit(json.loads(policy.source))
@@ -68,6 +71,8 @@ def validate(session: CommandContext, file: File) -> None:
     A warning names a valid entry that may not do what its author expects.
     Exit code 0 if the policy is valid, otherwise 2.
     """
+    from grantpath.engine.policy import policy as policies
+
     # here, a name without a folder is a file, not a built-in policy
     path = str(Path(file).absolute())
     policy = policies.load(path)
@@ -93,6 +98,7 @@ def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: D
     and privileges that would be added, removed or renamed. Exit code 0 if the root has the policy now (with --dry-run:
     if it could have it), otherwise 2.
     """
+    from grantpath.engine.policy import policy as policies
     from grantpath.engine.transfer.policy_upgrade import upgrade as upgrade_root
 
     policy = policies.load(name)

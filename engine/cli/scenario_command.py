@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
 from grantpath.engine.cli.spark_commands import expect_small_jobs, working
-from grantpath.engine.scenarios import runner
-from grantpath.engine.scenarios.runner import Answer, Question, Report, Result
-from grantpath.engine.scenarios.unknown_subjects import unmentioned
-from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from grantpath.engine.scenarios.runner import Answer, Question, Report, Result
+    from grantpath.engine.tenants.tenant_state import TenantState
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="scenario files, or folders of them")]
 
@@ -45,6 +45,9 @@ def test(
     is not allowed anything, so a misspelled name can make a line pass. Such a subject causes a warning, with --strict
     an error, unless the scenario lists it under `absent:`. Exit code 1 if any line fails, 2 for an error.
     """
+    from grantpath.engine.scenarios import runner
+    from grantpath.engine.scenarios.unknown_subjects import unmentioned
+
     scenarios = runner.read_files(files)
     if not scenarios:
         raise InvalidInput(f"{', '.join(map(str, files))}: no scenario found; name a .yaml file that has one")
@@ -65,7 +68,7 @@ def test(
     return 1 if report.failed else 0
 
 
-def answer_by_spark(states: Sequence[TenantState], questions: Sequence[tuple[str, Question]]) -> Sequence[Answer]:
+def answer_by_spark(states: "Sequence[TenantState]", questions: "Sequence[tuple[str, Question]]") -> "Sequence[Answer]":
     """Spark's answers to all questions of a run, computed at once."""
     from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 
@@ -74,7 +77,7 @@ def answer_by_spark(states: Sequence[TenantState], questions: Sequence[tuple[str
         return answer_many(states, [BulkQuestion(state, asked) for state, asked in questions], progress)
 
 
-def _print(session: CommandContext, report: Report) -> None:
+def _print(session: CommandContext, report: "Report") -> None:
     if session.json:
         results = []
         for result in report.results:
@@ -95,7 +98,7 @@ def _print(session: CommandContext, report: Report) -> None:
     console.print(styled(f"{report.passed:,} passed, {report.failed:,} failed", style))
 
 
-def _word(result: Result, answer: bool | str | list[str]) -> str:
+def _word(result: "Result", answer: bool | str | list[str]) -> str:
     if isinstance(answer, bool):
         return "can" if answer else "cannot"
     return f"[{', '.join(answer)}]" if isinstance(answer, list) else answer

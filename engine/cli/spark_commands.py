@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, err, out, printable, reporting, styled
-from grantpath.engine.decide.decision import Decision
-from grantpath.graph.embedded.connect import connection
 from grantpath.graph.progress import ReportLine
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from grantpath.engine.authorizer import Authorizer
+    from grantpath.engine.decide.decision import Decision
     from grantpath.spark_sync.bulk_access import AccessReport
     from grantpath.spark_sync.difference import Difference
     from grantpath.spark_sync.snapshot import SnapshotMeta
@@ -57,6 +56,7 @@ def mirror(session: CommandContext, target: Out) -> None:
 
     Writes Parquet files of one revision, with the transitive closure of memberships.
     """
+    from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.graph_reader import mirror as mirror_graph
 
     with session.open() as authorizer, working("mirroring") as progress:
@@ -213,7 +213,7 @@ def expect_small_jobs() -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
-def check_in_batches(authorizer: Authorizer, checks: list[tuple[str, str, str]]) -> Sequence[Decision]:
+def check_in_batches(authorizer: "Authorizer", checks: list[tuple[str, str, str]]) -> "Sequence[Decision]":
     """Cypher's decisions on any number of checks."""
     decisions: list[Decision] = []
     with counting() as count:

@@ -9,13 +9,14 @@ import typer
 from grantpath.engine.cli.consent import Yes, confirm_drop
 from grantpath.engine.cli.context import CommandContext, Commands, Json, Operator, Root, Timeout, Uri, command
 from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, reporting, styled
-from grantpath.engine.tenants import dropped_roots
-from grantpath.engine.tenants import registry as tenants
-from grantpath.engine.transfer.dump_meta import Format
+from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import Unknown
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from grantpath.engine.tenants import dropped_roots
+    from grantpath.engine.tenants import registry as tenants
 
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
@@ -61,6 +62,9 @@ def list_roots(session: CommandContext, dropped: Dropped = False) -> None:
     it; if one is listed while no test runs, its test was killed, and you can remove it with `roots drop`. --dropped
     lists the roots that `roots drop` removed: when, and by whom.
     """
+    from grantpath.engine.tenants import dropped_roots
+    from grantpath.engine.tenants import registry as tenants
+
     store = session.store()
     try:
         if dropped:
@@ -82,7 +86,7 @@ def list_roots(session: CommandContext, dropped: Dropped = False) -> None:
         console.print(styled(f"  {_holds(each)}", "dim"))
 
 
-def _show_dropped(session: CommandContext, found: list[dropped_roots.DroppedRoot]) -> None:
+def _show_dropped(session: CommandContext, found: "list[dropped_roots.DroppedRoot]") -> None:
     if session.json:
         emit({"answer": [{**asdict(each), "at": each.at.isoformat()} for each in found], "complete": True})
         return
@@ -92,7 +96,7 @@ def _show_dropped(session: CommandContext, found: list[dropped_roots.DroppedRoot
         out().print(styled(each.root, "bold"), styled(f"{text}, log {each.head or 'without hashes'}"), sep="")
 
 
-def _table(found: list[tenants.Root]) -> "Table":
+def _table(found: "list[tenants.Root]") -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -106,11 +110,11 @@ def _table(found: list[tenants.Root]) -> "Table":
     return table
 
 
-def _shown(root: tenants.Root) -> str:
+def _shown(root: "tenants.Root") -> str:
     return f"{root.root}{' (dropped)' * root.dropped}{' (of a test)' * root.of_test}"
 
 
-def _holds(root: tenants.Root) -> str:
+def _holds(root: "tenants.Root") -> str:
     return ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
 
 
@@ -119,6 +123,9 @@ def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = N
 
     This asks for the root's name; without a terminal, --yes must confirm it. `roots --dropped` lists the removed roots.
     """
+    from grantpath.engine.tenants import dropped_roots
+    from grantpath.engine.tenants import registry as tenants
+
     store = session.store()
     try:
         root = tenants.listed_one(store, name)

@@ -14,8 +14,9 @@ import neo4j.time
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grantpath.engine.transfer.dump_meta import META, Format
+from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.table_files import UNFINISHED
+from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.private_files import create_private, make_private

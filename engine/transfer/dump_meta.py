@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -14,7 +14,6 @@ from grantpath.graph.private_files import create_private
 
 META = "meta.json"
 FORMAT = "grantpath dump 1"
-Format = Literal["csv", "jsonl", "parquet"]  # of the tables
 NOTES = ("history", "refusals", "requests")  # each a file of JSON lines beside the tables
 MAX_LINE_BYTES = 100_000_000
 _AGAIN = "dump the root again"

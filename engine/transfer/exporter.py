@@ -11,7 +11,8 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_files import Notes, Writer, filling, writers
-from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, Format, KeptPolicy, write_meta
+from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, KeptPolicy, write_meta
+from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph import telemetry
 from grantpath.graph.progress import ReportCount

@@ -79,5 +79,5 @@ def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -
 def test_the_demo_leaves_a_folder_that_is_no_snapshot_alone(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     ran = run("demo", "--out", str(tmp_path), "--yes")
-    assert (ran.code, "not a snapshot" in ran.err) == (2, True)
+    assert (ran.code, "is not the snapshot of a demo" in ran.err) == (2, True)
     assert (tmp_path / "mine.txt").read_text() == "mine"

@@ -13,8 +13,9 @@ from grantpath.engine import Authorizer, Inconsistent, InvalidInput
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.engine.transfer.dump_files import Writer
-from grantpath.engine.transfer.dump_meta import META, NOTES, Format
+from grantpath.engine.transfer.dump_meta import META, NOTES
 from grantpath.engine.transfer.exporter import dump
+from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph.store import Store
 

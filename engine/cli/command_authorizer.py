@@ -1,0 +1,97 @@
+"""The authorizer of a command: it keeps what its last queries were asked with, for `params` and for what is printed."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.cli.context import CommandContext
+from grantpath.engine.cli.output import err, styled
+from grantpath.engine.policy import policy as policies
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants import opening, registry
+from grantpath.graph.errors import GrantpathError, Unknown
+from grantpath.graph.near_names import nearest
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
+
+SHOWN = 20  # the number of roots that a message lists
+
+
+class CommandAuthorizer(Authorizer):
+    """An authorizer that records the parameters of its last queries, and the revision of the last answer."""
+
+    def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+        super().__init__(store, tenant, policy, root)
+        self.asked: dict[str, dict[str, Any]] = {}
+        self.revision = 0
+        self.log_begins: int | None = None  # the first revision in the log, if older entries were pruned
+        self.made = False
+
+    def __enter__(self) -> "CommandAuthorizer":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Closes the connection, and removes a root that was created for a command that failed."""
+        try:
+            if self.made and error is None:
+                err().print(styled(f"created the root {self.tenant} with the policy {self.policy.name}", "dim"))
+            elif self.made:
+                with suppress(GrantpathError):  # the original error is more informative
+                    registry.take_back(self.store, self.tenant)
+        finally:
+            super().__exit__(kind, error, at)
+
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
+        row = super().ask(query, at_least=at_least, **parameters)
+        self.asked[query] = {"root": self.tenant, **parameters}
+        self.revision = row["revision"]
+        self.log_begins = row.get("begins")
+        return row
+
+
+def open_selected(session: CommandContext, create: bool, history: bool, policy: Policy | None) -> CommandAuthorizer:
+    """What `CommandContext.open` returns."""
+    store = session.store()
+    try:
+        known = registry.names(store)
+        wanted, exists = _find(session, known, create)
+        if known.get(wanted) and not history:
+            raise registry.dropped(wanted)
+        tenant, model, reference = opening.open_root(store, wanted, session.policy, may_create=create, default=policy)
+    except BaseException:
+        store.close()
+        raise
+    opened = CommandAuthorizer(store, tenant, model, reference)
+    opened.made = not exists
+    return opened
+
+
+def _find(session: CommandContext, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
+    """The selected root, and whether it exists. A dropped root is selected only if it is named."""
+    known = [root for root, dropped in listed.items() if not dropped]
+    there = f"the roots are {_some(known)}" if known else "there are no roots yet"
+    if session.root is None:
+        if len(known) == 1:
+            return known[0], True
+        example = known[0] if known else "metalake:main"
+        raise Unknown(f"no root is selected; {there}; name one by --root or GRANTPATH_ROOT, e.g. --root {example}")
+    wanted = policies.load(session.policy).root(session.root).text if session.policy else session.root
+    fitting = registry.named_like(listed, wanted)
+    if len(fitting) == 1:
+        return fitting[0], True
+    if fitting:
+        raise Unknown(f"--root {wanted} can mean {' or '.join(fitting)}; write the type, too")
+    if create:
+        return wanted, False
+    near = nearest(wanted, known)
+    raise Unknown(
+        f"the root {wanted} does not exist{near}: {there}; check the name, or create it by `grantpath change` or "
+        "`grantpath load` with --create"
+    )
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN:,} more (`grantpath roots`)" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
