@@ -228,7 +228,10 @@ def test_words_that_are_not_quoted_are_shown_quoted(capsys: pytest.CaptureFixtur
 
 def test_help_in_a_pipe_is_not_folded(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--help"]) == 0
-    assert "Who may do what, and why: a graph of grants in Neo4j, the same in bulk in Spark." in capsys.readouterr().out
+    assert (
+        "Who can do what, and why: a graph of grants in Neo4j, mirrored into Spark for bulk questions."
+        in capsys.readouterr().out
+    )
     assert main.main(["policy", "show", "gravitino"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert max(map(len, shown)) > 100  # each condition is on its own line, whole
