@@ -25,14 +25,8 @@ LEVEL_SHARE = (0.0002, 0.02, 0.22, 0.7598)
 DENY_WEIGHT = (0.02, 0.1, 0.7, 1.0)
 PRIVILEGES: dict[str, dict[str, float]] = {
     "metalake": {"USE_CATALOG": 0.4, "CREATE_CATALOG": 0.2, "MANAGE_USERS": 0.2, "MANAGE_GRANTS": 0.2},
-    "catalog": {
-        "USE_CATALOG": 0.4,
-        "USE_SCHEMA": 0.3,
-        "CREATE_SCHEMA": 0.15,
-        "SELECT_TABLE": 0.07,
-        "CREATE_TABLE": 0.05,
-        "MODIFY_TABLE": 0.03,
-    },
+    "catalog": {"USE_CATALOG": 0.4, "USE_SCHEMA": 0.3, "CREATE_SCHEMA": 0.15}
+    | {"SELECT_TABLE": 0.07, "CREATE_TABLE": 0.05, "MODIFY_TABLE": 0.03},
     "schema": {"USE_SCHEMA": 0.45, "SELECT_TABLE": 0.3, "CREATE_TABLE": 0.15, "MODIFY_TABLE": 0.1},
     "table": {"SELECT_TABLE": 0.75, "MODIFY_TABLE": 0.25},
 }

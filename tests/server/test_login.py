@@ -10,15 +10,13 @@ from typing import Any, LiteralString
 
 import neo4j
 import pytest
-from neo4j.auth_management import ExpiringAuth
-from neo4j.exceptions import Neo4jError
 
 from grantpath.engine import Authorizer, InvalidInput, Unavailable
 from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.credentials import checked
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.login import EXPIRED, LOCKED, REFUSED, Renewed, renew_refused
+from grantpath.graph.login import Renewed
 from grantpath.graph.store import Store
 
 from ..support.tls_server import TlsServer
@@ -209,102 +207,3 @@ def test_user_locked_out_is_told_so(tls: TlsServer, vault: Vault) -> None:
             texts.update(pool.map(refused, range(8)))
     assert any("refuses the login: check auth=" in text for text in texts)
     assert any("refuses every login of this user for a while, after several wrong ones" in text for text in texts)
-
-
-# ---- tokens, against a fake server: Neo4j Community has no single sign-on ------------------------------------------
-def refusal(code: str) -> Neo4jError:
-    return Neo4jError._hydrate_neo4j(code=code, message="fake")
-
-
-class Tokens:
-    """A provider of tokens t1, t2, ..., each valid for so long."""
-
-    def __init__(self, seconds: float | None = None) -> None:
-        self.given = 0
-        self.seconds = seconds
-
-    def __call__(self) -> ExpiringAuth | neo4j.Auth:
-        self.given += 1
-        token = neo4j.bearer_auth(f"t{self.given}")
-        return token if self.seconds is None else ExpiringAuth(token).expires_in(self.seconds)
-
-
-class FakeConnection:
-    def __init__(self, token: str) -> None:
-        self.auth_dict = {"scheme": "bearer", "credentials": token}
-
-
-class FakeServer:
-    """In the place of a driver with its pool: opens a connection where the token is one that it accepts."""
-
-    def __init__(self, login: Renewed, timeout: float) -> None:
-        self.accepts = "t1"
-        self.code = REFUSED
-        self.tries = 0
-        self._pool = self
-        self.opener: Callable[[], Any] = lambda: self._open(login)
-        renew_refused(self, login, timeout)  # type: ignore[arg-type]
-
-    def _open(self, login: Renewed) -> "FakeConnection":
-        self.tries += 1
-        token = login.get_auth().credentials  # type: ignore[union-attr]
-        if token != self.accepts:
-            raise refusal(self.code)
-        return FakeConnection(str(token))
-
-
-def token_of(server: FakeServer) -> str:
-    return str(server.opener().auth_dict["credentials"])
-
-
-def test_token_is_used_until_its_time_is_up() -> None:
-    tokens = Tokens(seconds=0.2)
-    login = Renewed("bolt://x", tokens)
-    assert login.get_auth() is login.get_auth() and tokens.given == 1
-    time.sleep(0.25)
-    assert login.get_auth() == neo4j.bearer_auth("t2") and tokens.given == 2
-
-
-@pytest.mark.parametrize("code", [REFUSED, EXPIRED])
-def test_token_that_the_server_refuses_is_replaced(code: str) -> None:
-    tokens = Tokens()
-    login = Renewed("bolt://x", tokens)
-    server = FakeServer(login, timeout=5)
-    assert token_of(server) == "t1"
-    server.accepts, server.code = "t3", code
-    assert token_of(server) == "t3"
-    assert tokens.given == 3 and server.tries >= 4
-
-
-def test_server_that_locks_out_is_asked_again_with_the_same_login() -> None:
-    login = Renewed("bolt://x", Tokens())
-    server = FakeServer(login, timeout=5)
-    server.opener()
-    server.accepts, server.code = "none yet", LOCKED
-    with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(token_of, server)
-        time.sleep(0.5)
-        server.accepts = "t1"
-        assert opening.result() == "t1"
-
-
-def test_refusals_without_end_end_with_the_timeout() -> None:
-    login = Renewed("bolt://x", Tokens())
-    server = FakeServer(login, timeout=1)
-    server.opener()
-    server.accepts = "no token at all"
-    began = time.monotonic()
-    with pytest.raises(Neo4jError):
-        server.opener()
-    assert 1 <= time.monotonic() - began < 5
-
-
-def test_open_connection_whose_token_expired_asks_again() -> None:
-    """So the driver does it: it gives the refused token back, and tries once more where there is another."""
-    login = Renewed("bolt://x", Tokens())
-    used = login.get_auth()
-    time.sleep(0.3)
-    assert login.handle_security_exception(used, refusal(EXPIRED))
-    assert login.get_auth() == neo4j.bearer_auth("t2")
-    assert login.handle_security_exception(used, refusal(EXPIRED)), "another thread has renewed it already"
-    assert not login.handle_security_exception(used, refusal("Neo.ClientError.Security.Forbidden"))

@@ -189,6 +189,16 @@ def test_a_file_says_what_it_is_for_and_is_not_long(path: Path) -> None:
     assert len(text.splitlines()) <= MAX_LINES
 
 
+def test_files_of_tests_and_benchmarks_are_not_long() -> None:
+    files = [path for folder in ("tests", "benchmarks") for path in (HOUSE / folder).rglob("*.py")]
+    assert len(files) > 150
+    assert not {name_of(path): lines for path in files if (lines := len(path.read_text().splitlines())) > MAX_LINES}
+
+
+def test_verbs_of_the_authorizer_only_resolve_and_ask() -> None:
+    assert len((HOUSE / "engine" / "authorizer.py").read_text().splitlines()) <= 200
+
+
 REFERENCE_SPLIT = re.compile(r"""\.r?(partition|split)\(f?["']:["']""")
 NOT_REFERENCES = {
     "graph/artifacts/jars.py": "the coordinate of a Maven artifact",

@@ -10,7 +10,7 @@ from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.graph.errors import Invalid, Unknown
 
 from ..oracle import POLICIES, oracle
-from ..support.documented_names import IMPLIED, OPERATIONS, PRIVILEGES, TYPES
+from ..support.documented import TABLES
 from ..support.in_memory import authorized, decide
 from ..support.random_world import ROOT_NAME, random_checks, random_statements, random_world
 
@@ -23,13 +23,13 @@ def sheet_of(policy: str) -> str:
     return "gravitino" if policy == "lakehouse" else policy
 
 
-@pytest.fixture(params=[*OPERATIONS, "lakehouse"], scope="module")
+@pytest.fixture(params=[*TABLES, "lakehouse"], scope="module")
 def policy(request: pytest.FixtureRequest) -> Policy:
     return load(request.param)
 
 
 def test_there_are_the_five_documented_ones_the_default_and_an_example() -> None:
-    assert set(BUILT_IN_NAMES) == {*OPERATIONS, "lakehouse", "github"}
+    assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "github"}
     for name in BUILT_IN_NAMES:
         assert load(name).name == name
 
@@ -39,7 +39,9 @@ def test_there_are_the_five_documented_ones_the_default_and_an_example() -> None
 
 def test_types_stand_where_the_sheet_says(policy: Policy) -> None:
     expected = {
-        child: parent for parent, children in TYPES[sheet_of(policy.name)].items() for child in children.split()
+        child: parent
+        for parent, children in TABLES[sheet_of(policy.name)]["types"].items()
+        for child in children.split()
     }
     assert {name: entry.in_ for name, entry in policy.file.types.items() if entry.in_} == expected
 
@@ -47,7 +49,7 @@ def test_types_stand_where_the_sheet_says(policy: Policy) -> None:
 def test_operations_are_those_of_the_sheet_with_their_second_objects(policy: Policy) -> None:
     expected = {
         (words.split("+")[0], type_): set(words.split("+")[1:])
-        for types, rows in OPERATIONS[sheet_of(policy.name)].items()
+        for types, rows in TABLES[sheet_of(policy.name)]["operations"].items()
         for words in rows.split()
         for type_ in types.split()
     }
@@ -67,7 +69,7 @@ def test_the_number_of_operations_is_the_sheets(name: str, count: int) -> None:
 
 def test_privileges_are_granted_and_in_effect_where_the_sheet_says(policy: Policy) -> None:
     expected = {}
-    for places, names in PRIVILEGES[sheet_of(policy.name)].items():
+    for places, names in TABLES[sheet_of(policy.name)]["privileges"].items():
         on, _, effective = places.partition(">")
         for name in names.split():
             expected[name] = set(on.split()), set((effective or on).split())
@@ -79,7 +81,7 @@ def test_privileges_are_granted_and_in_effect_where_the_sheet_says(policy: Polic
 
 
 def test_a_privilege_comes_with_another_where_the_sheet_says(policy: Policy) -> None:
-    expected = {name: set(lower.split()) for name, lower in IMPLIED[sheet_of(policy.name)].items()}
+    expected = {name: set(lower.split()) for name, lower in TABLES[sheet_of(policy.name)]["implied"].items()}
     there: dict[str, set[str]] = {}
     for name, sources in policy.names.sources.items():
         for source in sources[1:]:

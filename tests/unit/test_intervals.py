@@ -15,7 +15,7 @@ from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync import intervals
 from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
-from grantpath.spark_sync.intervals import ActingPrincipals, IntervalRows, runs_of, union, within
+from grantpath.spark_sync.intervals import ActingPrincipals
 from grantpath.spark_sync.principals import Closure, Roles, as_role
 from grantpath.spark_sync.tree_order import Numbering, number
 
@@ -281,40 +281,6 @@ def test_one_role_at_a_time(seed: int) -> None:
             assert set(active.principal.tolist()) == {user, *closure.principals(int(role)).tolist()}
 
 
-def test_numbering_is_in_tree_order() -> None:
-    refs = ["catalog:a", "catalog:a-b", "schema:a.x", "table:a.x.t", "fileset:a.x.t", "table:a-b.q.`z.z`"]
-    numbering = number(POLICY, "metalake:m~7", [Entity(ref, ref.split(":")[0]) for ref in refs])
-    at = {ref: position for position, ref in enumerate(numbering.refs)}
-    assert numbering.refs[0] == "metalake:m~7" and numbering.last[0] == len(at) - 1
-    inside = set(numbering.refs[at["catalog:a"] : numbering.last[at["catalog:a"]] + 1])
-    assert inside == {"catalog:a", "schema:a.x", "table:a.x.t", "fileset:a.x.t"}
-    assert not numbering.exists[at["schema:a-b.q"]], "a parent that is not listed does not exist"
-
-
-def test_merging_keeps_the_covered_positions() -> None:
-    rng = np.random.default_rng(3)
-    start = rng.integers(0, 50, 400)
-    rows = IntervalRows(rng.integers(0, 4, 400), rng.integers(0, 3, 400), start, start + rng.integers(0, 3, 400))
-
-    def covered(rows: IntervalRows) -> set[tuple[int, ...]]:
-        columns = (rows.owner, rows.key, rows.start, rows.last)
-        return {
-            (o, k, at) for o, k, a, b in zip(*map(np.ndarray.tolist, columns), strict=True) for at in range(a, b + 1)
-        }
-
-    merged = rows.merged()
-    assert covered(merged) == covered(rows)
-    assert len(merged.owner) < 200
-
-
-def test_union_and_within() -> None:
-    row, low, high = np.array([0, 0, 1, 0]), np.array([5, 0, 2, 4]), np.array([7, 3, 9, 6])
-    joined = union(row, low, high)
-    assert [each.tolist() for each in joined] == [[0, 0, 1], [0, 4, 2], [3, 7, 9]]
-    runs = runs_of(np.array([1, 1, 0, 0, 0, 1, 0, 0, 1], np.bool_))
-    assert [each.tolist() for each in within(*joined, runs)] == [[0, 0, 1, 1], [0, 5, 5, 8], [2, 6, 6, 9]]
-
-
 def test_every_reads_each_type_alone() -> None:
     """A grant on all schemas does not cover the tables in them."""
     for seed in range(6):
@@ -329,10 +295,3 @@ def test_every_reads_each_type_alone() -> None:
             got = answers(Prepared(world.fact_table(), [ask]), world.closure().acting(subjects))
             wanted = world.allowed(clauses, "user:user0", set(world.reach("user:user0")), world.chain("metalake:m"))
             assert bool(got) == wanted
-
-
-def test_what_came_with_the_policy_is_marked() -> None:
-    entities = [Entity("role:a", "role", builtin=True), Entity("role:b", "role")]
-    numbering = number(POLICY, "metalake:m", entities)
-    assert dict(zip(numbering.refs, numbering.builtin.tolist(), strict=True))["role:a"]
-    assert numbering.builtin.sum() == 1

@@ -1,0 +1,181 @@
+"""A server that is killed under writers: no acknowledged change is lost, and none is half done."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Event
+
+import neo4j
+import pytest
+
+from grantpath.engine import Authorizer, Unavailable
+from grantpath.graph.revision_guard import RevisionGuard
+
+from ..support.crashes import FACTS, marks, whole
+from ..support.own_server import OwnServer, own_server
+from ..support.sizes import say, size
+
+pytestmark = [pytest.mark.crash, pytest.mark.trust]
+
+KILLS = size(full=20, short=2)
+ROOTS, WRITERS = 2, 4
+ENOUGH = 40  # changes or batches before a kill
+PATIENT, IMPATIENT = 90.0, 3.0  # seconds: one outlasts the server's coming back, so it reads back by itself
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    with own_server(tmp_path_factory.mktemp("crash")) as mine:
+        yield mine
+
+
+@dataclass
+class Writer:
+    """Changes one root until it is stopped or cut off, and keeps what it was told of each change, by its id."""
+
+    auth: Authorizer
+    name: str
+    told: dict[str, str] = field(default_factory=dict)
+    said: dict[str, list[str]] = field(default_factory=dict)
+
+    def work(self, stop: Event) -> None:
+        for number in count():
+            user, role = f"user:{self.name}n{number}", f"role:{self.name}n{number}"
+            for at, batch in enumerate(
+                [
+                    [f"add {user}"],
+                    [f"add {role}", f"allow USE_CATALOG on catalog:hr to {role}", f"member {user} of {role}"],
+                    [f"revoke allow USE_CATALOG on catalog:hr from {role}"],
+                    [f"deny USE_SCHEMA on catalog:hr to {role}", f"remove {user} from {role}", f"drop {user}"],
+                ]
+            ):
+                if stop.is_set() or not self.say(f"{self.name}n{number}c{at}", batch):
+                    return
+
+    def say(self, id_: str, batch: list[str]) -> bool:
+        """Makes the changes under this id, and notes what it is told."""
+        self.said[id_] = batch
+        try:
+            make(self.auth, id_, batch)
+        except Unavailable as error:
+            self.told[id_] = "unknown" if error.unknown else "not done"
+            return False
+        self.told[id_] = "done"
+        return True
+
+
+def make(auth: Authorizer, id_: str, batch: list[str]) -> None:
+    if len(batch) == 1:
+        auth.change(batch[0], id=id_)
+    else:
+        auth.change_all(batch, id=id_)
+
+
+class Commits:
+    """Hears of each commit: when it begins, and when it was not answered."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.under_way = Event()
+        self.unanswered = 0
+        commit = RevisionGuard._commit
+
+        def heard(guard: RevisionGuard, tx: neo4j.Transaction) -> None:
+            self.under_way.set()
+            try:
+                commit(guard, tx)
+            except Unavailable:
+                self.unanswered += 1
+                raise
+
+        monkeypatch.setattr(RevisionGuard, "_commit", heard)
+
+
+def warm_up(writers: Sequence[Writer]) -> None:
+    """Waits until enough was written, half a minute at most: a server that was just started is slow."""
+    deadline = time.monotonic() + 30
+    while sum(len(writer.told) for writer in writers) < ENOUGH and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def test_the_server_is_killed_under_writers(
+    server: OwnServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = Commits(monkeypatch)
+    rng, told, odd, back = random.Random("kills"), Counter[str](), 0, 0.0
+    kept: list[set[str]] = [set() for _ in range(ROOTS)]  # ids that were acknowledged, of all rounds
+    for kill in range(KILLS):
+        names = [f"crash{number}" for number in range(ROOTS)]
+        for auth in [server.tenant(name, "gravitino", 60.0) for name in names]:
+            if not auth.revision_now():
+                assert not any(auth.given(FACTS))
+            auth.close()
+        writers = [
+            Writer(server.tenant(names[at % ROOTS], "gravitino", IMPATIENT if at < ROOTS else PATIENT), f"k{kill}w{at}")
+            for at in range(WRITERS)
+        ]
+        stop = Event()
+        with ThreadPoolExecutor(WRITERS) as pool:
+            runs = [pool.submit(writer.work, stop) for writer in writers]
+            warm_up(writers)
+            if kill % 2 == 0:  # any moment; else as near to a commit as can be
+                time.sleep(rng.random())
+            else:
+                commits.under_way.clear()
+                commits.under_way.wait(10)
+                time.sleep(rng.uniform(0, 0.004))
+            server.kill()
+            stop.set()
+            began = time.monotonic()
+            server.start()
+            back = max(back, time.monotonic() - began)
+            for run in runs:
+                run.result()
+        for number, name in enumerate(names):
+            auth = server.tenant(name, "gravitino", 60.0)
+            odd += len(set(marks(auth))) > 1
+            found = set(whole(auth))
+            for writer in writers[number::ROOTS]:
+                classified(writer, found)
+                told.update(writer.told.values())
+                kept[number] |= {id_ for id_, what in writer.told.items() if what == "done"}
+                again(writer, auth, found)
+            assert kept[number] <= {id_.split(".")[0] for id_ in whole(auth)}
+            auth.close()
+        for writer in writers:
+            writer.auth.close()
+    say(
+        capsys,
+        f"{KILLS} kills under {WRITERS} writers: {commits.unanswered} commits not answered; told done"
+        f" {told['done']:,}, not done {told['not done']}, unknown {told['unknown']}; acknowledged and lost 0, half"
+        f" applied 0, wrongly told 0; odd marks mended {odd}; back after {back:.1f} s at most",
+    )
+    assert told["done"] >= ENOUGH * KILLS / 2 and told["not done"] + told["unknown"] >= KILLS
+
+
+def classified(writer: Writer, found: set[str]) -> None:
+    """What is in the log is what the writer was told, and batches are there whole or not at all."""
+    for id_, what in writer.told.items():
+        ids = pieces(id_, writer.said[id_])
+        made = len(found & ids)
+        assert made in (0, len(ids)), f"{id_} is half done"
+        assert what != "done" or made, f"{id_} was acknowledged and is lost"
+        assert what != "not done" or not made, f"{id_} was called not done and is done"
+
+
+def pieces(id_: str, batch: list[str]) -> set[str]:
+    """The ids in the log."""
+    return {id_} if len(batch) == 1 else {f"{id_}.{at}" for at in range(len(batch))}
+
+
+def again(writer: Writer, auth: Authorizer, found: set[str]) -> None:
+    """What was cut off is said again under its id: done once, whether it was done before or not."""
+    for id_, batch in writer.said.items():
+        if writer.told[id_] == "done":
+            continue
+        before = auth.revision_now()
+        make(auth, id_, batch)
+        assert auth.revision_now() - before == (0 if found & pieces(id_, batch) else len(batch))
