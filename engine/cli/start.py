@@ -8,12 +8,16 @@ import contextlib
 import sys
 
 FAILED, INTERRUPTED = 2, 130
+HELP = {"--help", "-h", "--version"}
 
 
 def main() -> int:
     """Runs the command line. Returns its exit code, or 2 if it cannot be imported."""
     try:
         from grantpath.engine.cli.main import main as run
+
+        if HELP.isdisjoint(sys.argv):  # help is quick, because it needs no more than the commands' own modules
+            import grantpath.engine.api  # noqa: F401
     except KeyboardInterrupt:
         return INTERRUPTED
     except ModuleNotFoundError as error:
