@@ -1,4 +1,4 @@
-"""What is stored: the server, its connections, guarded reads and writes, and the texts of references and statements.
+"""Storage: the server, its connections, guarded reads and writes, and the texts of references and statements.
 
 Start at `store.py` for reading, and at `revision_guard.py` for writing.
 """

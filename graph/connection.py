@@ -1,4 +1,4 @@
-"""How a Neo4j server is reached: its address, one of its databases, and the login."""
+"""The parameters of a connection: the address of a Neo4j server, one of its databases, and the login."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union

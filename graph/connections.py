@@ -171,7 +171,9 @@ class Connections:
             os.getpid(),
             reading=Pool(connection, timeout, silence=timeout),
             guarding=Pool(connection, timeout, silence=timeout),
-            locking=Pool(connection, timeout, silence=1.5 * timeout),  # the server ends it after one timeout
+            locking=Pool(
+                connection, timeout, silence=1.5 * timeout
+            ),  # the server itself ends a query after one timeout
             writing=Pool(connection, timeout, silence=None),
         )
 

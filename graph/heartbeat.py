@@ -2,10 +2,10 @@
 
 A writer lock is held by a transaction whose metadata identifies the holder. If a client is stopped or its host is lost
 while it holds the lock, the server does not notice for a long time. So each process has one thread per store. About
-once a second it writes a :Heartbeat for every claim that is older than a second, and it checks the holders that waiting
-claims wait for. A holder is ended if its transaction is old and its heartbeat is old or missing. A slow holder that is
-alive is never ended, however long it works. All ages are measured by the server's clock. A claim that has waited until
-its deadline is ended, too, and its error names the holder.
+once a second it writes a :Heartbeat for every claim that is older than a second, and it checks the lock holders that
+block waiting claims. A holder is ended if its transaction is old and its heartbeat is old or missing. A slow holder
+that is alive is never ended, however long it works. All ages are measured by the server's clock. A claim that has
+waited until its deadline is ended, too, and its error names the holder.
 
 Short changes cost nothing: they end before their first heartbeat.
 """

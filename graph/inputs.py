@@ -4,7 +4,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
 from grantpath.graph.reference import MAX_REFERENCE_BYTES, encodable
 
-TOO_LARGE = 2**63  # for the database
+TOO_LARGE = 2**63  # the smallest number that the database cannot store
 MAX_SECONDS = 24 * 60 * 60
 
 

@@ -15,7 +15,9 @@ from grantpath.graph.errors import Unavailable
 log = logging.getLogger("grantpath.login")
 REFUSED = "Neo.ClientError.Security.Unauthorized"
 EXPIRED = "Neo.ClientError.Security.TokenExpired"
-LOCKED = "Neo.ClientError.Security.AuthenticationRateLimit"  # after a few wrong passwords, the right one too
+LOCKED = (
+    "Neo.ClientError.Security.AuthenticationRateLimit"  # sent after several wrong passwords, even for the right one
+)
 PAUSE = 0.25  # seconds between two calls of a provider, and between two tries of a login
 
 

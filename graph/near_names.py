@@ -65,7 +65,7 @@ def _alike(parts: list[str], others: list[str]) -> float:
 
 
 def _ratio(one: str, other: str) -> float:
-    if max(len(one), len(other)) == 2 and _shared(one, other):  # hr and hx
+    if max(len(one), len(other)) == 2 and _shared(one, other):  # e.g. hr and hx
         return CLOSE
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     return matcher.ratio() if matcher.real_quick_ratio() >= CLOSE and matcher.quick_ratio() >= CLOSE else 0.0

@@ -18,7 +18,7 @@ MAX_REFERENCE_BYTES = 2000
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _SUBJECT_QUOTED = re.compile(r"[ ,`]")
-_QUOTED = re.compile(r"`((?:[^`]|``)*+)`")  # possessive: of two backticks, none closes
+_QUOTED = re.compile(r"`((?:[^`]|``)*+)`")  # possessive, so that a doubled backtick never closes the segment
 _PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 

@@ -161,7 +161,7 @@ class RevisionGuard:
 
     @contextmanager
     def alone(self, root: str, what: str) -> Iterator[Held]:
-        """The same for creating or removing a root, which need not exist."""
+        """Like `locked`, but for creating or removing a root, which need not exist."""
         with self._errors(), self._alone_here(root, what) as held:
             with suppress(Unknown):
                 held.died = self._dead_load(held, time.monotonic() + self._timeout)

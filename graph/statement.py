@@ -14,7 +14,7 @@ from grantpath.graph.errors import InvalidInput
 Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
 
-_QUOTED = r"`(?:[^`]|``)*+`"  # possessive: of two backticks, none closes
+_QUOTED = r"`(?:[^`]|``)*+`"  # possessive, so that a doubled backtick never closes the segment
 _TOKEN = re.compile(rf"(?:{_QUOTED}|[^ `])+")
 _WITH = re.compile(rf" *([a-z][a-z0-9_]*)=({_TOKEN.pattern}) *\Z")
 _COMMA = re.compile(rf"(?:{_QUOTED}|[^,`])*")
@@ -28,7 +28,7 @@ class _Words(BaseModel):
 
 
 class Statement(_Words):
-    """A fact or a change of the fact about `object`; `subject` gains or loses it (None for add and drop)."""
+    """A fact or a change. It is about the entity `object`; `subject` is who gains or loses something, or None."""
 
     kind: Kind
     object: str

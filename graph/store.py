@@ -21,7 +21,7 @@ from grantpath.graph.writer_queue import Turns
 if TYPE_CHECKING:
     import neo4j
 
-QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # a read that writers disturb is repeated so often, then it blocks them
+QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; after them, it blocks the writers
 FETCH = 20_000  # rows that the server sends at a time of a whole root
 STALL_LIMIT = 15.0
 PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
@@ -184,7 +184,7 @@ class Store:
         return self._guard.locked(root, what)
 
     def alone(self, root: str, what: str) -> AbstractContextManager[Held]:
-        """The same for creating or removing a root, which need not exist."""
+        """Like `locked`, but for creating or removing a root, which need not exist."""
         return self._guard.alone(root, what)
 
     def settled(self, held: Held) -> Marks:

@@ -32,8 +32,8 @@ COUNTS: dict[Count, str] = {
     "refusals": "changes that the acting user may not make",
     "errors": "calls that raised an error other than Refused, by error.type",
     "retries": "questions and changes that were sent again, by grantpath.reason",
-    "reads.torn": "answers that a writer disturbed, and that were asked for again",
-    "reads.locked": "answers that were read with writers kept out",
+    "reads.torn": "answers that a writer disturbed, and that were read again",
+    "reads.locked": "answers that were read under the writer lock",
 }
 IN_SPANS: tuple[Count, ...] = ("retries", "reads.torn", "reads.locked")
 

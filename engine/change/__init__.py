@@ -1,4 +1,4 @@
-"""Guarded changes, and the log of what was changed.
+"""Guarded changes, and the log of accepted changes.
 
-Start at `service.py`: it takes a statement, has `apply.py` judge and write it, and keeps it in the log.
+Start at `service.py`: it takes statements, `apply.py` validates and writes them, and `audit_writer.py` logs them.
 """

@@ -1,4 +1,4 @@
-"""Applies changes in one transaction, each seeing those before it: which are invalid, refused, or done."""
+"""Validates, authorizes and writes the changes of a batch in one transaction; each change sees those before it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import Asks
 
 AT_ONCE = 500  # rows in one statement
-# What is taken away goes first, and what an edge needs comes before it.
+# In this order: removals first, and entities before the edges that need them.
 WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
 
 
 @dataclass
 class _Rows:
-    """What a level writes, by query."""
+    """The rows that a level writes, by query."""
 
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     drops_root: bool = False
@@ -38,7 +38,7 @@ class BatchApplier:
     def __init__(
         self, writing: Asks, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
     ) -> None:
-        """`watched`: note in each step which facts it adds and removes."""
+        """`watched`: record in each step the facts that it adds and removes."""
         self._writing = writing
         self._watched = watched
         self._policy = policy
@@ -48,9 +48,9 @@ class BatchApplier:
         self._authorizing = Authorizing(policy, root, self._ask)
 
     def apply(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
-        """Applies the changes, and notes in each whether it changed anything, or what is wrong with it.
+        """Applies the changes, and records in each step whether it changed anything, or its error.
 
-        `all_or_nothing`: what follows a wrong one may be left undone.
+        `all_or_nothing`: the steps after a wrong one may be skipped.
         """
         done = 0
         while done < len(steps):
@@ -58,26 +58,27 @@ class BatchApplier:
             end = len(part)
             for level in levels(sets):
                 self._apply_level([part[index] for index in level if index < end])
-                if all_or_nothing:  # one before it may be wrong, too
+                if all_or_nothing:  # later levels may still find an error in an earlier step
                     end = next((index for index, step in enumerate(part) if step.error), end)
             done += len(part)
             if all_or_nothing and any(step.error for step in steps[:done]):
                 return
 
     def judge(self, steps: Sequence[PlannedChange]) -> int | None:
-        """The index of the first one that is wrong, with its error, if that is known before anything is written."""
+        """The index of the first wrong step, which gets its error; None if that is not known before something is
+        written."""
         part, sets = self._next_part(steps)
         first = next(iter(levels(sets)), [])
         self._judge([part[index] for index in first])
         for index, (at, step) in enumerate(zip(first, part, strict=False)):
             if at != index:
-                return None  # it sees what another one writes
+                return None  # this step depends on the writes of another one
             if step.error:
                 return index
         return None
 
     def _next_part(self, steps: Sequence[PlannedChange]) -> tuple[list[PlannedChange], list[ReadWriteSet]]:
-        """The next ones, as far as the actor holds what he holds now."""
+        """The next steps, up to one that may change the actor's effective principals."""
         ref = self._actor.ref.text if self._actor else None
         held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
         read_write_sets = ReadWriteSets(self._policy, self._root, ref, held)
@@ -96,7 +97,7 @@ class BatchApplier:
 
     # ---- one level -----------------------------------------------------------------------------------------------
     def _apply_level(self, steps: list[PlannedChange]) -> None:
-        """Steps of which none sees what another one writes."""
+        """Applies steps that do not depend on each other's writes."""
         valid, preconditions, roles = self._judge(steps)
         rows = _Rows()
         for step in valid:
@@ -115,20 +116,20 @@ class BatchApplier:
     def _judge(
         self, steps: list[PlannedChange]
     ) -> tuple[list[PlannedChange], Preconditions, dict[PlannedChange, str | None]]:
-        """Which are valid and due, what stands before them, and by step the role that its actor acts with; those that
-        are wrong have their error."""
+        """The steps that are valid and still to be done, their preconditions, and by step the active role of the actor.
+        A wrong step gets its error."""
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
         preconditions = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
         valid = [step for step in steps if self._is_due(step, preconditions)]
         if as_role and (as_role not in preconditions.there or as_role in self._policy.hidden):
             error = self._absent(as_role)
-            for step in valid:  # before any is refused: as nobody it is invalid, whoever asks
+            for step in valid:  # checked first: an unknown active role invalidates every step
                 step.error = error
             return [], preconditions, {}
         return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
     def _is_due(self, step: PlannedChange, preconditions: Preconditions) -> bool:
-        """Is it valid, and left to be done?"""
+        """Is the step valid and still to be done? A wrong step gets its error."""
         ref = step.change.object.text
         if step.mentioned and ref in preconditions.there:
             return False
@@ -147,7 +148,7 @@ class BatchApplier:
         return True
 
     def _absent(self, ref: str) -> GrantpathError:
-        """The error for what does not exist by now, seen from within the transaction."""
+        """The error for an entity that does not exist in this transaction."""
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ class BatchApplier:
                 rows.rows[kind].append(grant)
 
     def _name(self, ref: Reference) -> list[dict[str, Any]]:
-        """A name that holds grants before it is created, with the names above it."""
+        """The rows of a name that gets grants before it is created, and of the missing names above it."""
         chain = reversed(self._policy.chain(ref, self._root)[:-1])
         return [self._entity(each, exists=False) for _, each in chain]
 
@@ -192,7 +193,7 @@ class BatchApplier:
         }
 
     def _reward(self, change: ResolvedStatement, actor: Actor, role: str | None, rows: _Rows) -> None:
-        """What the creator gets: ownership (his, or his active role's), or a privilege."""
+        """Gives the creator the ownership of the new object (or gives it to the active role), or a privilege on it."""
         gives, object_ = self._policy.file.creating, change.object
         creator = role or actor.ref.text
         if gives == "owner":

@@ -1,4 +1,4 @@
-"""The history of a root: the accepted changes, and apart from them the refused attempts."""
+"""Reads the history of a root: the accepted changes and, separately, the refused attempts."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,10 +13,10 @@ MOST = 10_000  # entries of one answer
 
 @dataclass(frozen=True)
 class Logged:
-    """An accepted change, or a refused attempt: then `reason` says why, and `revision` is what it was made at.
+    """An accepted change, or a refused attempt, which has a `reason` and the `revision` at which it was refused.
 
-    `at` is a time in UTC, `actor` None for a fact; `object` and `subject` are the references that the statement names.
-    `hash` is that of a change's entry in the chain of the log, None where it is older than the chain.
+    `at` is a time in UTC; `actor` is None for a fact; `object` and `subject` are the references in the statement.
+    `hash` is the hash of the entry in the log's chain, None if the entry is older than the chain.
     """
 
     revision: int
@@ -33,8 +33,8 @@ class Logged:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which entries are asked for; None: all. `id` is a change's or a batch's. `since` is the first moment, `until` the
-    first one behind; `after` and `before` leave the revisions that they name out."""
+    """The entries to read; None means no limit. `id` is the id of a change or a batch. `since` is inclusive, `until` is
+    exclusive. The revisions `after` and `before` are both exclusive."""
 
     id: str | None = None
     actor: str | None = None
@@ -46,12 +46,12 @@ class Filter:
     before: int | None = None
 
     def parameters(self, limit: int, first: int) -> dict[str, Any]:
-        """The parameters of log.cypher and refusals.cypher, but root. Revisions start at `first`."""
+        """The parameters of log.cypher and refusals.cypher, without the root. Revisions start at `first`."""
         need_number("limit", limit)
         if limit < 0:
-            raise InvalidInput(f"limit={limit}: a limit is 0 or more")
+            raise InvalidInput(f"limit={limit} is negative; write 0 or more")
         if limit > MOST:
-            raise InvalidInput(f"limit={limit}: at most {MOST:,} entries in one call; ask for the others with `before`")
+            raise InvalidInput(f"limit={limit}: one call returns at most {MOST:,} entries; get the rest with `before`")
         if self.id is not None:
             need_text("id", self.id)
         for name, number in (("after", self.after), ("before", self.before)):
@@ -71,19 +71,19 @@ class Filter:
 
 
 def changes(ask: GuardedAsk, wanted: Filter, limit: int) -> list[Logged]:
-    """The last accepted changes that fit, oldest first; `ask` asks a guarded query."""
+    """The newest accepted changes that match, oldest first; `ask` runs a guarded query."""
     row = ask("log", **wanted.parameters(limit, 1))
     return [Logged(**{**each, "at": moment(each["at"])}) for each in row["changes"]]
 
 
 def refusals(ask: GuardedAsk, wanted: Filter, limit: int) -> list[Logged]:
-    """The last refused attempts that fit, oldest first."""
+    """The newest refused attempts that match, oldest first."""
     row = ask("refusals", **wanted.parameters(limit, 0))
     return [Logged(**{**each, "at": moment(each["at"])}) for each in row["refusals"]]
 
 
 def moment(text: str) -> datetime:
-    """A time or a day; one without an offset is in UTC. Raises InvalidInput."""
+    """Parses a time or a day; without an offset it is in UTC. Raises InvalidInput."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -94,10 +94,10 @@ def moment(text: str) -> datetime:
 
 
 def in_utc(at: datetime) -> datetime:
-    """The same moment in UTC; one without an offset is in it already. Raises InvalidInput."""
+    """The same moment in UTC; a time without an offset is in UTC already. Raises InvalidInput."""
     if not isinstance(at, datetime):
         raise InvalidInput(f"{at!r} is not a time; pass a datetime, e.g. datetime(2026, 1, 31)")
     try:
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
-        raise InvalidInput(f"{at} is out of range: name a year from 2 to 9998") from None
+        raise InvalidInput(f"{at} is out of range; write a year from 2 to 9998") from None

@@ -1,4 +1,4 @@
-"""Writes the log of a root: accepted changes, each chained onto the one before it, and apart from them refusals."""
+"""Writes the log of a root: accepted changes, each chained to the one before it, and separately the refusals."""
 
 import uuid
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import AskByName, Row, Send, Writing
 
-KEPT = 1_000  # refused attempts of one actor in one root; a tenth more before the oldest go
+KEPT = 1_000  # refused attempts of one actor in one root; the oldest are removed once there are a tenth more
 
 
 def asking(ask: Send, root: str) -> AskByName:
-    """Asks a query of cypher/ about a root by its name."""
+    """A function that runs a query of cypher/ about `root`, by the query's name."""
 
     def named(query: str, **parameters: Any) -> list[Row]:
         return cypher.load(query).run(ask, root=root, **parameters)
@@ -27,9 +27,9 @@ def asking(ask: Send, root: str) -> AskByName:
 
 
 def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:
-    """Appends entries to the log, in order, and returns their hashes; `tail` is its end, where that is known.
+    """Appends entries to the log, in order, and returns their hashes. `tail` is the end of the log, if it is known.
 
-    `ask` asks a query of cypher/ by its name, in the transaction that makes what the entries say, under the lock.
+    `ask` runs a query of cypher/ by its name, under the lock and in the transaction of the changes that are logged.
     """
     tail = tail or Tail.of(ask("log_tail")[0])
     rows = [tail.link(entry) for entry in entries]
@@ -38,7 +38,7 @@ def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None 
 
 
 def whole(revision: int, id_: str, statement: str, by: str | None) -> dict[str, Any]:
-    """The entry of a change to the whole root: a load, an upgrade, a pruning. `by`: the operator."""
+    """The log entry of an operation on the whole root (a load, an upgrade, a pruning). `by` is the operator."""
     return {
         "revision": revision,
         "id": id_,
@@ -53,7 +53,7 @@ def whole(revision: int, id_: str, statement: str, by: str | None) -> dict[str, 
 def record(
     writing: Writing, steps: Sequence[PlannedChange], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
 ) -> list[Change]:
-    """Appends the steps that changed anything to the log, in order. Returns a Change for each step."""
+    """Logs the steps that changed anything, in order. Returns a Change for each step."""
     changes: list[Change] = []
     entries: list[dict[str, Any]] = []
     for step, id_ in zip(steps, ids, strict=True):
@@ -69,7 +69,7 @@ def record(
 def refuse(
     store: Store, root: str, step: PlannedChange, actor: Actor, error: Refused, revision: int, request: str | None
 ) -> None:
-    """Notes a refused attempt, made under the id `request`; where that fails it is refused all the same."""
+    """Logs a refused attempt with the request id `request`. Ignores a failure: the attempt stays refused."""
     with suppress(Unavailable):
         cypher.load("refusal_write").run(
             store.execute,
@@ -84,7 +84,7 @@ def refuse(
 
 
 def _columns(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:
-    """Who asks for what."""
+    """The actor and the statement of a log entry."""
     change = step.change
     return {
         "actor": actor.ref.text if actor else None,

@@ -1,4 +1,4 @@
-"""Asks whether an actor may make the changes of a batch, in the transaction that makes them."""
+"""Checks whether an actor may make the changes of a batch, in the transaction that makes them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
 from grantpath.graph.transaction import AskByName
 
-AT_ONCE = 500  # checks in one statement
-MANY = 10  # changes for which it pays to ask first what is above their objects,
-SHARED = 2  # where so many or more of them share a question
+AT_ONCE = 500  # checks in one query
+MANY = 10  # the smallest batch that checks the places above its objects first,
+SHARED = 2  # provided that on average at least so many changes share a check
 
 
 @dataclass
 class _Checks:
-    """Checks of one actor that are asked together. The same question is asked once."""
+    """Checks of one actor that run in one query. Equal checks are sent once."""
 
     actor: Actor
     one_role: bool
@@ -34,7 +34,7 @@ class _Checks:
     _checks: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def add(self, right: FactPlan, where: request.Places) -> int:
-        """The index of its answer."""
+        """Adds a check; returns the index of its answer."""
         condition = self._conditions.setdefault(id(right), len(self.conditions))
         if condition == len(self.conditions):
             self.conditions.append(right.parameters)
@@ -49,13 +49,13 @@ class _Checks:
         return self._checks[key]
 
     def answers(self, ask: AskByName) -> list[Any]:
-        """By index whom the actor acts as, and what is allowed to each."""
+        """By index, the roles with which the actor can act, each with its decision."""
         row = ask("check", checks=request.numbered(self.checks), conditions=self.conditions)[0]
         return [answer["hats"] for answer in request.in_order(row["answers"], len(self.checks))]
 
 
 class Authorizing:
-    """Who may change what under one root, by one policy."""
+    """Authorizes changes of one root by one policy."""
 
     def __init__(self, policy: Policy, root: Reference, ask: AskByName) -> None:
         self._policy = policy
@@ -65,7 +65,7 @@ class Authorizing:
         self._above: dict[int, FactPlan] = {}
 
     def right(self, change: ResolvedStatement) -> FactPlan:
-        """What must be true of who makes it."""
+        """The condition that the actor of a change must satisfy."""
         key = (change.kind, change.object.type, change.subject.type if change.subject else None)
         second_objects = frozenset(change.second_objects)
         if (*key, second_objects) not in self._rights:
@@ -73,12 +73,12 @@ class Authorizing:
         return self._rights[*key, second_objects]
 
     def where(self, change: ResolvedStatement) -> request.Places:
-        """The places that this is about."""
+        """The places that the condition of a change refers to."""
         second_objects = {**change.second_objects, **({"grantee": change.subject} if change.subject else {})}
         return request.places(self._policy, self._root, change.object, second_objects)
 
     def authorize(self, steps: Iterable[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
-        """By step the role that the actor acts with, if the policy has active roles; who is refused gets the error."""
+        """By step, the role that the actor acts with, if the policy has active roles. A refused step gets its error."""
         roles: dict[PlannedChange, str | None] = {}
         waiting = iter(steps)
         while some := list(islice(waiting, AT_ONCE)):
@@ -86,7 +86,7 @@ class Authorizing:
                 for step in some:
                     step.error = Refused(
                         f"{short(step.text)!r} by {short(actor.ref.text)} is refused: "
-                        f"{indefinite(actor.ref.type)} does not act; "
+                        f"{indefinite(actor.ref.type)} cannot act; "
                         "name a user",
                         code="actor_refused",
                     )
@@ -97,9 +97,9 @@ class Authorizing:
         return roles
 
     def _allowed_by_above(self, steps: Sequence[PlannedChange], actor: Actor) -> set[PlannedChange]:
-        """Those that what is above their objects allows alone: many objects are in few places.
+        """The steps that the places above their objects already allow. Many objects share few such places.
 
-        Where roles act one at a time each of them counts, so that all places must be looked at.
+        Not used with active roles: the role to act with depends on all places.
         """
         if len(steps) < MANY or self._policy.active_roles:
             return set()
@@ -115,7 +115,7 @@ class Authorizing:
         return {step for step, at in asked if any(each["allowed"] for each in answers[at])}
 
     def _above_of(self, change: ResolvedStatement, where: request.Places) -> FactPlan:
-        """Its right, as far as the places above its object answer it."""
+        """The condition of a change, reduced to the places above its object."""
         right = self.right(change)
         if id(right) not in self._above:
             own = {at for at, ref in where.items() if ref == change.object and ref != self._root}

@@ -1,8 +1,8 @@
-"""What a change adds and removes: the exact facts, as canonical statements, read before and after it.
+"""Computes the facts that a change adds and removes, as canonical statements, by reading the graph before and after it.
 
-A delta is complete: it has what a drop removes along with its object, and what the creator of an object gets. The
-statements are in the order in which they must be made: what is added from the top down, entities before edges; what is
-removed the other way round. A fact that is removed is written as the statement that had added it.
+A delta is complete: it includes the facts that a drop removes together with its object, and those that the creator of
+an object gets. The statements are in an order in which they can be applied: additions from the top down, entities
+before edges; removals in the reverse order. A removed fact is written as the statement that would add it.
 """
 
 from collections import defaultdict
@@ -16,20 +16,20 @@ from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import AskByName
 
 Scope = dict[str, Any]
-StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; empty where there is none
+StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" for a part that the kind does not have
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
 
 
 @dataclass
 class Delta:
-    """Statements of the facts that are added, and of those that are removed."""
+    """The statements of the added and of the removed facts."""
 
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
 
 
 class Changed(Protocol):
-    """A delta, or what has one."""
+    """An object with the lists of a delta."""
 
     @property
     def added(self) -> list[str]:
@@ -41,17 +41,17 @@ class Changed(Protocol):
 
 
 class Watch:
-    """Reads what changes are about to touch; `deltas` reads it again when they are written."""
+    """Reads the facts that changes may affect before they are written; `deltas` reads them again afterwards."""
 
     def __init__(self, ask: AskByName, policy: Policy, scopes: Sequence[Scope]) -> None:
-        """`ask` asks a query of cypher/ by its name, in the changes' transaction; `scopes` is where they write."""
+        """`ask` runs a query of cypher/ by its name in the changes' transaction; `scopes` is where they write."""
         self._ask = ask
         self._policy = policy
         self._scopes = scopes
         self._before = self._facts()
 
     def deltas(self) -> list[Delta]:
-        """The delta of each change, in the order of their numbers; a fact that several touch is in the first one's."""
+        """The delta of each change, by number; a fact that several changes affect is in the first delta only."""
         after, found = self._facts(), []
         seen: set[StoredFact] = set()
         for at in sorted({scope["at"] for scope in self._scopes}):
@@ -91,7 +91,7 @@ def statement(fact: StoredFact) -> str:
 
 
 def scope_of(at: int, change: ResolvedStatement, root: Reference) -> Scope:
-    """What of the graph a change can touch; `at` is its number."""
+    """The part of the graph that a change can affect; `at` is its number."""
     match change.kind:
         case "add":
             kind = "entity"
@@ -106,12 +106,12 @@ def scope_of(at: int, change: ResolvedStatement, root: Reference) -> Scope:
 
 
 def scope(at: int, kind: str, object_: str, subject: str | None = None) -> Scope:
-    """A part of the graph, as affected_facts.cypher describes it."""
+    """A part of the graph, in the form that affected_facts.cypher takes."""
     return {"at": at, "kind": kind, "object": object_, "subject": subject}
 
 
 def net(deltas: Iterable[Changed]) -> Delta:
-    """What deltas that follow each other do together: what one adds and a later one removes is in neither list."""
+    """The combined effect of consecutive deltas: a fact that one adds and a later one removes is in neither list."""
     added: dict[str, None] = {}
     removed: dict[str, None] = {}
     for delta in deltas:

@@ -1,4 +1,4 @@
-"""What a caller asks for at once, and what was done under its id when it was asked for before."""
+"""Makes requests idempotent: a change or a batch that is repeated with the same id is not made again."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ MAX_ID = 200
 
 @dataclass(frozen=True)
 class Change:
-    """An accepted change: its id in the log (None: it changed nothing) and the revision from which it holds.
+    """An accepted change: its id in the log (None: it changed nothing) and the first revision that includes it.
 
-    `already`: it was done before, under this id, and nothing is done now. `hash`: that of its entry in the log, with
-    which `verify_log` proves all entries up to it; None where it changed nothing, in a dry run, or was pruned.
-    `added` and `removed` are of a dry run: every fact that would be added or removed, as canonical statements, with
-    what a drop removes along with its object and what a creator gets.
+    `already`: the change was made earlier with this id, and nothing was done now. `hash`: the hash of its log entry,
+    with which `verify_log` proves all entries up to it; None if the change changed nothing, was a dry run, or was
+    pruned. `added` and `removed` are set by a dry run: every fact that would be added or removed, as canonical
+    statements, including those that a drop removes with its object and those that a creator gets.
     """
 
     id: str | None
@@ -36,7 +36,7 @@ class Change:
 
 
 class Request:
-    """What a caller asks for at once, by its id."""
+    """A change or a batch as a caller requests it, with its id."""
 
     def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None) -> None:
         if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
@@ -54,7 +54,7 @@ class Request:
         return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
 
     def earlier(self, writing: Asks) -> list[Change] | None:
-        """What was done under this id before. Raises Invalid where that was something else."""
+        """The changes that were made with this id before. Raises Invalid if the id belongs to another request."""
         row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._digest:
             done = zip(row["ids"], row["revisions"], row["hashes"], strict=True)
@@ -65,24 +65,24 @@ class Request:
         if change or row["said"] or row["taken"]:
             taken = next(iter(row["taken"]), self.id)
             raise Invalid(
-                f"the id {short(taken)} belongs to another change; repeat that very one, or take a new id",
+                f"the id {short(taken)} belongs to another change; repeat exactly that change, or use a new id",
                 code="id_taken",
             )
         return None
 
     def is_new(self, writing: Asks) -> bool:
-        """Is nothing done under this id yet?"""
+        """Is the id unused, so that nothing was done with it yet?"""
         try:
             return self.earlier(writing) is None
-        except Invalid:  # it belongs to something else
+        except Invalid:  # the id belongs to another request
             return False
 
     def _is(self, change: Mapping[str, Any]) -> bool:
-        """Is it a change that was made without an id, and is repeated with the one that it got?"""
+        """Is it the same change, made without an id and now repeated with the id that it got?"""
         return (change["actor"], change["as_role"], [change["statement"]]) == (*self._actor, self._texts)
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
-        """Notes what is done, with it."""
+        """Stores the changes under this id, in their transaction."""
         cypher.load("idempotency_keep").run(
             writing.note,
             root=writing.root,
@@ -94,13 +94,13 @@ class Request:
 
 
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
-    """Are these changes in the history? They went there together."""
+    """Are these changes in the history? One is enough to know it, since they were committed together."""
     one = first_id(changes)
     return one is not None and ask(writing, "idempotency_find", id=one, parts=[])[0]["change"] is not None
 
 
 def first_id(changes: Sequence[Change]) -> str | None:
-    """The id of the first one that changed anything."""
+    """The id of the first change that changed anything."""
     return next((change.id for change in changes if change.id), None)
 
 

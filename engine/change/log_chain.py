@@ -1,9 +1,9 @@
 """The chain of the log: each entry holds the hash of the entry before it and a hash of its own content.
 
-A hash is the sha256 of the chain's name and of all properties of the entry but `hash` itself and `root`, sorted by
-name. The chain's name stands for the root: it holds the root's key and its creation id, and a restored root keeps it.
-So an entry that is changed, removed, inserted or moved no longer fits the hashes after it, and the hash of the newest
-entry, kept elsewhere, proves all entries before it.
+A hash is the sha256 of the chain's name and of all properties of the entry except `hash` and `root`, sorted by name.
+The chain's name identifies the root: it consists of the root's key and its creation id, and a restored root keeps it.
+So an entry that is changed, removed, inserted or moved no longer matches the hashes after it, and the hash of the
+newest entry, if it is stored elsewhere, proves all entries up to it.
 """
 
 import hashlib
@@ -28,7 +28,8 @@ def entry_hash(chain: str, entry: Entry) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A property as JSON, two different ones never alike: what JSON does not know is a map, which no property is."""
+    """A property as JSON. Different properties give different JSON: a type that JSON lacks becomes a map, and no
+    property is a map."""
     from neo4j.time import DateTime
 
     match value:
@@ -50,8 +51,8 @@ def _moment(at: datetime, nanosecond: int) -> dict[str, str]:
 
 @dataclass
 class Tail:
-    """Where the next entry goes: the chain's name, the hash of its newest entry (None: there is none yet), then the
-    number of entries that have no hash, and the time of the write by the server's clock."""
+    """The end of the log: the chain's name, the hash of its newest entry (None: no entry has one yet), the number of
+    entries without a hash, and the time of the write by the server's clock."""
 
     chain: str
     head: str | None
@@ -64,7 +65,7 @@ class Tail:
         return cls(row["chain"], row["head"], row["unchained"], row["at"].to_native().astimezone(UTC))
 
     def link(self, entry: Entry) -> dict[str, Any]:
-        """The entry with its time, the hash before it and its own; the next one follows it."""
+        """The entry with its time, the hash before it and its own hash; it becomes the new end of the log."""
         linked = {**entry, "at": self.at, "previous": self.head or FIRST}
         if self.head is None:
             linked["unchained"] = self.unchained
@@ -74,10 +75,10 @@ class Tail:
 
 @dataclass
 class Walk:
-    """Follows a chain entry by entry, oldest first, and notes what is wrong with it.
+    """Follows a chain entry by entry, oldest first, and collects its problems.
 
-    `unchained` counts the entries without a hash before the chain's first one, `begins` is that first one; `found`
-    is the revision of the entry that has the hash `head`; `pruned` is the newest entry that says what was pruned.
+    `begins` is the first entry with a hash; `unchained` counts the entries before it. `found` is the revision of the
+    entry with the hash `head`. `pruned` is the newest entry that records a pruning.
     """
 
     chain: str
@@ -106,7 +107,7 @@ class Walk:
         elif entry.get("previous") != self.newest:
             self._note(entry, "does not follow the entry before it: an entry was removed, inserted or moved")
         if entry_hash(self.chain, entry) != own:
-            self._note(entry, "does not fit its hash: it was changed, or it belongs to another root")
+            self._note(entry, "does not match its hash: it was changed, or it belongs to another root")
         self.entries += 1
         self.newest, self.revision = own, entry.get("revision")
         if own == self.head:
@@ -115,7 +116,7 @@ class Walk:
             self.pruned = entry
 
     def end(self) -> None:
-        """After the last entry: does the log begin where it may, and is the head in it?"""
+        """To be called after the last entry: checks the beginning of the log, and whether it contains the head."""
         if self.begins is not None:
             self._check_beginning(self.begins)
         if self.head is not None and self.found is None:
@@ -125,23 +126,23 @@ class Walk:
         if self.pruned is not None and self.pruned["pruned_hash"] == head:
             self.found = self.pruned["pruned_revision"]
             return
-        pruned = f", or it was pruned with those up to {self.pruned['pruned_revision']}" if self.pruned else ""
+        pruned = f", or it was pruned with those up to revision {self.pruned['pruned_revision']}" if self.pruned else ""
         self._report(
-            f"no entry has the hash {short(head)}: the newest entries were removed, or the chain was built anew from"
-            f" some entry on{pruned}"
+            f"no entry has the hash {short(head)}: the newest entries were removed, or the chain was rebuilt from some"
+            f" entry on{pruned}"
         )
 
     def _check_beginning(self, first: Entry) -> None:
         if first.get("previous") == FIRST:
             if first.get("unchained") != self.unchained:
                 self._report(
-                    f"there are {self.unchained} entries before the first one with a hash, not the"
-                    f" {first.get('unchained')} that it counted: entries were removed or inserted there"
+                    f"{self.unchained} entries precede the first one with a hash, but that one recorded"
+                    f" {first.get('unchained')}: entries were removed or inserted there"
                 )
         elif self.pruned is None:
-            self._note(first, "is the first one, but it follows another: the entries before it were removed")
+            self._note(first, "is the first entry, but has the hash of an earlier one: entries before it were removed")
         elif self.unchained:
-            self._note(first, "is the first one after a pruning, but entries without a hash stand before it")
+            self._note(first, "is the first entry after a pruning, but entries without a hash precede it")
         elif _is_after(first, self.pruned) and first.get("previous") != self.pruned["pruned_hash"]:
             self._note(first, "does not follow the last pruned entry: entries between them were removed")
 
@@ -155,13 +156,13 @@ class Walk:
 
 
 def _is_after(first: Entry, pruned: Entry) -> bool:
-    """Does it come after all that were to be pruned? A pruning that was cut off leaves some of them."""
+    """Does `first` come after the pruned entries? An interrupted pruning leaves some of them."""
     revision, up_to = first.get("revision"), pruned.get("pruned_revision")
     return not (isinstance(revision, int) and isinstance(up_to, int) and revision <= up_to)
 
 
 def walk(chain: str, entries: Iterable[Entry], head: str | None = None) -> Walk:
-    """What is found along these entries, by revision; nothing is wrong if it has no problems."""
+    """Follows these entries, which are sorted by revision. The chain is intact if the result has no problems."""
     walked = Walk(chain, head)
     for entry in entries:
         walked.step(entry)

@@ -1,4 +1,4 @@
-"""Removes old entries of a root's log; an entry of its own says so, and keeps the chain verifiable."""
+"""Removes old entries of a root's log. A log entry records this and keeps the chain verifiable."""
 
 import uuid
 from collections.abc import Callable
@@ -20,8 +20,8 @@ AT_ONCE = 5_000
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was removed: how many entries, up to which revision (None: nothing); the root's revision now, and the hash
-    of the entry that says so."""
+    """The number of removed entries, the last revision among them (None: nothing was removed), the root's revision now,
+    and the hash of the log entry that records the pruning."""
 
     entries: int
     up_to: int | None
@@ -37,12 +37,12 @@ def prune(
     dry_run: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Pruned:
-    """Removes the entries of revisions before `before`, or of times before it, and the refused attempts among them.
+    """Removes the log entries, and the refused attempts, before the revision or the time `before`.
 
-    The newest entry that goes is named, with its hash, by an entry of the log's own, so that the chain can be verified
-    still. The ids that callers chose keep working; those that grantpath gave are forgotten with their entries. `by` is
-    the operator that the log names; it needs no authority. With `dry_run` nothing is removed. `progress` is given how
-    many are gone. Raises InvalidInput, Invalid, Unknown, Inconsistent, Unavailable.
+    A new log entry records the newest removed entry with its hash, so that the chain can still be verified. The ids
+    that callers chose keep working; those that grantpath assigned are forgotten with their entries. `by` is the
+    operator named in the log; it needs no authority. With `dry_run` nothing is removed. `progress` receives the number
+    of entries removed so far. Raises InvalidInput, Invalid, Unknown, Inconsistent, Unavailable.
     """
     bound: dict[str, int | datetime | None]
     if isinstance(before, datetime):
@@ -59,7 +59,8 @@ def prune(
             return Pruned(0, None, writing.revision, None, found["made"])
         if found["hash"] is None:
             raise InvalidInput(
-                f"{authorizer.tenant} keeps its log: entry {up_to} has no hash, and only a chain can be pruned; "
+                f"the log of {authorizer.tenant} was not pruned: entry {up_to} has no hash, and the last pruned entry "
+                "must have one; "
                 + (f"prune before {found['chained'] + 1} or later" if found["chained"] else "make a change first")
             )
         revision = writing.next_revision()

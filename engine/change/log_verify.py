@@ -1,4 +1,4 @@
-"""Verifies the chain of a root's log, as far as it is there and as far as a head that was kept elsewhere proves it."""
+"""Verifies the chain of a root's log, also against a hash that was stored elsewhere (a head)."""
 
 import re
 from collections.abc import Callable
@@ -16,14 +16,14 @@ PAGE = 5_000
 TRIES = 3
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 UNSEEN = (
-    "without a head it cannot be seen that the newest entries were removed",
-    "without a head it cannot be seen that the chain was built anew from some entry on",
+    "without a head, it cannot be detected that the newest entries were removed",
+    "without a head, it cannot be detected that the chain was rebuilt from some entry on",
 )
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """A pruning of the log: entries up to the revision `up_to` were removed, when, and by whom if that was given."""
+    """A pruning of the log: the last removed revision, the time, and the operator if one was named."""
 
     up_to: int
     at: datetime
@@ -32,13 +32,14 @@ class Pruning:
 
 @dataclass(frozen=True)
 class LogCheck:
-    """Whether a log is as it was written; its truth value is `intact`.
+    """The result of a verification; its truth value is `intact`.
 
-    `problems` says which entries were altered, and how; of very many the first ones. `unseen` says which alterations
-    cannot be seen for want of a head. `entries` have a hash; `unchained` are from before there were hashes, and are not
-    proven. `begins` is the revision of the first entry, `revision` and `head` those of the newest. `proven` is the
-    revision of the entry that has the given head: it and all before it are as they were; None without a head. `chain`
-    names the root in which the log began. `pruned` is the newest pruning.
+    `problems` lists the altered entries, limited to the first ones. `unseen` lists the alterations that cannot be
+    detected without a head. `entries` counts the entries with a hash; `unchained` counts those that are older than the
+    chain and are not proven. `begins` is the revision of the first entry with a hash; `revision` and `head` are the
+    revision and the hash of the newest. `proven` is the revision of the entry with the given head: that entry and all
+    before it are unaltered; None without a head. `chain` names the root in which the log began. `pruned` is the newest
+    pruning.
     """
 
     intact: bool
@@ -58,12 +59,12 @@ class LogCheck:
 
 
 def verify(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) -> LogCheck:
-    """Follows the whole log; `ask` asks a guarded query, `progress` is given the entries read.
+    """Follows the whole log; `ask` runs a guarded query, `progress` receives the number of entries read.
 
-    Raises InvalidInput for what is not a hash, Unknown, Inconsistent, Unavailable.
+    Raises InvalidInput if `head` is not a hash, Unknown, Inconsistent, Unavailable.
     """
     if head is not None and not (isinstance(head, str) and _HASH.match(head)):
-        raise InvalidInput(f"head={short(repr(head))} is not a hash; write the 64 digits that a change returned")
+        raise InvalidInput(f"head={short(repr(head))} is not a hash; write the 64 hex digits that a change returned")
     for _ in range(TRIES):
         walk, began = _follow(ask, head, progress)
         pruned_meanwhile = walk.pruned is not None and walk.pruned["revision"] > began
@@ -73,7 +74,7 @@ def verify(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) -
 
 
 def _follow(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) -> tuple[Walk, int]:
-    """The walk along all entries, and the revision at which it began."""
+    """The walk along all entries, and the revision at its start."""
     page = ask("log_entries", after=-(2**62), node=-1, limit=PAGE)
     walk, began, made = Walk(page["chain"], head), page["revision"], page["made"]
     read = 0
@@ -88,7 +89,7 @@ def _follow(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) 
         last: Entry = page["entries"][-1]
         page = ask("log_entries", after=last["entry"]["revision"], node=last["node"], limit=PAGE)
         if page["made"] != made:
-            raise Inconsistent("the root was dropped and made again while its log was verified; verify it again")
+            raise Inconsistent("the root was dropped and created again while its log was verified; verify it again")
 
 
 def _checked(walk: Walk) -> LogCheck:

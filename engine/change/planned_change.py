@@ -1,4 +1,4 @@
-"""One change of a batch, and who asks for it."""
+"""One change of a batch, and its actor."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from grantpath.graph.reference import Reference
 
 @dataclass(frozen=True)
 class Actor:
-    """Who asks for a change, and with which active role."""
+    """The user who requests a change, and the active role."""
 
     ref: Reference
     as_role: str | None
@@ -18,8 +18,8 @@ class Actor:
 
 @dataclass(eq=False)
 class PlannedChange:
-    """One change of a batch, and what became of it. `mentioned`: an entity that is added if it does not exist; `delta`:
-    what it adds and removes, where that is watched."""
+    """One change of a batch, and its outcome. `mentioned`: the entity is added only if it does not exist; `delta`: the
+    facts that the change adds and removes, in a dry run."""
 
     change: ResolvedStatement
     text: str

@@ -1,8 +1,8 @@
-"""A look at a root before its lock is taken: what is refused needs no lock, and what was read need not be read again.
+"""Reads a root before its lock is taken: a refused change needs no lock, and the answers can be reused under the lock.
 
-A writer asks first without the lock, at a revision with even marks. If it then gets the lock at the same revision, no
-commit came between, so the answers are those that it would get now. If a change is wrong, and the marks are still the
-same after the questions, it is wrong in that committed state, and is refused there.
+A writer first runs its queries without the lock, while the two marks are equal. If it then gets the lock at the same
+revision, no commit came between, so the answers are still valid. If a change is wrong, and the marks are unchanged
+after the queries, then it is wrong in that committed state and is refused.
 """
 
 from collections import deque
@@ -16,10 +16,10 @@ from grantpath.graph.transaction import Row, Writing
 
 
 class Glance:
-    """What was read without the lock, in the order of the questions."""
+    """The answers that were read without the lock, in the order of their queries."""
 
     def __init__(self, store: Store, root: str, row: Mapping[str, Any]) -> None:
-        """`row` is that of log_tail.cypher. Make one by `look`."""
+        """`row` is the row of log_tail.cypher; `look` creates glances."""
         self._store = store
         self._row = row
         self.root = root
@@ -29,7 +29,7 @@ class Glance:
 
     @property
     def made(self) -> str:
-        """Which making of the root it is of."""
+        """The root's creation id."""
         return self._row["made"]  # type: ignore[no-any-return]
 
     @property
@@ -38,7 +38,7 @@ class Glance:
         return Tail.of(self._row)
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query, kept for later."""
+        """The rows of a query, saved for reuse under the lock."""
         rows = self._store.read(text, parameters)
         self.answers.append((text, dict(parameters), rows))
         return rows
@@ -47,20 +47,20 @@ class Glance:
         """The rows of a query."""
         return self._store.read(text, parameters)
 
-    def stands(self) -> bool:
-        """Are the marks still even, and the same? Then all that was asked meanwhile is of one committed state."""
+    def is_current(self) -> bool:
+        """Are the marks still equal and unchanged? Then all answers are from one committed state."""
         again = look(self._store, self.root)
         return again is not None and (again.revision, again.made) == (self.revision, self.made)
 
 
 def look(store: Store, root: str) -> Glance | None:
-    """The root as it is; None where a write is under way, or it does not exist. Raises Unavailable."""
+    """A glance at the root; None if a commit is running or the root does not exist. Raises Unavailable."""
     rows = cypher.load("log_tail").run(store.read, root=root)
     return Glance(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
 
 
 class Informed:
-    """A write that asks nothing again that a glance at the same state has answered, until it asks anything else."""
+    """A write that reuses the answers of a glance at the same state, until it runs a query that the glance did not."""
 
     def __init__(self, writing: Writing, glance: Glance | None) -> None:
         self._writing = writing
@@ -74,7 +74,7 @@ class Informed:
         return self._writing.revision
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query. The first one that was not asked before ends what is known: it may write."""
+        """The rows of a query. The first new query ends the reuse, because it may write."""
         if self._answers:
             asked, given, rows = self._answers.popleft()
             if (asked, given) == (text, parameters):

@@ -1,4 +1,4 @@
-"""What stands in the graph before a change, and what is therefore invalid, or nothing new, whoever asks."""
+"""Checks that do not depend on the actor: whether a change is possible, and whether it changes anything."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from grantpath.graph.transaction import Asks
 
 @dataclass
 class Preconditions:
-    """What stands before some changes that are made together, and the joinings among them so far."""
+    """The facts that a group of changes depends on, and the memberships among subjects that it has added so far."""
 
     policy: Policy
     root: Reference
@@ -28,7 +28,7 @@ class Preconditions:
     def read(
         cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[ResolvedStatement], as_role: str | None
     ) -> "Preconditions":
-        """Asks for all of the changes at once, and whether the role is there that their actor acts with."""
+        """Reads the facts for all changes in one query, and whether the active role exists."""
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
         row = cypher.load("preconditions").run(
             writing.ask,
@@ -52,7 +52,7 @@ class Preconditions:
         return cls(policy, root, set(row["there"]), about)
 
     def check(self, change: ResolvedStatement) -> None:
-        """Raises Invalid where the graph is not as the change needs it. To be asked in the order of the changes."""
+        """Raises Invalid if the change is not possible in the graph. Must be called in the order of the changes."""
         for ref in [*change.second_objects.values(), *([change.subject] if change.subject else [])]:
             self._there(ref)
         if change.kind == "add":
@@ -63,12 +63,12 @@ class Preconditions:
             self._there(change.object)
         if change.kind == "member" and change.joining:
             if self._circle(change.joining, change):
-                raise Invalid(f"{change.text!r} would close a circle: {change.object} is in {change.subject} already")
+                raise Invalid(f"{change.text!r} would close a circle: {change.object} is already in {change.subject}")
             self._joined.append((change.joining, self.about[id(change)]["above"]))
         keep = self.policy.file.types[change.object.type].keep_while_owning
         owning = self.about[id(change)]["owning"]
         if change.kind == "drop" and keep and owning:
-            raise Invalid(f"{change.object} owns {owning}; hand that on first")
+            raise Invalid(f"{change.object} owns {owning}; transfer the ownership first")
 
     def _there(self, ref: Reference) -> None:
         if ref == self.root and ref.text not in self.there:
@@ -77,7 +77,7 @@ class Preconditions:
             raise Unknown(f"{ref} does not exist", "; add it first, or check the name", absent=ref.text)
 
     def _circle(self, subject: str, change: ResolvedStatement) -> bool:
-        """Is the container in the subject already, by the graph or by what joined before in the same batch?"""
+        """Is the container already in the subject, by the graph or by an earlier membership of the same batch?"""
         seen: set[str] = set()
         waiting = set(self.about[id(change)]["above"])
         while waiting:
@@ -86,7 +86,7 @@ class Preconditions:
         return subject in seen
 
     def changes_nothing(self, change: ResolvedStatement) -> bool:
-        """Is it so already?"""
+        """Is the result of the change already in the graph?"""
         standing = self.about[id(change)]
         match change.kind:
             case "member" | "grant":
@@ -99,7 +99,7 @@ class Preconditions:
 
 
 def _named(policy: Policy, root: Reference, change: ResolvedStatement) -> Iterator[str]:
-    """Every entity that must be there, or must not."""
+    """Every entity that the change requires to exist or not to exist."""
     yield change.object.text
     yield from (ref.text for ref in change.second_objects.values())
     if change.subject:

@@ -1,18 +1,18 @@
-"""Which statements of a batch can be made together, and still each sees those before it as if made one by one.
+"""Groups the statements of a batch so that many run together, with the same result as one by one.
 
-Every statement reads something (to be valid, to be allowed) and writes something. Statements are put into levels. A
-level is asked about as a whole, then written as a whole. So a statement stands in a later level than any before it that
-writes what it reads, and in no earlier level than any before it that reads what it writes. A statement that writes over
-another's doing reads that, too, so nothing else is needed.
+Every statement reads facts (to be validated and authorized) and writes facts. Statements are assigned to levels. All
+statements of a level are checked together, then written together. So a statement is in a later level than any earlier
+statement that writes what it reads, and not in an earlier level than any earlier statement that reads what it writes.
+A statement that overwrites facts also reads them, so no rule for two writes is needed.
 
-What is read and written goes by keys:
+Reads and writes are sets of keys:
 
-    at REF        the entity, its owner, and the grants on it to the actor or what he holds
-    below REF     any of that at the entity or inside it, and any edge of a subject
+    at REF        the entity, its owner, and the grants on it to the actor's effective principals
+    below REF     all of these for the entity and everything inside it, and any edge of a subject
     edge ...      one membership or grant
-    actor         what the actor holds
-    leaving       that a group or role loses a member or goes: circles open
-    owning        who owns what
+    actor         the actor's effective principals
+    leaving       a group or role loses a member or is dropped, which may open a circle
+    owning        the owners of all objects
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,8 @@ OWNING: ResourceKey = "owning"
 
 @dataclass(frozen=True)
 class ReadWriteSet:
-    """What a statement reads and writes. `joins`: its circles are counted with those of the level, in order."""
+    """The keys that a statement reads and writes. `joins`: it may close a circle with others, so that such statements
+    keep their order."""
 
     reads: set[ResourceKey]
     writes: set[ResourceKey]
@@ -38,14 +39,14 @@ class ReadWriteSet:
 
     @property
     def turns_the_actor(self) -> bool:
-        """May the actor hold something else behind it?"""
+        """Can the statement change the actor's effective principals?"""
         return ACTOR in self.writes
 
 
 def levels(sets: Sequence[ReadWriteSet]) -> list[list[int]]:
-    """The statements, by index, that can be made together; one level after the other."""
+    """The levels in order, each a list of indexes of statements."""
     made: list[list[int]] = []
-    read: dict[ResourceKey, int] = {}  # by key the last level that reads it
+    read: dict[ResourceKey, int] = {}  # by key, the last level that reads it
     written: dict[ResourceKey, int] = {}
     joined = 0
     for index, one in enumerate(sets):
@@ -64,7 +65,7 @@ def levels(sets: Sequence[ReadWriteSet]) -> list[list[int]]:
 
 
 class ReadWriteSets:
-    """The read and write sets of the changes of one actor while its effective principals stay the same; None: facts."""
+    """The read and write sets of one actor's changes while its effective principals are constant; None: facts."""
 
     def __init__(self, policy: Policy, root: Reference, actor: str | None, held: set[str]) -> None:
         self._policy = policy
@@ -74,7 +75,7 @@ class ReadWriteSets:
         self._chains: dict[Reference, _Chain] = {}
 
     def of(self, change: ResolvedStatement, below: Mapping[str, Reference]) -> ReadWriteSet:
-        """What it reads and writes. `below` are the places of which its authorization reads what is inside."""
+        """The read and write set of a change. `below`: the places whose contents its authorization reads."""
         chain = self._chain(change.object)
         reads, writes = set(chain.at), set(chain.below)
         for ref in change.second_objects.values():
@@ -126,7 +127,7 @@ class ReadWriteSets:
         writes.add(edge)
 
     def _taken_along(self, change: ResolvedStatement) -> Iterator[ResourceKey]:
-        """Where subjects go, memberships go."""
+        """The keys of the memberships that a drop removes with its subjects."""
         types = [change.object.type, *self._policy.names.below(change.object.type)]
         groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]
         if groups:
@@ -145,7 +146,7 @@ class ReadWriteSets:
 
 @dataclass(frozen=True)
 class _Chain:
-    """The keys of a reference and of what is above it."""
+    """The keys of a reference and of the places above it."""
 
     at: frozenset[ResourceKey]
     below: frozenset[ResourceKey]

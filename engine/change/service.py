@@ -1,4 +1,4 @@
-"""Change service: changes alone or in a batch, idempotent by the caller's id, and logged or refused."""
+"""Change service: single or batched changes, idempotent by the caller's id, logged or refused."""
 
 import time
 import uuid
@@ -25,7 +25,7 @@ from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Writing
 
-LOOKS = 12  # before the lock is taken, where other writers disturb what was read
+LOOKS = 12  # tries to read without the lock while other writers disturb
 
 
 class ChangeService:
@@ -38,7 +38,7 @@ class ChangeService:
         self._root = root
         self._rules = Rules(policy, root)
 
-    # ---- the ways in -------------------------------------------------------------------------------------------
+    # ---- public methods ----------------------------------------------------------------------------------------
     def change(self, statement: str, by: str | None, as_role: str | None, id_: str | None, dry_run: bool) -> Change:
         """Makes one change. Raises Invalid, Refused, Unavailable."""
         actor = self._actor(by, as_role)
@@ -54,7 +54,7 @@ class ChangeService:
     def change_all(
         self, statements: Iterable[str], by: str | None, as_role: str | None, id_: str | None, dry_run: bool
     ) -> list[Change]:
-        """Makes all changes or none. Raises as `change`, naming the statement by its index."""
+        """Makes all changes or none. Raises the errors of `change`, with the index of the statement."""
         texts = need_list("statements", statements)
         actor = self._actor(by, as_role)
         steps: list[PlannedChange] = []
@@ -66,19 +66,19 @@ class ChangeService:
                     earlier = self._done_before(texts, actor, id_)
                     if earlier is not None:
                         return earlier
-                if steps:  # the first wrong one is named, and that may be one before it
+                if steps:  # an earlier statement may be wrong, too, and the first wrong one is named
                     self._all(steps, actor, id_, dry_run, _at, and_then=_at(error, index))
                 raise _at(error, index) from None
         return self._all(steps, actor, id_, dry_run, _at) if steps else []
 
     def _done_before(self, texts: list[str], actor: Actor | None, id_: str | None) -> list[Change] | None:
-        """What was done under the id: what is wrong by the policy of today was right when the policy was another."""
+        """The changes that were made with the id: they may have been valid by an earlier policy of the root."""
         if id_ is None or not all(isinstance(text, str) for text in texts):
             return None
         request = Request(id_, texts, actor)
         try:
             return self._store.write(self._tenant, request.earlier)
-        except Invalid:  # it belongs to something else
+        except Invalid:  # the id belongs to another request
             return None
 
     def _step(self, statement: str, actor: Actor | None) -> PlannedChange:
@@ -88,12 +88,12 @@ class ChangeService:
         return PlannedChange(self._rules.resolve(parsed, loading=False), statement)
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
-        """Writes facts in order, nobody asked, users and groups added by their mention: by statement, what is wrong
-        with it, or None. What is wrong is left out, the others are written."""
+        """Writes facts in order, without authorization; users and groups that they mention are added. Returns the error
+        of each statement, or None. Wrong statements are skipped."""
         texts = need_list("statements", statements)
         problems: list[str | None] = []
         steps: list[tuple[int, PlannedChange]] = []  # each with the index of its statement
-        sure: set[str] = set()  # named before, so there
+        sure: set[str] = set()  # entities that an earlier statement has named, so that they exist
         for index, line in enumerate(texts):
             problems.append(None)
             try:
@@ -119,7 +119,7 @@ class ChangeService:
         return problems
 
     def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[PlannedChange]:
-        """The users and groups that a fact names and that may have to be added first."""
+        """The steps that add the users and groups that a fact names, if they do not exist."""
         if change.kind == "drop":
             sure.discard(change.object.text)
         elif change.kind != "add":
@@ -129,7 +129,7 @@ class ChangeService:
                     yield self._fact(f"add {ref}", mentioned=True)
 
     def _unmention(self, steps: Sequence[tuple[int, PlannedChange]], writing: Writing) -> None:
-        """Takes away whom only wrong statements mention: what is wrong leaves nothing behind."""
+        """Drops the entities that only wrong statements mention, since a wrong statement must not change anything."""
         wrong = {index for index, step in steps if step.error}
         right = [step.change for index, step in steps if index not in wrong]
         named = {ref for change in right for ref in (change.object, change.subject)}
@@ -144,13 +144,13 @@ class ChangeService:
             step.changed = False
 
     def _fact(self, text: str, mentioned: bool = False) -> PlannedChange:
-        """A statement that nobody is asked about."""
+        """The step of a statement that needs no authorization."""
         return PlannedChange(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
             if as_role is not None:
-                raise Invalid(f"as {short(as_role)}: an active role needs an actor; name who acts with `by`")
+                raise Invalid(f"as {short(as_role)}: an active role needs an actor; name the acting user with `by`")
             return None
         ref = self._policy.reference(by, self._root)
         return Actor(ref, None if as_role is None else active_role(self._policy, self._root, as_role))
@@ -165,10 +165,10 @@ class ChangeService:
         reword: Callable[[GrantpathError, int], GrantpathError],
         and_then: GrantpathError | None = None,
     ) -> list[Change]:
-        """Makes all of them, or none and raises what is wrong; `and_then` what is wrong behind them."""
+        """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them."""
         request = Request(id_, [step.text for step in steps], actor)
         ids, named = request.ids, id_ is not None and and_then is None
-        tries: list[list[Change]] = []  # what each try would have made, for reading it back
+        tries: list[list[Change]] = []  # the changes of each try, to look for them in the log if an outcome is unknown
         glance: Glance | None = None
 
         def work(writing: Writing) -> list[Change]:
@@ -215,9 +215,9 @@ class ChangeService:
             return self._read_back(tries[-1], request, named)
 
     def _judged(self, steps: Sequence[PlannedChange], actor: Actor, request: Request | None) -> Glance | None:
-        """What was read before the lock is taken. Raises _Stopped where a step is wrong: that needs no lock.
+        """The facts that were read before the lock is taken. Raises _Stopped if a step is wrong, which needs no lock.
 
-        What was done already under the id of `request` is not judged again.
+        Changes that were already made with the id of `request` are not validated again.
         """
         for attempt in range(LOOKS):
             glance = look(self._store, self._tenant)
@@ -229,36 +229,36 @@ class ChangeService:
                     return glance
                 if request is not None and not request.is_new(glance):
                     return None
-                if glance.stands():
+                if glance.is_current():
                     raise _Stopped(wrong, steps[wrong], glance.revision)
-            time.sleep(min(0.002 * 2**attempt, 0.1))  # another writer is at it
+            time.sleep(min(0.002 * 2**attempt, 0.1))  # another writer is changing the root
         return None
 
-    # ---- said again, or not known ----------------------------------------------------------------------------------
+    # ---- unknown outcomes ------------------------------------------------------------------------------------------
     def _read_back(self, changes: list[Change], request: Request, remembered: bool) -> list[Change]:
-        """After a commit that was not answered: the changes, if they were made. Raises Unavailable that they were not,
-        or, `unknown`, that this cannot be found out either."""
+        """After a commit without an answer: the changes, if they are in the log. Raises Unavailable if they are not,
+        and with `unknown` if that cannot be found out."""
         again = f"make it again{f' with the id {request.id}' if remembered else ''}"
 
-        def work(writing: Writing) -> bool:  # under the lock, so the commit has come or will not come any more
+        def work(writing: Writing) -> bool:  # under the lock, so the commit is done or can no longer happen
             return is_made(writing, changes) or (remembered and request.earlier(writing) is not None)
 
         try:
             made = self._store.write(self._tenant, work)
         except GrantpathError as error:
             raise Unavailable(
-                f"the server went while {request.what} was committed, and whether that was done is not known: {error}. "
-                f"`log` tells it by the id {request.id if remembered else first_id(changes)}"
+                f"the connection was lost while {request.what} was committed, and the outcome is not known: {error}. "
+                f"Look for the id {request.id if remembered else first_id(changes)} in the log"
                 + (f", or {again}: that does nothing if it was done" if remembered else ""),
                 unknown=True,
             ) from error
         if not made:
-            raise Unavailable(f"the server went while {request.what} was committed; it was not done: {again}")
+            raise Unavailable(f"the connection was lost while {request.what} was committed; it was not done, {again}")
         return changes
 
 
 class _Stopped(Exception):
-    """A statement is wrong, so nothing is written."""
+    """Aborts a request because a statement is wrong."""
 
     def __init__(self, index: int, step: PlannedChange, revision: int) -> None:
         super().__init__()
@@ -274,11 +274,11 @@ def _parsed(statement: str) -> Statement:
 
 
 def _rehearsed(change: Change, delta: Delta | None) -> Change:
-    """A change of a dry run, with what it would add and remove."""
+    """A change of a dry run, with the facts that it would add and remove."""
     delta = delta or Delta()
     return replace(change, hash=None, added=delta.added, removed=delta.removed)
 
 
 def _at(error: GrantpathError, index: int) -> GrantpathError:
-    """The same error, naming the statement of the batch."""
+    """The same error with the index of the statement in the batch."""
     return one_of("statement", index, error)

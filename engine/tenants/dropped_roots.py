@@ -1,4 +1,4 @@
-"""What is left of roots that an operator dropped: a note of each, outside the root."""
+"""Records of the roots that operators dropped, stored outside the roots."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,8 +11,8 @@ from grantpath.graph.store import Store
 
 @dataclass(frozen=True)
 class DroppedRoot:
-    """A root that was dropped: its policy, its last revision, the hash of the newest entry of its log (None: without
-    hashes), when it was dropped, and by whom if that was given."""
+    """A dropped root: its policy, its last revision, the hash of the newest entry of its log (None: the log has no
+    hashes), the time of the drop, and the operator if one was named."""
 
     root: str
     policy: str
@@ -23,10 +23,11 @@ class DroppedRoot:
 
 
 def drop(store: Store, tenant: str, by: str | None) -> None:
-    """Removes a root with all that it holds and its log, and leaves a note of it. Does nothing where it does not exist.
+    """Removes a root with all its contents and its log, and leaves a record of it. Does nothing if it does not exist.
 
-    `by` is the operator that the note names; it needs no authority. The note is written first: it says how the root was
-    when the drop began. Raises InvalidReference, Unknown or Invalid for what is no operator, Inconsistent, Unavailable.
+    `by` is the operator named in the record; it needs no authority. The record is written first: it describes the root
+    at the start of the drop. Raises InvalidReference, Unknown or Invalid if `by` is not an operator, Inconsistent,
+    Unavailable.
     """
     kept = registry.find(store, tenant)
     if kept is not None:
@@ -38,6 +39,6 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
 
 
 def listed(store: Store) -> list[DroppedRoot]:
-    """The roots that were dropped, oldest first; one that was created anew is among them, too. Raises Unavailable."""
+    """All dropped roots, oldest first, including those that were created again. Raises Unavailable."""
     rows = cypher.load("dropped_tenants").run(store.read)
     return [DroppedRoot(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in rows]

@@ -1,7 +1,7 @@
-"""What is done to a root under its lock: it is made, it is ended, and what is left of it is removed.
+"""Creates and removes roots; the caller holds the root's lock.
 
-A caller claims the name of a root that does not exist before it writes or removes anything there. A later claim ends
-an earlier one. So a caller that lost its lock, and goes on late, takes nothing from a root that was created since.
+While a root does not exist, a caller claims its name before it writes or removes anything there. A later claim replaces
+an earlier one. So a caller that lost its lock and continues late cannot damage a root that was created since.
 """
 
 import logging
@@ -19,7 +19,7 @@ log = logging.getLogger("grantpath.change")
 
 
 def builtins(policy: Policy) -> list[dict[str, Any]]:
-    """The subjects that come with a policy, and what they come with."""
+    """The built-in subjects of a policy, with their memberships, grants and ownership."""
     return [
         {
             "ref": ref,
@@ -43,51 +43,52 @@ def builtins(policy: Policy) -> list[dict[str, Any]]:
 
 
 def make_root(held: Held, policy: Policy, root: Reference) -> None:
-    """Makes a root under its lock. Raises Inconsistent where the lock was lost, Unavailable.
+    """Creates a root under its lock. Raises Inconsistent if the lock was lost, Unavailable.
 
-    Marks last, in a statement of their own: before them nothing can be read, so the first answer sees it all.
+    The marks are written last, by a statement of their own. Without them nothing can be read, so the first answer sees
+    the complete root.
     """
     if not claim(held):
         return  # the lock was lost, and a concurrent caller has created it
-    while _sweep_some(held):  # what a drop that was killed left
+    while _sweep_some(held):  # the remains of an interrupted drop
         pass
     named = {"ref": root.text, "type": root.type, "name": root.name, "labels": policy.labels(root.type)}
     made = _ask(held, "create_tenant", by=held.id, **named, builtins=builtins(policy)) and _ask(
         held, "begin_tenant", by=held.id, policy=policy.name, digest=policy.digest, source=policy.source
     )
     if not made:
-        raise Inconsistent(f"{held.root} was created or removed by another caller meanwhile; open it again")
+        raise Inconsistent(f"{held.root} was created or removed by another caller; open it again")
     log.info("created the root %s with the policy %s", held.root, policy.name)
 
 
 def claim(held: Held) -> bool:
-    """Claims the name of a root; False where the root exists."""
+    """Claims the name of a root; False if the root exists."""
     return bool(_ask(held, "claim_tenant", by=held.id))
 
 
 def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
-    """Runs a query of cypher/ in a transaction of the lock's holder."""
+    """Runs a query of cypher/ in a transaction of the lock holder."""
     return cypher.load(query).run(held.execute, root=held.root, **parameters)
 
 
 def end_root(held: Held, marks: Marks) -> None:
-    """Ends the root whose marks these are. Raises Inconsistent where they have changed, Unavailable."""
+    """Removes the marks of a root, which makes it unreadable. Raises Inconsistent if they have changed, Unavailable."""
     compared = {"revision": marks.revision, "begun": marks.begun, "made": marks.made, "loading": marks.loading}
     try:
         ended = bool(_ask(held, "end_tenant", by=held.id, **compared))
     except Unavailable as error:
         try:
-            ended = claim(held)  # fails where it exists: then nothing was done
+            ended = claim(held)  # false if the root still exists, so that nothing was done
         except Unavailable:
             raise Unavailable(f"{error}; whether {held.root} was dropped is not known", unknown=True) from error
         if not ended:
             raise
     if not ended:
-        raise Inconsistent(f"{held.root} was changed by another caller meanwhile; it was not dropped, try again")
+        raise Inconsistent(f"{held.root} was changed by another caller; it was not dropped, try again")
 
 
 def sweep_root(held: Held) -> bool:
-    """Removes what is left of a root whose name this caller has claimed; was there anything?"""
+    """Removes the remains of a root whose name this caller has claimed; False if there were none."""
     swept = False
     while _sweep_some(held):
         swept = True
@@ -95,6 +96,6 @@ def sweep_root(held: Held) -> bool:
 
 
 def _sweep_some(held: Held) -> bool:
-    """Removes a part; False where nothing is left, or another caller has claimed the name: the rest is its own."""
+    """Removes a batch; False if nothing is left, or if another caller has claimed the name and so owns the rest."""
     rows = _ask(held, "remove_tenant", by=held.id)
     return bool(rows and rows[0]["removed"])

@@ -1,4 +1,4 @@
-"""Reading several answers at one revision of a root, beginning again where a change comes between them."""
+"""Reads several answers at one revision of a root; starts again if a change comes between them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
@@ -10,34 +10,34 @@ Result = TypeVar("Result")
 
 
 class GuardedAsk(Protocol):
-    """Asks a guarded query of cypher/ for its one row."""
+    """A function that runs a guarded query of cypher/ and returns its one row."""
 
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
 class _Moved(Exception):
-    """The root changed between two of the questions."""
+    """The root changed between two queries."""
 
 
 def at_one_revision(
     tenant: str, ask: GuardedAsk, work: Callable[[GuardedAsk], Result], again: Callable[[], None] = lambda: None
 ) -> Result:
-    """What `work` returns, with all that it asks by the function that it is given answered at one revision.
+    """Calls `work` with a function whose queries are all answered at one revision, and returns its result.
 
-    Where the root changed between two of its questions, `again` is called and `work` begins anew. What `work` reads
-    otherwise is of that revision too if it asks a question before and after. Raises Inconsistent where the root
-    changed each time.
+    If the root changed between two queries, `again` is called and `work` is repeated. Data that `work` reads by other
+    means are of the same revision if it runs a query before and after. Raises Inconsistent if the root changed in each
+    try.
     """
     for _ in range(TRIES):
         try:
             return work(_pinned(ask))
         except _Moved:
             again()
-    raise Inconsistent(f"{tenant} changed each of the {TRIES} times it was read; try again when fewer changes come in")
+    raise Inconsistent(f"{tenant} changed during each of {TRIES} tries to read it; try again when it changes less")
 
 
 def _pinned(ask: GuardedAsk) -> GuardedAsk:
-    """Asks, and raises _Moved for a row of another revision, or another making of the root, than the first one."""
+    """`ask`, which raises _Moved for a row of another revision, or of a root that was created again since."""
     states: set[tuple[int, str | None]] = set()
 
     def pinned(query: str, **parameters: Any) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""A root that is open: its store, its policy, guarded questions to it. It can follow its root to another policy."""
+"""An open root: its store, its policy, and guarded queries. It can follow its root to another policy."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -18,15 +18,15 @@ from grantpath.graph.inputs import need_number
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
-UPGRADING = "policy upgrade"  # what an upgrade calls itself while it writes
-PAUSE = 0.02  # seconds between two looks at a root that is being upgraded
+UPGRADING = "policy upgrade"  # the name of an upgrade on the root's mark
+PAUSE = 0.02  # seconds between two checks of a root that is being upgraded
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Self = TypeVar("Self", bound="OpenTenant")
 
 
 def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
-    """A verb that is repeated by the new policy where its root was given one, and waits while it is given it."""
+    """Decorates a method so that it waits for an upgrade of its root's policy, and is repeated with the new policy."""
 
     @wraps(verb)
     def run(self: Self, *given: Given.args, **named: Given.kwargs) -> Result:
@@ -45,7 +45,7 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
 
 
 class OpenTenant:
-    """One root and its policy. Where it follows, each verb runs on a view that holds one policy from start to end."""
+    """One root and its policy. If it follows, each method runs on a view that keeps one policy from start to end."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         self.store = store
@@ -55,7 +55,7 @@ class OpenTenant:
         self._use(policy)
 
     def close(self) -> None:
-        """Gives the connections back."""
+        """Closes the connections."""
         self.store.close()
 
     def __enter__(self: Self) -> Self:
@@ -63,11 +63,11 @@ class OpenTenant:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if isinstance(error, Unknown):
-            error.look_now()  # its text may be read later, when no connection is left
+            error.look_now()  # its text may be read after the connections are closed
         self.close()
 
     def follow(self) -> None:
-        """From now on a verb that meets another policy of the root goes on by that one."""
+        """Makes methods continue with the root's new policy from now on if they find another policy than their own."""
         view = copy(self)
         view._view = None  # the view itself keeps its policy
         self._view = view
@@ -76,9 +76,9 @@ class OpenTenant:
         self.policy = policy
 
     def _goes_on(self, view: "OpenTenant", error: GrantpathError) -> bool:
-        """Is the verb to be repeated: is the root being upgraded, or has it another policy than the view?
+        """Is the call to be repeated because the root is being upgraded, or has another policy than the view?
 
-        What is invalid by the policy of the view may be valid by another one.
+        Input that is invalid by the policy of the view may be valid by the new one.
         """
         kept = registry.find(self.store, self.tenant)
         if kept is None:
@@ -94,11 +94,11 @@ class OpenTenant:
         return True
 
     def reference(self, text: str) -> Reference:
-        """The reference that `text` spells here. Raises InvalidReference, Unknown."""
+        """Parses a reference by this root's policy. Raises InvalidReference, Unknown."""
         return self.policy.reference(text, self.root)
 
     def operator(self, by: str | None) -> str | None:
-        """The reference of an operator, as the log names it. Raises InvalidReference, Unknown, Invalid."""
+        """The canonical reference of an operator, for the log. Raises InvalidReference, Unknown, Invalid."""
         return None if by is None else self.policy.operator(by, self.root)
 
     def near(self, ref: str) -> str:
@@ -118,14 +118,14 @@ class OpenTenant:
 
     @following
     def state_now(self) -> tuple[int, str | None]:
-        """The revision, and which making of the root it is one of: another one counts from 0 again. Raises alike."""
+        """The revision, and the root's creation id: a root that is created again counts from 0. Raises the same."""
         row = self.ask("revision")
         return int(row["revision"]), row["made"]
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
         """The one row of a guarded query of cypher/, from the revision `at_least` or a later one.
 
-        Raises InvalidInput for what is no revision, Inconsistent where the root was given another policy since it was
+        Raises InvalidInput if `at_least` is not an integer, Inconsistent if the root got another policy since it was
         opened, Unavailable.
         """
         if at_least is not None:
@@ -138,8 +138,9 @@ class OpenTenant:
 
     @following
     def at_one_revision(self, work: Callable[[GuardedAsk], Result]) -> Result:
-        """What `work` returns, with all that it asks by the function that it is given answered at one revision.
+        """Calls `work` with a function whose queries are all answered at one revision, and returns its result.
 
-        It begins anew where the root changed meanwhile. Raises Inconsistent where it changed each time, and as `ask`.
+        `work` is repeated if the root changed meanwhile. Raises Inconsistent if the root changed in each try, and the
+        errors of `ask`.
         """
         return one_revision.at_one_revision(self.tenant, self.ask, work)

@@ -1,4 +1,4 @@
-"""Opening a root: which one is meant, with which policy, and whether it is created."""
+"""Opens a root: resolves its name and its policy, and creates it on request."""
 
 import logging
 
@@ -17,7 +17,7 @@ DEFAULT_POLICY = "lakehouse"
 
 
 def check_opening(root: str, policy: str | None, uri: str | None) -> None:
-    """Raises InvalidInput for what is no text."""
+    """Raises InvalidInput if an argument is not a valid string."""
     need_text("root", root)
     for what, text in (("policy", policy), ("uri", uri)):
         if text is not None:
@@ -27,10 +27,10 @@ def check_opening(root: str, policy: str | None, uri: str | None) -> None:
 def open_root(
     store: Store, root: str, policy: str | None, *, may_create: bool = False, default: Policy | None = None
 ) -> tuple[str, Policy, Reference]:
-    """The tenant's key, policy and root reference; a root that does not exist is created only if `may_create`, with
-    the policy `default` where none is named.
+    """The tenant's key, policy and root reference. A missing root is created only if `may_create`, with the policy
+    `default` if none is named.
 
-    Raises Unknown with near names and the remedy where it does not exist, Invalid, InvalidPolicy.
+    Raises Unknown, with similar names and the remedy, if the root does not exist; Invalid, InvalidPolicy.
     """
     named = policies.load(policy) if policy else None
     key = named.root(root).text if named else _meant(store, root)
@@ -60,7 +60,7 @@ def open_root(
 
 
 def _meant(store: Store, root: str) -> str:
-    """The key of the one root of this name, where no type is said; a root that does not exist keeps its name."""
+    """The key of the only root with this name if `root` has no type; a missing root is returned unchanged."""
     if ":" in root:
         return root
     fitting = registry.named_like(registry.names(store), root)
@@ -70,14 +70,14 @@ def _meant(store: Store, root: str) -> str:
 
 
 def check_policy(digest: str, policy: Policy, tenant: str) -> None:
-    """Raises Inconsistent where the policy that a root remembers by now is not the one it was opened with."""
+    """Raises Inconsistent unless `digest`, that of the root's current policy, is the digest of `policy`."""
     if digest != policy.digest:
         raise other_policy(tenant)
 
 
 def other_policy(tenant: str) -> Inconsistent:
-    """The error for a root that was given another policy since it was opened."""
+    """The error for a root that got another policy since it was opened."""
     return Inconsistent(
-        f"{tenant} was given another policy since it was opened: open it anew, or with follow_policy=True",
+        f"{tenant} was given another policy since it was opened; open it again, or with follow_policy=True",
         code="policy_changed",
     )

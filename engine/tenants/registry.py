@@ -1,4 +1,4 @@
-"""Roots: each is one tenant with its own policy, remembered beside its revision."""
+"""The roots of a database. Each is one tenant with its own policy, which is stored with its revision."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ log = logging.getLogger("grantpath.change")
 
 
 def missing(root: str, known: Mapping[str, bool]) -> Unknown:
-    """The error for a root that does not exist; `known` are the roots, each with whether it was dropped."""
+    """The error for a root that does not exist; `known` maps each existing root to whether it was dropped."""
     near = nearest(root, [key for key, dropped in known.items() if not dropped])
     return Unknown(
         f"the root {short(root)} does not exist{near}; check the name, or create it: "
@@ -31,29 +31,29 @@ def missing(root: str, known: Mapping[str, bool]) -> Unknown:
 
 
 def named_like(known: Iterable[str], root: str) -> list[str]:
-    """Those that `root` may mean: the key itself, or the name without its type."""
+    """The known roots that `root` may mean, as a key or as a name without its type."""
     return [key for key in known if root in (key, name_of(key))]
 
 
 class Reads(Protocol):
-    """A store, or the transaction of a change, which sees what it wrote."""
+    """A store, or the transaction of a change, which sees its own writes."""
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query."""
 
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:
-    """The policy that a tenant remembers: name, digest, source; None if there is no such tenant."""
+    """The stored policy of a tenant (name, digest, source); None if the tenant does not exist."""
     rows = cypher.load("tenant_policy").run(store.read, root=tenant)
     return dict(rows[0]) if rows else None
 
 
 @dataclass(frozen=True)
 class Root:
-    """A tenant as a list shows it: its policy, its revision, and how much it holds.
+    """A tenant in a listing: its policy, its revision, and its sizes.
 
-    `dropped`: a change has dropped it, and its history alone is left. `of_test`: `grantpath test` made it for one
-    scenario; where no test is running, one was killed and has left it.
+    `dropped`: a change has dropped the root, and only its history is left. `of_test`: `grantpath test` created it for
+    one scenario; if no test is running, an interrupted test has left it.
     """
 
     root: str
@@ -65,8 +65,8 @@ class Root:
 
 
 def listed(store: Store, progress: Callable[[str, int, int], None] = lambda *_: None) -> list[Root]:
-    """All tenants, by name, each with its sizes: that takes as long as it takes. `progress` is given what is being
-    done, how many tenants are done, and of how many. Raises Unavailable."""
+    """All tenants, by name, with their sizes. There is no time limit. `progress` receives the step, the number of
+    tenants done and their total. Raises Unavailable."""
     rows = _all(store)
     found: list[Root] = []
     for row in rows:
@@ -76,12 +76,12 @@ def listed(store: Store, progress: Callable[[str, int, int], None] = lambda *_: 
 
 
 def listed_one(store: Store, tenant: str) -> Root | None:
-    """The same for one tenant; None where it does not exist."""
+    """The same for one tenant; None if it does not exist."""
     return next((_sized(store, row) for row in _all(store) if row["root"] == tenant), None)
 
 
 def names(store: Store) -> dict[str, bool]:
-    """The tenants that are no test's, by name: is only the history left? Raises Unavailable."""
+    """The tenants that are not of a test, by name, each with whether it was dropped. Raises Unavailable."""
     return {row["root"]: row["dropped"] for row in _all(store) if _is_name(row["root"])}
 
 
@@ -91,7 +91,7 @@ def _sized(store: Store, row: Row) -> Root:
 
 
 def sizes(store: Store, tenant: str) -> dict[str, int]:
-    """How much a tenant holds. It reads all of it, so it has no limit in all. Raises Unavailable."""
+    """The number of entities and edges of a tenant. Reads all of it, without a time limit. Raises Unavailable."""
     return dict(next(iter(cypher.load("tenant_sizes").run(store.read_all, root=tenant))))
 
 
@@ -100,7 +100,7 @@ def _all(store: Store) -> list[Row]:
 
 
 def _is_name(tenant: str) -> bool:
-    """Is it a reference? The key of a nameless tenant is none."""
+    """Is the key a reference? The keys of test tenants are not."""
     try:
         parse(tenant)
     except InvalidReference:
@@ -109,7 +109,7 @@ def _is_name(tenant: str) -> bool:
 
 
 def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-    """Makes a root with the subjects that come with the policy. Does nothing where it is there already."""
+    """Creates a root with the built-in subjects of the policy. Does nothing if it exists."""
     for statement in cypher.statements("schema"):
         store.execute(statement)
     with store.alone(tenant, "the creation of the root") as held:
@@ -118,10 +118,11 @@ def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
 
 
 def remove(store: Store, tenant: str) -> None:
-    """Removes a tenant with everything it holds, its history too. Does nothing where it does not exist.
+    """Removes a tenant with its contents and its history. Does nothing if it does not exist.
 
-    With its revision it is gone for everyone at once; the rest follows in parts. Raises Inconsistent where another
-    caller is writing it, or wrote it meanwhile; Unavailable, `unknown` where it cannot be found out whether it is done.
+    The marks are removed first, which makes the tenant disappear for all callers at once; the rest follows in batches.
+    Raises Inconsistent if another caller is writing or has just written the tenant; Unavailable, with `unknown` if the
+    outcome is not known.
     """
     with store.alone(tenant, "a drop of the root") as held:
         _remove(held)
@@ -129,16 +130,16 @@ def remove(store: Store, tenant: str) -> None:
 
 
 def remove_unused(store: Store, tenant: str, is_unused: Callable[[], bool]) -> None:
-    """Removes a root where `is_unused`, which is asked while other writers are kept out. Raises as `remove` does."""
+    """Removes a root if `is_unused`, which is called under the writer lock. Raises the same errors as `remove`."""
     with store.alone(tenant, "a drop of the root") as held:
         if held.marks is not None and is_unused():
             _remove(held)
 
 
 def take_back(store: Store, tenant: str) -> None:
-    """Removes a root that was created for what then failed; not where another caller has written to it meanwhile.
+    """Removes a root that was created for an operation that then failed, unless another caller has written to it.
 
-    Raises Unknown, and as `remove` does.
+    Raises Unknown and the errors of `remove`.
     """
     with store.alone(tenant, "a drop of the root") as held:
         if held.marks is None:
@@ -148,7 +149,7 @@ def take_back(store: Store, tenant: str) -> None:
 
 
 def sweep(store: Store, tenant: str) -> bool:
-    """Removes what a removal that was killed has left of a tenant; was there anything? Raises as `remove`."""
+    """Removes what an interrupted removal has left of a tenant; False if nothing was left. Raises as `remove` does."""
     if not _is_name(tenant):
         return False
     with store.alone(tenant, "a drop of the root") as held:
@@ -170,41 +171,41 @@ def _remove(held: Held) -> None:
 
 
 def exists(store: Reads, tenant: str, ref: str) -> bool:
-    """Is there such an entity?"""
+    """Does the entity exist?"""
     return bool(cypher.load("entity_exists").run(store.read, root=tenant, ref=ref))
 
 
 def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
-    """The error for a name that does not exist."""
+    """The error for a name that does not exist; for a dropped root, the error that says so."""
     if not exists(store, tenant, root.text):
         return dropped(tenant)
     return Unknown(f"{short(ref)} does not exist", "; add it, or check the name", absent=ref)
 
 
 def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unknown:
-    """The error, which looks up the names that may be meant when its text is read."""
+    """The error, made to look up similar names when its text is read."""
     if error.absent is not None:
         error.look = cache(partial(near, store, tenant, policy, error.absent))
     return error
 
 
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
-    """` (did you mean X?)` of existing names of its type, or nothing: where it exists, or that cannot be looked up."""
+    """` (did you mean X?)` with existing names of the same type; empty if `ref` exists or the lookup fails."""
     query, type_ = cypher.load("similar_names"), type_of(ref)
     if len(ref) > MAX_NAME:
         return ""
     try:
         rows = query.run(store.read, root=tenant, type=type_, ref=ref, limit=CANDIDATES // 2)
-    except GrantpathError:  # the answer is right without a suggestion
+    except GrantpathError:  # the error is complete without a suggestion
         return ""
     known = rows[0]["known"]
     return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
 
 
 def dropped(tenant: str) -> Unknown:
-    """The error for a root of which a change has dropped everything, so that its history alone is left."""
+    """The error for a root that a change has dropped, so that only its history is left."""
     return Unknown(
-        f"{tenant} was dropped, and its history alone is left; `grantpath roots drop` takes that away too, and then the"
-        " name can be used again",
+        f"{tenant} was dropped, and only its history is left; `grantpath roots drop` removes that too, so that the name"
+        " can be used again",
         code="root_dropped",
     )

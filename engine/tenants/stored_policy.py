@@ -1,4 +1,4 @@
-"""The policy that a root remembers: its source as JSON, and the sha256 of that text, which tells policies apart."""
+"""The stored policy of a root: its source as JSON, and the sha256 of that text, which identifies the policy."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,21 +13,21 @@ SHORT = 16  # characters of the digests that older versions of grantpath wrote
 
 
 def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:
-    """The policy that a root remembers, by the row of tenant_policy.cypher. Replaces a short digest by the whole one.
+    """The stored policy of a root, from the row of tenant_policy.cypher. Replaces a short digest by the full one.
 
-    Raises InvalidPolicy where the source does not fit the digest, or cannot be read; Unavailable.
+    Raises InvalidPolicy if the source does not match the digest or cannot be read; Unavailable.
     """
     digest = hashlib.sha256(kept["source"].encode()).hexdigest()
     if kept["digest"] == digest[:SHORT]:
         cypher.load("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=digest)
     elif kept["digest"] != digest:
         raise InvalidPolicy(
-            f"the policy that {tenant} remembers does not fit its digest: its source was altered; "
+            f"the stored policy of {tenant} does not match its digest: its source was altered; "
             "restore the database from a backup"
         )
     return policies.from_source(kept["source"])
 
 
 def is_same(one: Policy, other: Policy) -> bool:
-    """Do they say the same? The same policy is written differently by versions of grantpath that know more keys."""
+    """Are the policies equivalent? Versions of grantpath that know more keys write the same policy differently."""
     return one.digest == other.digest or one.canonical == other.canonical

@@ -1,4 +1,4 @@
-"""All facts of one tenant at one revision, for whatever answers without the graph."""
+"""All facts of one tenant at one revision, for evaluations outside the database."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ class Edge:
 
 @dataclass(frozen=True)
 class TenantState:
-    """The facts, and the policy by which they decide. `root` is the reference of the root object; `id` tells states
-    of one run apart."""
+    """The facts of a tenant, and the policy that evaluates them. `root` is the reference of the root object; `id`
+    distinguishes the states of one run."""
 
     id: str
     policy: Policy
@@ -40,7 +40,7 @@ class TenantState:
 
 
 def read_state(id_: str, tenant: OpenTenant) -> TenantState:
-    """The state of a small tenant, in one answer. Raises Unknown, Inconsistent, Unavailable."""
+    """Reads the state of a small tenant in one query. Raises Unknown, Inconsistent, Unavailable."""
     row = tenant.ask("tenant_state")
     entities = [Entity(**entity) for entity in row["entities"]]
     return TenantState(id_, tenant.policy, tenant.root.text, entities, [Edge(**edge) for edge in row["edges"]])

@@ -1,6 +1,6 @@
-"""Tenants in and out: bulk import, dump, restore, policy upgrade.
+"""Moves whole tenants: bulk import, dump, restore, policy upgrade.
 
-Start at `importer.py` for what comes in, and at `exporter.py` for what goes out.
+Start at `importer.py` for imports, and at `exporter.py` for dumps.
 """
 
 from grantpath.graph.extras import need_extra

@@ -1,4 +1,4 @@
-"""Writes the files of a dump row by row, closed to others, each with its count and its sha256."""
+"""Writes the files of a dump row by row, closed to other users, and counts and hashes their contents."""
 
 import csv
 import hashlib
@@ -21,46 +21,46 @@ from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.private_files import create_private, make_private
 
-PART = 50_000  # rows that are kept until they are written
+PART = 50_000  # rows that are buffered until they are written
 
 
 class Sink(Protocol):
-    """Where the bytes of a file go."""
+    """A binary file, as the writers of rows need it."""
 
     def write(self, data: bytes, /) -> object:
-        """More of them."""
+        """Writes more bytes."""
 
 
 class Hashed(io.RawIOBase):
-    """A file that is written once, from start to end, and hashed on the way."""
+    """A file that is written once, from start to end, and hashed meanwhile."""
 
     def __init__(self, file: Path) -> None:
         self._file = create_private(file)
         self._hash = hashlib.sha256()
 
     def writable(self) -> bool:
-        """For the writer of Parquet."""
+        """The Parquet writer asks for this."""
         return True
 
     def write(self, data: Any, /) -> int:
-        """More bytes."""
+        """Writes more bytes."""
         self._hash.update(data)
         return self._file.write(data)
 
     def close(self) -> None:
-        """Raises OSError where the last bytes cannot be written."""
+        """Raises OSError if the last bytes cannot be written."""
         if not self.closed:
             self._file.close()
         super().close()
 
     @property
     def sha256(self) -> str:
-        """Of what was written so far."""
+        """The hash of the bytes written so far."""
         return self._hash.hexdigest()
 
 
 class Lines:
-    """Rows of CSV or JSON lines."""
+    """Writes rows as CSV or JSON lines."""
 
     def __init__(self, sink: Sink, columns: Sequence[str], format_: Literal["csv", "jsonl"]) -> None:
         self._sink = sink
@@ -70,7 +70,7 @@ class Lines:
             self.write([columns])
 
     def write(self, rows: Sequence[Sequence[str]]) -> None:
-        """More rows."""
+        """Writes more rows."""
         text = io.StringIO(newline="")
         if self._format == "csv":
             csv.writer(text, lineterminator="\n").writerows(rows)
@@ -80,18 +80,18 @@ class Lines:
         self._sink.write(text.getvalue().encode())
 
     def close(self) -> None:
-        """Nothing is left to be written."""
+        """Does nothing: these formats have no footer."""
 
 
 class Parquet:
-    """Rows of Parquet, a row group a part."""
+    """Writes rows as Parquet, each part as one row group."""
 
     def __init__(self, sink: Any, columns: Sequence[str]) -> None:
         self._schema = pa.schema([(column, pa.string()) for column in columns])
         self._writer = pq.ParquetWriter(sink, self._schema)
 
     def write(self, rows: Sequence[Sequence[str]]) -> None:
-        """More rows."""
+        """Writes more rows."""
         columns = [[row[at] for row in rows] for at in range(len(self._schema))]
         self._writer.write_table(pa.table(columns, schema=self._schema))
 
@@ -101,7 +101,7 @@ class Parquet:
 
 
 class Writer:
-    """One file of a dump: rows are collected, and written in parts."""
+    """One table file of a dump. Rows are buffered, and written in parts."""
 
     def __init__(self, file: Path, columns: Sequence[str], format_: Format) -> None:
         self.name = file.name
@@ -111,7 +111,7 @@ class Writer:
         self._part: list[Sequence[str]] = []
 
     def add(self, row: Sequence[str]) -> None:
-        """One more row."""
+        """Adds a row."""
         self._part.append(row)
         self.rows += 1
         if len(self._part) == PART:
@@ -123,20 +123,20 @@ class Writer:
             self._part = []
 
     def finish(self) -> str:
-        """Writes what is left. Returns the sha256."""
+        """Writes the buffered rows. Returns the sha256."""
         self._flush()
         self._out.close()
         self._sink.close()
         return self._sink.sha256
 
     def abandon(self) -> None:
-        """Closes it without what is left."""
+        """Closes the file without the buffered rows."""
         with suppress(OSError):
             self._sink.close()
 
 
 class Notes:
-    """A file of entries as JSON lines, with properties of any kind."""
+    """A file of entries as JSON lines, with properties of any type."""
 
     def __init__(self, file: Path) -> None:
         self.name = file.name
@@ -144,32 +144,32 @@ class Notes:
         self._sink = Hashed(file)
 
     def add(self, kept: Mapping[str, Any]) -> None:
-        """One more entry."""
+        """Writes an entry."""
         columns = {name: as_json(value) for name, value in sorted(kept.items()) if name != "root"}
         self._sink.write((json.dumps(columns, ensure_ascii=False) + "\n").encode())
         self.rows += 1
 
     def finish(self) -> str:
-        """Returns the sha256."""
+        """Closes the file. Returns the sha256."""
         self._sink.close()
         return self._sink.sha256
 
     def abandon(self) -> None:
-        """Closes it."""
+        """Closes the file."""
         with suppress(OSError):
             self._sink.close()
 
 
 def as_json(value: Any) -> Any:
-    """A property as JSON; a time is a map, which no property is. `from_json` reads it."""
+    """A property as JSON, for `from_json`; a time becomes a map, since no property is a map."""
     return {"datetime": value.iso_format()} if isinstance(value, neo4j.time.DateTime) else value
 
 
 def from_json(value: Any) -> Any:
-    """The property. Raises ValueError."""
+    """The property of a value that `as_json` made. Raises ValueError."""
     if isinstance(value, dict):
         at = neo4j.time.DateTime.from_iso_format(value["datetime"])
-        # as an offset, as the server wrote it; the parser's UTC would be stored as the name of a zone
+        # Neo4j would store the parser's UTC as a zone name, but the server wrote the time with an offset.
         return at if at.utcoffset() else at.replace(tzinfo=UTC)
     return value
 
@@ -181,9 +181,10 @@ def writers(directory: Path, format_: Format) -> dict[str, Writer]:
 
 @contextmanager
 def filling(directory: Path) -> Iterator[Callable[[Writer | Notes], None]]:
-    """Keeps others out of a new or empty folder, and marks it for the case that this process is killed.
+    """Creates or opens an empty folder, and marks it as unfinished until the block ends.
 
-    Yields what is to be called with each writer. What fails leaves the folder as it was. Raises InvalidInput.
+    Yields a function that must be called with each writer. If the block raises, the files are removed again. Raises
+    InvalidInput if the folder is not empty, e.g. because another dump is writing it, or cannot be written.
     """
     mark, new = directory / UNFINISHED, not directory.exists()
     opened: list[Writer | Notes] = []

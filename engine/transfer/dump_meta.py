@@ -1,4 +1,4 @@
-"""meta.json of a dump: what it is a dump of, and the sha256 of each of its files."""
+"""meta.json of a dump: its root, policy and revision, and the sha256 of each of its files."""
 
 import hashlib
 import json
@@ -14,10 +14,10 @@ from grantpath.graph.private_files import create_private
 
 META = "meta.json"
 FORMAT = "grantpath dump 1"
-NOTES = ("history", "refusals", "requests")  # each a file of JSON lines beside the tables
+NOTES = ("history", "refusals", "requests")  # each is a file of JSON lines
 MAX_LINE_BYTES = 100_000_000
 _AGAIN = "dump the root again"
-_TABLES_ALONE = f"to load its tables alone, remove {META} and {', '.join(f'{name}.jsonl' for name in NOTES)}"
+_TABLES_ALONE = f"to load only its tables, remove {META} and {', '.join(f'{name}.jsonl' for name in NOTES)}"
 
 
 class _Model(BaseModel):
@@ -25,7 +25,7 @@ class _Model(BaseModel):
 
 
 class KeptPolicy(_Model):
-    """The policy of the root, with its whole source."""
+    """The policy of the root, with its source."""
 
     name: str
     digest: str
@@ -33,10 +33,10 @@ class KeptPolicy(_Model):
 
 
 class DumpMeta(_Model):
-    """What a dump says of itself.
+    """The contents of meta.json.
 
-    `made` and `chain`: the root's creation id, and the name of its log's chain; `counts`: rows by table, entries by
-    file; `files`: sha256 by file name.
+    `made`: the root's creation id. `chain`: the name of its log's chain. `counts`: rows by table, and entries by file.
+    `files`: sha256 by file name.
     """
 
     format: str
@@ -51,23 +51,23 @@ class DumpMeta(_Model):
 
 
 def write_meta(directory: Path, meta: DumpMeta) -> None:
-    """Raises OSError."""
+    """Writes meta.json. Raises OSError."""
     with create_private(directory / META) as out:
         out.write((meta.model_dump_json(indent=2) + "\n").encode())
 
 
 def read_meta(directory: Path) -> DumpMeta | None:
-    """What the dump in a folder says of itself, its files held to it; None where the folder holds no dump.
+    """Reads meta.json of the dump in a folder and verifies the files; None if the folder does not contain a dump.
 
-    Raises InvalidInput for a dump of another format, one that lacks a file, or one whose files were changed.
+    Raises InvalidInput if the dump has another format, lacks a file, or has a file that was changed.
     """
     fields = _fields(directory)
     if fields is None:
         return None
     if fields["format"] != FORMAT:
         raise InvalidInput(
-            f"{directory / META}: the format is {str(fields['format'])[:80]!r}, and this version of grantpath reads "
-            f"{FORMAT!r}; restore it with the version that made it, and {_AGAIN} with this one; {_TABLES_ALONE}"
+            f"{directory / META}: the format is {str(fields['format'])[:80]!r}, but this version of grantpath reads "
+            f"{FORMAT!r}; restore it with the version that wrote it, and {_AGAIN} with this one; {_TABLES_ALONE}"
         )
     try:
         meta = DumpMeta.model_validate(fields)
@@ -86,7 +86,7 @@ def _fields(directory: Path) -> dict[str, Any] | None:
     try:
         fields = json.loads(read_text(file))
     except (InvalidInput, ValueError, RecursionError):
-        return None  # another program's; the files of a dump beside it are refused as unknown tables
+        return None  # it belongs to another program; if it was a dump's, its other files fail as unknown tables
     return fields if isinstance(fields, dict) and str(fields.get("format")).startswith("grantpath dump") else None
 
 
@@ -97,7 +97,8 @@ def _check_files(directory: Path, meta: DumpMeta) -> None:
             raise InvalidInput(f"{file} is missing from the dump; {_AGAIN}")
         if _sha256(file) != wanted:
             raise InvalidInput(
-                f"{file}: its sha256 is not the one in {META}: it was changed or damaged; {_AGAIN}, or {_TABLES_ALONE}"
+                f"{file} was changed or damaged: its sha256 differs from the one in {META}; {_AGAIN}, or"
+                f" {_TABLES_ALONE}"
             )
     for name in NOTES:
         if f"{name}.jsonl" not in meta.files:
@@ -113,14 +114,14 @@ def _sha256(file: Path) -> str:
 
 
 def entries(directory: Path, name: str) -> Iterator[dict[str, Any]]:
-    """The entries of one file of NOTES, still as JSON. Raises InvalidInput."""
+    """The entries of one file of NOTES, as JSON objects. Raises InvalidInput."""
     file = directory / f"{name}.jsonl"
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES), b""), 1):
             try:
                 entry = json.loads(line)
             except (ValueError, RecursionError):
-                raise InvalidInput(f"{file}:{number}: not JSON; {_AGAIN}") from None
+                raise InvalidInput(f"{file}:{number}: the line is not JSON; {_AGAIN}") from None
             if not isinstance(entry, dict):
-                raise InvalidInput(f"{file}:{number}: not an object; {_AGAIN}")
+                raise InvalidInput(f"{file}:{number}: the line is not an object; {_AGAIN}")
             yield entry

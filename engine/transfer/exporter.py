@@ -1,4 +1,4 @@
-"""A root as a folder: its facts as the tables of a bulk import, its policy, its history. `load` restores it."""
+"""Dumps a root into a folder: its facts as tables of a bulk import, its policy, its history. `load` restores it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
 Stream = Callable[[str], Iterable[Row]]  # takes the name of a query of cypher/
-STEP = 10_000  # rows between two words of progress
+STEP = 10_000  # rows between two reports of progress
 
 
 @dataclass(frozen=True)
 class Dumped:
-    """The rows that were written, by table, the entries of the history, refusals and requests, and the revision."""
+    """The numbers of rows by table, the numbers of entries of the history, refusals and requests, and the revision."""
 
     rows: dict[str, int]
     entries: dict[str, int]
@@ -36,10 +36,11 @@ class Dumped:
 def dump(
     authorizer: OpenTenant, directory: Path, format_: Format = "csv", progress: ReportCount | None = None
 ) -> Dumped:
-    """Writes a root into a new or empty folder, all from one revision, or nothing.
+    """Writes a root, at one revision, into a new or empty folder; or writes nothing.
 
-    The folder and its files are closed to others. It takes as long as the server keeps sending rows. `progress` is
-    given what is being read, how much of it is read, and of how much. Raises InvalidInput, Inconsistent, Unavailable.
+    The folder and its files are closed to other users. The time is not limited while the server keeps sending rows.
+    `progress` receives the step, the number of rows done and their total. Raises InvalidInput, Inconsistent,
+    Unavailable.
     """
     with telemetry.span("dump", authorizer.tenant) as span:
         done = authorizer.at_one_revision(
@@ -99,12 +100,12 @@ def _write(
 
 
 def streaming(store: Store, tenant: str) -> Stream:
-    """Streams the rows of a query about one root, by the query's name."""
+    """A function that streams the rows of a query about one root, by the query's name."""
     return lambda query: cypher.load(query).run(store.read_all, root=tenant)
 
 
 def tables_of(ask: Stream, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:
-    """The rows of every table. What came with the policy is left out."""
+    """The rows of every table, without those that come with the policy."""
     tables: dict[str, list[tuple[str, ...]]] = {name: [] for name in TABLES}
     for table, row in rows_of(ask, policy, root):
         tables[table].append(row)
@@ -112,8 +113,8 @@ def tables_of(ask: Stream, policy: Policy, root: Reference) -> dict[str, list[tu
 
 
 def rows_of(ask: Stream, policy: Policy, root: Reference) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The rows, each with its table: entities by reference, then edges by subject. What came with the policy is left
-    out."""
+    """The rows, each with its table, without those that come with the policy: entities sorted by reference, then edges
+    sorted by subject."""
     kinds = {name: "objects" if entry.kind == "object" else "subjects" for name, entry in policy.file.types.items()}
     own = {root.text, *policy.builtins}
     for row in ask("dump_entities"):

@@ -1,4 +1,4 @@
-"""What of an import is in the graph already, what it adds, and what the two together may not be."""
+"""Compares an import with the graph: which facts are new, and which conflict with existing ones."""
 
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,19 +12,19 @@ import numpy.typing as npt
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
-from grantpath.engine.transfer.rows import NOBODY, Edges, Links, Listed, ResolvedRows
+from grantpath.engine.transfer.rows import ABSENT, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.near_names import CANDIDATES, nearest
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
-SMALL = 10_000  # a graph of fewer entities is read whole
+SMALL = 10_000  # a graph with fewer entities is read completely
 BATCH = 20_000
 Marks = npt.NDArray[np.bool_]
 
 
 class DeltaBuilder:
-    """The graph as the import finds it. The root's writer lock must be held."""
+    """Computes the additions of an import from the state of the graph. The root's writer lock must be held."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, rows: ResolvedRows) -> None:
         self._store = store
@@ -33,10 +33,10 @@ class DeltaBuilder:
         self._rows = rows
         self.names = rows.names
         self._owner: dict[int, str] = {}
-        self._sorted: dict[str, list[str]] = {}  # by type, the names that there are
+        self._sorted: dict[str, list[str]] = {}  # by type, the names that exist or are listed
         found = list(self._read_known())  # may add to the names
         count = len(rows.names)
-        self.node = np.full(count, NOBODY, dtype=np.int64)  # ids in the database
+        self.node = np.full(count, ABSENT, dtype=np.int64)  # ids in the database
         self._created: Marks = np.zeros(count, dtype=np.bool_)
         for number, node, created in found:
             self.node[number] = node
@@ -52,9 +52,9 @@ class DeltaBuilder:
         return self._store.transaction(lambda tx: [dict(record) for record in loaded.run(tx.run, **parameters)])
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
-        """The number, the id in the database, and whether it is created, of what is in the graph and has a number."""
+        """The number, the database id, and whether it is created, of each entity of the graph that has a number."""
         few = [row["ref"] for row in self._ask("load_first_entities", root=self._tenant, limit=SMALL)]
-        texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != NOBODY]
+        texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != ABSENT]
         for at in range(0, len(texts), BATCH):
             for row in self._ask("load_existing", root=self._tenant, refs=texts[at : at + BATCH]):
                 number = self.names.known(row["ref"])
@@ -63,13 +63,13 @@ class DeltaBuilder:
                 yield number, row["node"], row["created"]
 
     def _staying(self) -> Marks:
-        """What is there beside what is listed."""
+        """The entities that exist after the import even if no table lists them."""
         return self._created
 
     def _old_edges(self, starts: Ints) -> Ints:
-        """The edges that subjects have already, to what has a number: start, end, label, the edge's id."""
+        """The existing edges of subjects to entities that have a number: start, end, label, the edge's id."""
         nodes = self.node[np.unique(starts)]
-        nodes = nodes[nodes != NOBODY]
+        nodes = nodes[nodes != ABSENT]
         number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
         labels = {label: at for at, label in enumerate(self._rows.labels)}
         found = []
@@ -83,9 +83,9 @@ class DeltaBuilder:
                         found.append((start, number[end], labels[label], edge))
         return np.array(found, dtype=np.int64).reshape(-1, 4)
 
-    # ---- what is wrong -------------------------------------------------------------------------------------------
+    # ---- problems ------------------------------------------------------------------------------------------------
     def check(self, problems: Problems) -> None:
-        """Collects the rows that name what is neither listed nor there, second owners, and circles."""
+        """Collects the rows with unknown entities, second owners, or circles of memberships."""
         for listed in self._rows.listed:
             self._check_parents(listed, problems)
         members, owners, grants = self._rows.links
@@ -98,12 +98,12 @@ class DeltaBuilder:
 
     def _check_parents(self, listed: Listed, problems: Problems) -> None:
         above = np.array(self.names.parents, dtype=np.int64)[listed.refs]
-        missing = (above != NOBODY) & ~self._there[above]
+        missing = (above != ABSENT) & ~self._there[above]
         at = dict(zip(listed.rows[missing].tolist(), listed.refs[missing].tolist(), strict=True))
         problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
 
     def _on_a_list(self, links: Links) -> Marks:
-        """Rows that put a name on a list of the operator: that holds whether or not there is one of this name."""
+        """Rows that put a name on a list of the operator: such a name need not exist."""
         return np.isin(links.end, [self.names.known(ref) for ref in self._policy.hidden])
 
     def _check_there(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:
@@ -122,7 +122,7 @@ class DeltaBuilder:
         return f"{text} does not exist{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
 
     def _like(self, text: str, type_: str) -> list[str]:
-        """The names of a type that stand beside one in byte order, as similar_names.cypher lists them."""
+        """The names of a type that are nearest to `text` in byte order, as similar_names.cypher lists them."""
         if type_ not in self._sorted:
             there = np.flatnonzero(self._there).tolist()
             self._sorted[type_] = sorted(self.names.texts[at] for at in there if self.names.types[at] == type_)
@@ -137,33 +137,33 @@ class DeltaBuilder:
         for row, owner, object_ in zip(owners.rows.tolist(), owners.start.tolist(), owners.end.tolist(), strict=True):
             before = self._owner.get(object_)
             if before is not None and before != texts[owner]:
-                second[row] = f"{texts[object_]} is owned by {before}; hand it on with `grantpath change`, or take the "
-                second[row] += "row out"
+                second[row] = f"{texts[object_]} is already owned by {before}; transfer it with `grantpath change`, or "
+                second[row] += "remove the row"
             elif first.setdefault(object_, owner) != owner:
                 second[row] = f"{texts[object_]} has two owners, {texts[first[object_]]} and {texts[owner]}; keep one"
         problems.rows(owners.table, np.array(list(second), dtype=np.int64), lambda row: second[row])
 
     # ---- circles of memberships ------------------------------------------------------------------------------------
     def _check_circles(self, problems: Problems) -> None:
-        """Memberships that, with those in the graph, would make a subject a member of itself."""
+        """Collects memberships that, with those in the graph, would make a subject a member of itself."""
         members = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
         above: dict[str, set[str]] = {}
-        stands: dict[tuple[str, str], tuple[Table, int]] = {}
+        row_of: dict[tuple[str, str], tuple[Table, int]] = {}
         containers = np.array([type_ in self._policy.file.members for type_ in self.names.types], dtype=np.bool_)
         for links in members:
             inner = links.only(containers[links.start])
             for row, start, end in zip(inner.rows.tolist(), inner.start.tolist(), inner.end.tolist(), strict=True):
                 member, of = self.names.texts[start], self.names.texts[end]
                 above.setdefault(member, set()).add(of)
-                stands.setdefault((member, of), (links.table, row))
+                row_of.setdefault((member, of), (links.table, row))
         self._climb(above)
-        for circle in _circles(above, stands):
-            table, row = next(stands[edge] for edge in pairwise(circle) if edge in stands)
-            text = f"with this there is a circle: {' in '.join(circle)}; take a row out"
+        for circle in _circles(above, row_of):
+            table, row = next(row_of[edge] for edge in pairwise(circle) if edge in row_of)
+            text = f"this row closes a circle: {' in '.join(circle)}; remove one of its rows"
             problems.rows(table, np.array([row]), _same(text))
 
     def _climb(self, above: dict[str, set[str]]) -> None:
-        """Adds what is in the graph above the members and containers of the import."""
+        """Adds the containers that the graph has above the members and containers of the import."""
         seen: set[str] = set()
         waiting = {*above, *(of for all_of in above.values() for of in all_of)}
         while waiting:
@@ -174,18 +174,18 @@ class DeltaBuilder:
                 found.add(row["of"])
             waiting = found - seen
 
-    # ---- what is new ---------------------------------------------------------------------------------------------
+    # ---- additions -----------------------------------------------------------------------------------------------
     def delta(self) -> ImportDelta:
-        """What the import adds to the graph."""
-        new = self._listed & (self.node == NOBODY)
-        created = self._listed & (self.node != NOBODY) & ~self._created
+        """The additions and removals of the import."""
+        new = self._listed & (self.node == ABSENT)
+        created = self._listed & (self.node != ABSENT) & ~self._created
         entities = self._top_down(np.flatnonzero(new))
-        names = self._top_down(np.flatnonzero(self._wanted_names() & (self.node == NOBODY)))
+        names = self._top_down(np.flatnonzero(self._wanted_names() & (self.node == ABSENT)))
         edges, removals = self._edges(np.flatnonzero(new | created))
         return ImportDelta(entities, np.flatnonzero(created), names, edges, removals)
 
     def plan(self, delta: ImportDelta) -> Plan:
-        """What the import adds and removes, as rows."""
+        """The additions and removals as rows."""
         added = self._listing(np.concatenate([delta.entities, delta.created]), delta.edges)
         nothing = np.empty(0, dtype=np.int64)
         return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
@@ -194,7 +194,7 @@ class DeltaBuilder:
         return PlanListing(self._rows, self._policy, entities, edges.only(~self._came_along(edges)))
 
     def _came_along(self, edges: Edges) -> Marks:
-        """Does the policy bring it?"""
+        """Marks the edges that come with the policy."""
         member = edges.label == self._rows.label("MEMBER")
         came: Marks = np.zeros(len(edges.start), dtype=np.bool_)
         for role, type_ in self._held_roles():
@@ -207,7 +207,7 @@ class DeltaBuilder:
         return self._key(edges.start, edges.end, edges.label)
 
     def _presets(self) -> Edges:
-        """The edges of the subjects that come with the policy."""
+        """The edges of the built-in subjects of the policy."""
         found: list[tuple[int, int, int]] = []
         known, label, root = self.names.known, self._rows.label, self.names.root
         for ref, entry in self._policy.builtins.items():
@@ -222,29 +222,29 @@ class DeltaBuilder:
         """The roles that every subject of a type holds, each with the type."""
         for ref, entry in self._policy.builtins.items():
             role = self.names.known(ref)
-            if entry.held_by_every and role != NOBODY:
+            if entry.held_by_every and role != ABSENT:
                 yield role, entry.held_by_every
 
     def _top_down(self, numbers: Ints) -> Ints:
-        """Parents before what is in them, types together, else as listed."""
+        """Sorted so that parents come before their contents, and equal types together; otherwise in the given order."""
         depth = {type_: (len(self._policy.names.chain(type_)), at) for at, type_ in enumerate(self._policy.file.types)}
         ranks = {type_: at for at, (type_, _) in enumerate(sorted(depth.items(), key=lambda each: each[1]))}
         order = np.array([ranks[self.names.types[number]] for number in numbers.tolist()], dtype=np.int64)
         return numbers[np.argsort(order, kind="stable")]
 
     def _wanted_names(self) -> Marks:
-        """Objects of grants that are not created, with the names above them; and names on a list of the operator."""
+        """Objects of grants that do not exist, with the names above them, and names on a list of the operator."""
         wanted = np.zeros(len(self.names), dtype=np.bool_)
         members, _, grants = self._rows.links
         named = np.concatenate([grants.end, members.start[self._on_a_list(members)]])
         for number in np.unique(named[~self._there[named]]).tolist():
-            while number != NOBODY and not self._there[number] and not wanted[number]:
+            while number != ABSENT and not self._there[number] and not wanted[number]:
                 wanted[number] = True
                 number = self.names.parents[number]
         return wanted
 
     def _edges(self, added: Ints) -> tuple[Edges, Removals]:
-        """The edges of the import without those that are there; and what it takes away."""
+        """The edges of the import without the existing ones, and the removals."""
         listed = self._all_edges(added)
         old = self._old_edges(np.concatenate([links.start for links in listed]))
         keys = np.unique(
@@ -255,7 +255,7 @@ class DeltaBuilder:
         return Edges(keys // labels // width, keys // labels % width, keys % labels), Removals([], [], [])
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
-        """Every edge that there must be: those of the rows, and the roles that come with a type."""
+        """Every edge that must exist after the import: those of the rows, and the roles that come with a type."""
         return [*self._rows.links, *self._held_from_the_start(added)]
 
     def _key(self, start: Ints, end: Ints, label: Ints) -> Ints:
@@ -272,8 +272,8 @@ def _same(text: str) -> Callable[[int], str]:
     return lambda _: text
 
 
-def _circles(above: dict[str, set[str]], stands: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
-    """Circles, each of members that are in the next one; after each, one of its new edges is left away."""
+def _circles(above: dict[str, set[str]], row_of: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
+    """Finds circles, each a list in which every subject is in the next one. Each found circle loses one new edge."""
     shown = 0
     while shown < SHOWN:
         try:
@@ -282,8 +282,8 @@ def _circles(above: dict[str, set[str]], stands: Mapping[tuple[str, str], object
         except CycleError as error:
             circle: Sequence[str] = error.args[1]
         circle = list(circle)[::-1]
-        new = next((edge for edge in pairwise(circle) if edge in stands), None)
-        left, gone = new or (circle[0], circle[1])  # one that was in the graph before is not of this import
+        new = next((edge for edge in pairwise(circle) if edge in row_of), None)
+        left, gone = new or (circle[0], circle[1])  # a circle without new edges was in the graph before
         above[left].discard(gone)
         if new:
             shown += 1

@@ -1,4 +1,4 @@
-"""What an import adds and removes, as rows of its tables, and whether removing that much needs consent."""
+"""The plan of an import: the rows that it adds and removes, and whether the removals need consent."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from grantpath.engine.transfer.tables import SAY, TABLES, Ints
 from grantpath.graph.errors import InvalidInput
 
 SHOWN = 5
-# A replacement that removes more than this part of a table is rarely meant.
+# A replacement that removes more than this part of a table is rarely intended.
 PART = 0.1
 
 
 @dataclass(frozen=True)
 class Removals:
-    """What an import takes away, by ids in the database: edges, entities, and entities that stay as names."""
+    """The removals of an import, by database ids: edges, entities, and entities that remain as names."""
 
     edges: list[int]
     nodes: list[int]
@@ -27,7 +27,8 @@ class Removals:
 
 @dataclass(frozen=True)
 class ImportDelta:
-    """What an import adds: numbers of entities, names that become entities, names that only hold grants; edges."""
+    """The additions of an import: entities, names that become entities, names that only hold grants (each by its
+    number), and edges; and the removals."""
 
     entities: Ints
     created: Ints
@@ -41,7 +42,7 @@ class ImportDelta:
 
     @property
     def removed(self) -> int:
-        """Without what goes along with an entity."""
+        """The number of removals, without those that follow from the removal of an entity."""
         return len(self.removals.edges) + len(self.removals.nodes) + len(self.removals.demotions)
 
     @property
@@ -50,7 +51,7 @@ class ImportDelta:
 
 
 class PlanListing:
-    """Facts by table. They are kept as numbers; texts are made for those that are shown."""
+    """Facts by table, stored as numbers; only the facts that are shown become texts."""
 
     def __init__(self, rows: ResolvedRows, policy: Policy, entities: Ints, edges: Edges) -> None:
         self._names = rows.names
@@ -73,15 +74,15 @@ class PlanListing:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows, by table."""
+        """The number of rows by table."""
         return {table: len(at) for table, at in self._at.items()}
 
     def statements(self, table: str, first: int | None = None) -> list[str]:
-        """The rows of a table, or the first ones, as statements such as `add user:ann`."""
+        """All rows of a table, or the first ones, as statements such as `add user:ann`."""
         return [SAY[table].format(*self._row(table, at)) for at in self._at[table][:first].tolist()]
 
     def lines(self, held: Mapping[str, int] | None = None) -> Iterator[str]:
-        """A line for each table: how many rows (of how many it `held`), and the first ones."""
+        """A line for each table: the number of rows (of the number in `held`), and the first ones."""
         for table, count in self.counts.items():
             if count:
                 of = f" of {held[table]:,}" if held else ""
@@ -108,8 +109,8 @@ class PlanListing:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an import adds and removes, without what comes with the policy; `held` is how many rows of each table the
-    root has before, `missing` the tables without a file. Of an import that only adds, `held` is empty."""
+    """The facts that an import adds and removes, without those that come with the policy. `held`: the number of rows of
+    each table before the import, empty for an import that only adds. `missing`: the tables without a file."""
 
     added: PlanListing
     removed: PlanListing
@@ -118,12 +119,12 @@ class Plan:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many rows are removed, by table."""
+        """The number of removed rows by table."""
         return self.removed.counts
 
     @property
     def needs_consent(self) -> bool:
-        """Does it remove more than a tenth of a table, or anything at all where a table file is missing?"""
+        """Does it remove more than a tenth of a table, or anything at all while a table file is missing?"""
         return bool(self.reason)
 
     @property
@@ -137,7 +138,7 @@ class Plan:
         return ""
 
     def lines(self) -> Iterator[str]:
-        """What is removed, a line for each table."""
+        """The removals, a line for each table."""
         yield from self.removed.lines(self.held)
 
 
@@ -145,11 +146,11 @@ Consent = bool | Callable[[Plan], bool]
 
 
 def need_consent(plan: Plan, consent: Consent, what: str) -> None:
-    """Asks for consent to what a replacement removes. Raises InvalidInput with the list where it is not given."""
+    """Asks for consent to the removals of a replacement. Raises InvalidInput, which lists them, if it is not given."""
     given = consent(plan) if callable(consent) else consent
     if plan.needs_consent and not given:
         raise InvalidInput(
-            f"{what} would remove what follows, and {plan.reason}; nothing is changed. Look at it with --dry-run, and"
-            " repeat it with --yes (in Python: consent=True) if that is meant:",
+            f"{what} would remove the rows below, and {plan.reason}; nothing is changed. Check it with --dry-run, and"
+            " repeat it with --yes (in Python: consent=True) if you intend that:",
             *plan.lines(),
         )

@@ -1,9 +1,10 @@
-"""Bulk import: a folder of tables becomes facts of one root, all of them or none.
+"""Bulk import: loads a folder of tables into one root, completely or not at all.
 
-Everything is read and held to the policy's rules before the root is locked, and to what is in the graph already before
-anything is written. Then only what is new is written, in batches that no reader sees before the last one
-(`graph/bulk_write.py` says how, and what becomes of a load that is killed). An import adds: it takes nothing away and
-replaces no owner; unless it is to replace all, then what the tables don't say goes. It is one change in the log.
+All rows are read and checked against the policy's rules before the root is locked, and checked against the graph before
+anything is written. Then only the new facts are written, in batches that readers do not see before the last one
+(`graph/bulk_write.py` explains this, and what happens to an interrupted load). An import only adds: it removes nothing
+and replaces no owner. With `replace`, it also removes the facts that the tables do not contain. The log has one entry
+for the whole import.
 """
 
 import logging
@@ -22,8 +23,8 @@ from grantpath.engine.transfer.dump_meta import NOTES, read_meta
 from grantpath.engine.transfer.import_delta import DeltaBuilder
 from grantpath.engine.transfer.import_plan import Consent, ImportDelta, Plan, Removals, need_consent
 from grantpath.engine.transfer.replacing_delta import ReplacingDeltaBuilder
-from grantpath.engine.transfer.restore import Anew, Restore, renamed
-from grantpath.engine.transfer.rows import NOBODY, ResolvedRows
+from grantpath.engine.transfer.restore import NeedsRecreation, Restore, renamed
+from grantpath.engine.transfer.rows import ABSENT, ResolvedRows
 from grantpath.engine.transfer.table_files import listed, read
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph import telemetry
@@ -34,20 +35,20 @@ from grantpath.graph.progress import ReportCount
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
-RESTORE_TRIES = 3  # of a dump into an unused root that counted further, and that others write to
+RESTORE_TRIES = 3  # to restore a dump into an unused root that must be created again and that others write to
 BATCH = 10_000
-FEW = 2_000  # entities that go with all their edges in one transaction
+FEW = 2_000  # entities that are removed with all their edges in one transaction
 
 
 @dataclass(frozen=True)
 class LoadReport:
-    """The rows that were read, by table; whether they changed anything; the root's revision now.
+    """The number of rows by table, whether they changed anything, and the root's revision now.
 
-    `added` and `removed` count entities, memberships, owners and grants; what an entity takes along with it when it is
-    removed is not counted. `restored`: of a dump, its revision, history, refusals and request ids, too; `note` says why
-    not. `duplicates` are rows that repeat an earlier one, by table. `plan` is of a dry run: all that would be added and
-    removed; nothing was written, and `changed` says whether anything would be. `hash` is that of its entry in the log,
-    None where nothing changed, or a dump was restored.
+    `added` and `removed` count entities, memberships, owners and grants, without the edges that disappear with a
+    removed entity. `restored`: the dump's revision, history, refusals and request ids were restored, too; if they were
+    not, `note` gives the reason. `duplicates`: the number of rows that repeat an earlier row, by table. `plan` is set
+    by a dry run, which writes nothing: it has all additions and removals, and `changed` says whether there are any.
+    `hash` is the hash of the log entry, None if nothing changed or a dump was restored.
     """
 
     rows: dict[str, int]
@@ -72,22 +73,22 @@ def load(
     consent: Consent = False,
     by: str | None = None,
 ) -> LoadReport:
-    """Loads the tables in `directory` into the authorizer's root; with `replace` it then holds nothing else.
+    """Loads the tables in `directory` into the authorizer's root; with `replace`, the root then has no other facts.
 
-    `by` is the operator that the log names; it needs no authority.
+    `by` is the operator named in the log; it needs no authority.
 
-    `progress` is given what is being done (reading, checking, undoing, writing, removing), how much of it is done, and
-    of how much. `dry_run` writes nothing and reports a `plan`. A replacement that removes more than a tenth of a table,
-    or anything where a table file is missing, needs `consent`: True, or a function that is given the plan of each
-    replacement that removes anything and returns True. Raises InvalidInput for a folder, file or row that is wrong,
-    naming file and line, and where consent is missing; Inconsistent where another load is under way; Unavailable. Then
-    the root is as it was, unless `Unavailable.unknown` says that this is not known.
+    `progress` receives the step (reading, checking, undoing, writing, removing), the amount done and the total.
+    `dry_run` writes nothing and reports a `plan`. A replacement needs `consent` if it removes more than a tenth of a
+    table, or anything at all while a table file is missing. `consent` is True, or a function that receives the plan of
+    each replacement that removes anything and returns True. Raises InvalidInput for a wrong folder, file or row, which
+    names the file and the line, and for missing consent; Inconsistent if another load is running; Unavailable. After an
+    error the root is unchanged, unless `Unavailable.unknown` is true.
 
-    A dump (engine/transfer/exporter.py) is held to its sha256 sums. Into a root that is new and has the dump's policy
-    it is restored: the root has the dump's revision, history, refusals and request ids then, and no entry for the load
-    itself. Another root gets its facts, as of any folder.
+    The files of a dump (engine/transfer/exporter.py) are verified by their sha256. If the root is new and has the
+    dump's policy, the dump is restored: the root gets the dump's revision, history, refusals and request ids, and no
+    log entry for the load itself. Any other root gets only the facts.
     """
-    listed(directory)  # a wrong folder is refused before anything is made of its name
+    listed(directory)  # a wrong folder is refused before its name is used
     with telemetry.span("load", authorizer.tenant) as span:
         done = _load(_Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent)
         span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
@@ -101,9 +102,9 @@ def _load(work: "_Load", dry_run: bool, consent: Consent) -> LoadReport:
     for _ in range(RESTORE_TRIES):
         try:
             return work.run(dry_run, consent)
-        except Anew as unused:
-            unused.restore.create_anew()
-    raise Inconsistent("another caller loads the same root again and again; load it again later")
+        except NeedsRecreation as unused:
+            unused.restore.recreate()
+    raise Inconsistent("another caller keeps writing to the same root; load it again later")
 
 
 class _Load:
@@ -148,7 +149,7 @@ class _Load:
         return LoadReport(counts, True, revision, delta.added, delta.removed, **details, hash=hash_)
 
     def _tables(self, problems: Problems) -> dict[str, Table]:
-        """The tables of the folder; of a dump, about this root."""
+        """The tables of the folder; in those of a dump, the dump's root is replaced by this root."""
         beside = [f"{name}.jsonl" for name in NOTES] if self._meta else []
         tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of), beside)
         return renamed(tables, self._meta.root, self._root.text) if self._meta else tables
@@ -157,7 +158,7 @@ class _Load:
         self._progress("undoing", done, of)
 
     def _builder(self, rows: ResolvedRows, problems: Problems) -> DeltaBuilder:
-        """The graph, held to the rows. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
+        """Compares the rows with the graph. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = registry.find(self._store, self._tenant)
         opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
         if not registry.exists(self._store, self._tenant, self._root.text):
@@ -172,7 +173,7 @@ class _Load:
     def _put_all(
         self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, rows: ResolvedRows, of: int, restores: bool
     ) -> tuple[int, str | None]:
-        """Writes and removes; returns the revision, and the hash of its entry in the log."""
+        """Writes and removes; returns the revision and the hash of the log entry."""
         bulk.begin()
         self._write(bulk, delta, builder, rows)
         self._note_removals(bulk, delta.removals)
@@ -234,7 +235,7 @@ class _Load:
     def _entity(self, builder: DeltaBuilder, number: int) -> list[Any]:
         names = builder.names
         parent = names.parents[number]
-        return [int(builder.node[parent]) if parent != NOBODY else None, names.texts[number], names.names[number]]
+        return [int(builder.node[parent]) if parent != ABSENT else None, names.texts[number], names.names[number]]
 
     def _write_edges(
         self, bulk: Bulk, delta: ImportDelta, part: Ints, builder: DeltaBuilder, rows: ResolvedRows

@@ -1,4 +1,4 @@
-"""Reads the tables of a bulk import from Parquet, held to limits before anything is decoded."""
+"""Reads the tables of a bulk import from Parquet, and checks their sizes before anything is decoded."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, T
 from grantpath.graph.bounded_parquet import codes, read_bounded
 from grantpath.graph.errors import InvalidInput
 
-# Rows that differ take a byte or more each in a compressed file. A file far below that repeats a few rows.
+# Distinct rows take at least about a byte each in a compressed file. A file far below that repeats a few rows.
 FREE_ROWS = 100_000
 ROWS_PER_BYTE = 20
 FREE_BYTES = 10_000_000
@@ -20,13 +20,13 @@ BYTES_PER_BYTE = 100
 
 
 def read_parquet(name: str, file: Path, columns: Sequence[str], problems: Problems) -> Table:
-    """One table. Rows with an empty value go to `problems`.
+    """Reads one table. Rows with an empty value are added to `problems`.
 
     Raises InvalidInput for a file that cannot be read, has other columns or types, has more rows or would take more
-    memory than a file of its size needs, or holds a text longer than a line of a text table may be.
+    memory than a file of its size needs, or contains a text longer than a line of a text table may be.
     """
     _check_footer(file)
-    # a text that is too long for a reference is the error of its row
+    # A text that is too long for a reference is reported later, with its row.
     table = read_bounded([file], dict.fromkeys(columns, "text"), max_text=MAX_LINE_BYTES)
     encoded = {column: _encoded(table.column(column)) for column in columns}
     kept = np.ones(table.num_rows, dtype=np.bool_)
@@ -39,8 +39,8 @@ def read_parquet(name: str, file: Path, columns: Sequence[str], problems: Proble
 
 
 def _check_footer(file: Path) -> None:
-    """Raises InvalidInput where the footer promises more than such a file may hold; a damaged file is left to the
-    reader."""
+    """Raises InvalidInput if the footer announces more data than a file of this size may contain. A damaged file is
+    left to the reader."""
     try:
         with pq.ParquetFile(file) as parquet:
             footer = parquet.metadata
@@ -53,12 +53,12 @@ def _check_footer(file: Path) -> None:
         raise InvalidInput(f"{file}: more than {tables.MAX_ROWS:,} rows; load it in parts")
     if rows > FREE_ROWS + ROWS_PER_BYTE * size or taken > FREE_BYTES + BYTES_PER_BYTE * size:
         raise InvalidInput(
-            f"{file}: {size:,} bytes that stand for {rows:,} rows of {taken:,} bytes; a table without duplicates takes "
-            "more room: remove duplicate rows and long texts"
+            f"{file}: its {size:,} bytes decode to {rows:,} rows of {taken:,} bytes; a table without duplicates is "
+            "larger: remove duplicate rows and long texts"
         )
 
 
 def _encoded(column: pa.ChunkedArray) -> Column:
-    """A missing value has the code -1."""
+    """The column with a code for each row; a missing value has the code -1."""
     indices, values = codes(column)
     return Column(indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64), values.to_pylist())

@@ -1,4 +1,4 @@
-"""Puts an edited policy on a root that is there: every fact is held to it first; where one is wrong nothing changes."""
+"""Upgrades the policy of a root: checks every fact against the new policy, and changes nothing if one violates it."""
 
 import logging
 from collections.abc import Iterator
@@ -32,16 +32,17 @@ if TYPE_CHECKING:
 log = logging.getLogger("grantpath.change")
 SHOWN = 20
 AT_ONCE = 1_000
-STEP = 10_000  # facts between two words of progress
+STEP = 10_000  # facts between two reports of progress
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What became of it: how many facts were held to the policy, the root's revision now, and the hash of its entry in
-    the log, None where nothing changed.
+    """The result of an upgrade: the number of facts that were checked, the root's revision now, and the hash of the log
+    entry (None if nothing changed).
 
-    Of a dry run: `changed` says whether it would change anything; `problems` are the facts that are against the
-    policy, `renamed` the privileges that get another name, `added` and `removed` the facts that would come and go.
+    In a dry run, `changed` says whether the upgrade would change anything; `problems` lists the facts that violate the
+    policy, `renamed` the privileges that get another name, `added` and `removed` the facts that would be added and
+    removed.
     """
 
     facts: int
@@ -61,14 +62,14 @@ def upgrade(
     dry_run: bool = False,
     progress: ReportCount | None = None,
 ) -> Upgrade:
-    """Gives a root the policy `new` in the place of its own.
+    """Replaces the policy of a root by `new`.
 
-    `by` is the operator that the log names; it needs no authority. `dry_run` changes nothing, and returns what would
-    change and what is against it. `progress` is given what is being done, how much of it is done, and of how much.
+    `by` is the operator named in the log; it needs no authority. `dry_run` changes nothing, and returns the changes and
+    the problems. `progress` receives the step, the number of facts done and their total.
 
-    Raises Invalid naming the facts that are against it, Unknown where the root was dropped, Inconsistent, Unavailable;
-    then nothing is changed. Who has the root open with the old policy gets Inconsistent from then on, and opens it
-    anew.
+    Raises Invalid, which lists the facts that violate the policy, Unknown if the root was dropped, Inconsistent,
+    Unavailable; nothing is changed then. Callers that have the root open with the old policy get Inconsistent
+    afterwards, and must open it again.
     """
     with telemetry.span("upgrade", authorizer.tenant) as span:
         done = _upgrade(authorizer, new, by, dry_run, progress or (lambda *_: None))
@@ -86,7 +87,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
     hashes: list[str] = []
     if new.root_type != root.type:
         raise Invalid(
-            f"{tenant} stays as it is: the root of {new.name} is {indefinite(new.root_type)}, "
+            f"{tenant} was not upgraded: the root of {new.name} must be {indefinite(new.root_type)}, "
             f"not {indefinite(root.type)}"
         )
     what = f"{UPGRADING} {new.name}"
@@ -108,7 +109,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
         if problems:
             rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
             raise Invalid(
-                f"{tenant} keeps its policy, {len(problems):,} of its facts are against the new {new.name}:",
+                f"{tenant} was not upgraded: {len(problems):,} of its facts violate the new {new.name}:",
                 *problems[:SHOWN],
                 *rest,
             )
@@ -126,7 +127,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
 
 
 class _Rehearsed(Exception):
-    """Rolls a rehearsal back."""
+    """Rolls the transaction of a rehearsal back."""
 
     def __init__(self, delta: Delta) -> None:
         super().__init__()
@@ -134,7 +135,7 @@ class _Rehearsed(Exception):
 
 
 class _Facts:
-    """A root's facts, as the old policy lets them be, under the new one."""
+    """The facts of a root under the old policy, to be checked against the new one."""
 
     def __init__(self, store: Store, tenant: str, old: Policy, new: Policy, root: Reference) -> None:
         self._old = old
@@ -149,9 +150,9 @@ class _Facts:
         self.renamed: set[tuple[str, str]] = set()
         self.count = sum(map(len, self._tables.values()))
 
-    # ---- what is against it ------------------------------------------------------------------------------------
+    # ---- problems ----------------------------------------------------------------------------------------------
     def problems(self, progress: ReportCount) -> Iterator[str]:
-        """What is against the new policy, fact by fact."""
+        """The facts that violate the new policy, each with the reason."""
         done = 0
         there = {row[0] for name in ("subjects", "objects") for row in self._tables[name]}
         for name, rows in self._tables.items():
@@ -166,15 +167,14 @@ class _Facts:
                     yield f"{text}: {error}"
         for name in self._names:
             try:
-                self._check_place(self._new.reference(name, self._root), "revoke what is granted on it first")
+                self._check_place(self._new.reference(name, self._root), "revoke its grants first")
             except GrantpathError as error:
                 yield f"{name}, a name that holds grants: {error}"
         yield from self._builtin_problems()
         yield from self._circles()
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Of the names that do not exist: those that hold grants, stand above such, or are on a list of the operator;
-        and the others."""
+        """Splits the missing names: those that hold grants, are above such or on an operator's list; the others."""
         needed: set[str] = set()
         for _, _, object_, _ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)
@@ -185,42 +185,45 @@ class _Facts:
     def _check(self, fact: Statement, there: set[str]) -> None:
         change = self._rules.resolve(fact, loading=True)
         if change.kind != fact.kind:
-            raise Invalid(f"{fact.privilege} makes a member in {self._new.name}; revoke it, and add the membership")
+            raise Invalid(f"{fact.privilege} is a membership in {self._new.name}; revoke it, and add the membership")
         ref = change.object
         if change.kind == "add":
             self._check_type(ref)
         elif change.kind == "grant":
             if ref.text not in {*there, self._root.text, *self._new.builtins} and not self._new.grants_on_missing:
-                raise Invalid(f"{ref} does not exist, and {self._new.name} allows no grants on such names")
+                raise Invalid(
+                    f"{ref} does not exist, and {self._new.name} forbids grants on missing objects; revoke it"
+                )
             if fact.privilege and change.privilege and fact.privilege != change.privilege:
                 self.renamed.add((fact.privilege, change.privilege))
 
     def _check_type(self, ref: Reference) -> None:
         new = self._new
         if ref.text in new.builtins:
-            raise Invalid(f"{new.name} brings a {ref} of its own; drop this one first")
+            raise Invalid(f"{ref} is built into {new.name}; drop this one first")
         self._check_place(ref, "drop it first")
 
     def _check_place(self, ref: Reference, remedy: str) -> None:
         old, new = self._old, self._new
         if old.labels(ref.type) != new.labels(ref.type):
-            raise Invalid(f"{indefinite(ref.type)} is another kind of thing in {new.name}; {remedy}")
+            raise Invalid(f"{indefinite(ref.type)} is of another kind in {new.name}; {remedy}")
         if new.is_securable(ref.type):
             above = new.parent(ref, self._root).text
             if above != old.parent(ref, self._root).text:
-                raise Invalid(f"{indefinite(ref.type)} stands in {above} by {new.name}; {remedy}")
+                raise Invalid(f"{indefinite(ref.type)} must be in {above} in {new.name}; {remedy}")
 
     def _builtin_problems(self) -> Iterator[str]:
-        """What came with the old policy and doesn't with the new one must hold nothing of its own any more."""
+        """Built-in subjects that the new policy lacks must have no facts of their own, and the kinds of the others must
+        not change."""
         gone = self._old.builtins.keys() - self._new.builtins.keys()
         for name, rows in self._tables.items():
             for row in rows:
                 for ref in gone.intersection(row):
-                    yield f"{SAY[name].format(*row)}: {self._new.name} has no {ref}; take this away first"
+                    yield f"{SAY[name].format(*row)}: {self._new.name} has no {ref}; remove this fact first"
         for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
             type_ = type_of(ref)
             if self._old.labels(type_) != self._new.labels(type_):
-                yield f"{ref}: {indefinite(type_)} is another kind of thing in {self._new.name}"
+                yield f"{ref}: {indefinite(type_)} is of another kind in {self._new.name}; use another root"
 
     def _circles(self) -> Iterator[str]:
         above: dict[str, set[str]] = {}
@@ -231,12 +234,12 @@ class _Facts:
         try:
             TopologicalSorter(above).prepare()
         except CycleError as error:
-            yield f"with what comes with {self._new.name} there is a circle: {' in '.join(error.args[1][::-1])}"
+            yield f"the built-in memberships of {self._new.name} close a circle: {' in '.join(error.args[1][::-1])}"
 
-    # ---- what is changed -----------------------------------------------------------------------------------------
+    # ---- changes -------------------------------------------------------------------------------------------------
     def put(self, ask: AskByName) -> None:
-        """Puts what comes with the new policy in the place of what came with the old one; renames privileges. Names
-        that no grant needs go: nothing says whether the new policy has them."""
+        """Replaces the built-in subjects of the old policy by those of the new one, and renames privileges. Removes
+        names that no grant needs, since they were not checked against the new policy."""
         for at in range(0, len(self._idle), AT_ONCE):
             ask("drop", refs=self._idle[at : at + AT_ONCE], all=False, kept=self._old.hidden)
         new = builtins(self._new)
@@ -259,7 +262,7 @@ class _Facts:
             ask("rename_privilege", names=[{"old": one, "new": other} for one, other in sorted(self.renamed)])
 
     def rehearse(self, store: Store, tenant: str) -> Delta:
-        """What `put` adds and removes, read in a transaction that is rolled back."""
+        """The facts that `put` adds and removes, computed in a transaction that is rolled back."""
 
         def work(tx: "ManagedTransaction") -> None:
             ask = asking(lambda text, given: [dict(row) for row in tx.run(text, dict(given))], tenant)
@@ -274,7 +277,7 @@ class _Facts:
         raise AssertionError("the transaction is rolled back")
 
     def _scopes(self) -> Iterator[Scope]:
-        """Where `put` writes."""
+        """The parts of the graph that `put` writes to."""
         for ref in sorted(self._old.builtins.keys() | self._new.builtins.keys()):
             yield scope(0, "inside" if ref not in self._new.builtins else "entity", ref)
         names = {old for old, _ in self.renamed}
@@ -283,7 +286,7 @@ class _Facts:
                 yield scope(0, "edge", object_, subject)
 
     def _hold_from_the_start(self, ask: AskByName) -> None:
-        """Roles that every subject of a type holds, taken away and given."""
+        """Removes and adds the roles that every subject of a type holds."""
         before, after = _held_by_every(self._old), _held_by_every(self._new)
         for verb, roles in (("leave", before - after), ("join", after - before)):
             for role, type_ in sorted(roles):

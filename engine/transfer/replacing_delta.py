@@ -1,4 +1,4 @@
-"""What a root becomes where an import replaces all that is in it."""
+"""Compares an import that replaces all facts of a root with the graph."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from grantpath.engine.transfer.import_delta import DeltaBuilder, Marks
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, Removals
-from grantpath.engine.transfer.rows import NOBODY, Edges, Links
+from grantpath.engine.transfer.rows import ABSENT, Edges, Links
 from grantpath.engine.transfer.tables import Ints
 
 
 class ReplacingDeltaBuilder(DeltaBuilder):
-    """The graph as such an import finds it: nothing counts but the root, what came with the policy, and the tables."""
+    """The additions and removals of a replacement: only the root, the built-in subjects and the tables remain."""
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
         self._all: Ints | None = None
@@ -30,7 +30,7 @@ class ReplacingDeltaBuilder(DeltaBuilder):
             above.setdefault(texts[start], set()).add(texts[end])
 
     def _old_edges(self, starts: Ints) -> Ints:
-        """All that there are."""
+        """All edges of the root."""
         if self._all is None:
             self._all = super()._old_edges(np.arange(len(self.names), dtype=np.int64))
         return self._all
@@ -39,13 +39,13 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         edges, _ = super()._edges(added)
         old, lost, names = self._old_edges(added), self._lost(added), self._wanted_names()
         stays = self._there | names
-        lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others go with their ends
-        nodes = self.node[~stays & (self.node != NOBODY)].tolist()
-        demotions = self.node[names & (self.node != NOBODY) & self._created].tolist()
+        lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others are removed with their entities
+        nodes = self.node[~stays & (self.node != ABSENT)].tolist()
+        demotions = self.node[names & (self.node != ABSENT) & self._created].tolist()
         return edges, Removals(old[lost, 3].tolist(), nodes, demotions)
 
     def _lost(self, added: Ints) -> Marks:
-        """Which of the old edges no row says."""
+        """Marks the existing edges that must not exist after the import."""
         listed = self._all_edges(added)
         wanted = self._key(
             *(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
@@ -55,8 +55,8 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         return lost
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
-        everybody = np.flatnonzero(self._there)
-        return [*super()._all_edges(everybody), self._presets()]
+        entities = np.flatnonzero(self._there)
+        return [*super()._all_edges(entities), self._presets()]
 
     def plan(self, delta: ImportDelta) -> Plan:
         old, lost = self._old_edges(delta.created), self._lost(delta.created)

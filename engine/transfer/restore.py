@@ -1,4 +1,4 @@
-"""What a dump has besides tables: revision, history, refusals and request ids, restored into a root that is new."""
+"""Restores the revision, history, refusals and request ids of a dump into a new root."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,8 +19,8 @@ from grantpath.graph.transaction import Row, Send
 BATCH = 5_000
 
 
-class Anew(Exception):
-    """The root is unused, but it counted further than the dump; it must be created again first, by `restore`."""
+class NeedsRecreation(Exception):
+    """The root is unused, but its revision is not below the dump's; `restore` must create the root again first."""
 
     def __init__(self, restore: "Restore") -> None:
         super().__init__()
@@ -38,27 +38,27 @@ class Restore:
 
     @property
     def revision(self) -> int:
-        """That of the dump."""
+        """The revision of the dump."""
         return self._meta.revision
 
     def why_not(self, dry_run: bool) -> str | None:
         """Why the root cannot continue the history of the dump; None if it can. The root's lock must be held.
 
-        Raises Anew, unless it is a dry run.
+        Raises NeedsRecreation, unless it is a dry run.
         """
         tenant, policy = self._target.tenant, self._meta.policy
         if policy.digest != self._target.policy.digest:
             version = " in another version" if policy.name == self._target.policy.name else ""
-            return f"{tenant} has the policy {self._target.policy.name}, and the dump {policy.name}{version}"
+            return f"{tenant} has the policy {self._target.policy.name}, but the dump has {policy.name}{version}"
         row = self._read("restore_unused", top=self._target.root.text)
         if not row["unused"]:
             return f"{tenant} has facts or a history of its own"
         if row["revision"] >= self.revision > 0 and not dry_run:
-            raise Anew(self)
+            raise NeedsRecreation(self)
         return None
 
-    def create_anew(self) -> None:
-        """Creates the root again, if it is still unused: a reader must not meet one revision with two contents. Raises
+    def recreate(self) -> None:
+        """Creates the root again if it is still unused: one revision must not have two different contents. Raises
         Inconsistent, Unavailable."""
         target = self._target
         registry.remove_unused(
@@ -67,7 +67,7 @@ class Restore:
         registry.create(target.store, target.tenant, target.policy, target.root)
 
     def write(self, bulk: Bulk) -> Iterator[tuple[int, int]]:
-        """Writes the entries batch by batch, not visible yet; yields how many of how many are written. Raises
+        """Writes the entries batch by batch, still invisible; yields the number written and the total. Raises
         InvalidInput."""
         query, done = cypher.load("restore_log"), 0
         for name in NOTES:
@@ -84,7 +84,7 @@ class Restore:
                 part.append({key: from_json(value) for key, value in entry.items()})
             except (KeyError, TypeError, ValueError):
                 raise InvalidInput(
-                    f"{self._directory / name}.jsonl:{number}: not a time; dump the root again"
+                    f"{self._directory / name}.jsonl:{number}: a value is not a time; dump the root again"
                 ) from None
             if len(part) == BATCH:
                 yield part
@@ -93,15 +93,15 @@ class Restore:
             yield part
 
     def last(self, ask: Send, _: int) -> None:
-        """In the last transaction: the root continues where the dump ends."""
+        """To be called in the last transaction: sets the revision and the chain of the dump."""
         continued = {"revision": self.revision, "chain": self._meta.chain}
         cypher.load("restore_revision").run(ask, root=self._target.tenant, **continued)
 
     def finish(self, bulk: Bulk) -> None:
-        """Makes all of it visible. Raises Inconsistent, Unavailable where that was not done."""
+        """Makes the restored root visible. Raises Inconsistent or Unavailable if that failed."""
         try:
             bulk.finish(self.last, lambda *_: None)
-        except GrantpathError:  # a restore adds no entry of its own by which its end could be looked up
+        except GrantpathError:  # a restore has no log entry, so its outcome is known by the revision only
             with suppress(GrantpathError):
                 if self._target.revision_now() == self.revision:
                     return
@@ -112,7 +112,7 @@ class Restore:
 
 
 def renamed(tables: dict[str, Table], old: str, new: str) -> dict[str, Table]:
-    """The tables with the root object under another name."""
+    """The tables with the root object renamed."""
     if old == new:
         return tables
     return {

@@ -1,4 +1,4 @@
-"""What the rows of a bulk import say, held to the policy's rules; every reference gets a number."""
+"""Resolves the rows of a bulk import by the policy's rules; every reference gets a number."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from grantpath.graph.messages import indefinite
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Effect, Statement
 
-NOBODY = -1
+ABSENT = -1
 
 
 class ReferenceNumbers:
-    """References, each with a number: its canonical text, its type, its parent's number."""
+    """Numbers references, and stores for each number the canonical text, the type and the parent's number."""
 
     def __init__(self, policy: Policy, root: Reference) -> None:
         self._policy = policy
@@ -45,7 +45,7 @@ class ReferenceNumbers:
         if known is not None:
             return known
         in_tree = ref != self._root and self._policy.is_securable(ref.type)
-        parent = self.number(self._policy.parent(ref, self._root)) if in_tree else NOBODY
+        parent = self.number(self._policy.parent(ref, self._root)) if in_tree else ABSENT
         self._numbers[ref.text] = len(self.texts)
         self.texts.append(ref.text)
         self.names.append(ref.name)
@@ -55,31 +55,31 @@ class ReferenceNumbers:
         return len(self.texts) - 1
 
     def foreign(self, text: str) -> int:
-        """A number for what is in the graph; where no row names it, it has no parent here."""
+        """The number of an entity of the graph; it has no parent here unless a row names it."""
         known = self._numbers.setdefault(text, len(self.texts))
         if known == len(self.texts):
             self.texts.append(text)
             self.names.append("")
             self.types.append(type_of(text))
-            self.parents.append(NOBODY)
+            self.parents.append(ABSENT)
         return known
 
     def known(self, text: str) -> int:
-        """The number of a canonical text, or NOBODY."""
-        return self._numbers.get(text, NOBODY)
+        """The number of a canonical text; ABSENT if it has none."""
+        return self._numbers.get(text, ABSENT)
 
     def kinds(self) -> Ints:
-        """For every number what the rules look at: its type, or that very reference if it came with the policy."""
+        """For every number, the code on which the rules depend: its type, or its reference if the policy defines it."""
         return np.array(self._kinds, dtype=np.int64)
 
     def parse(self, text: str) -> int:
-        """The number of what `text` spells. Raises InvalidReference, Unknown."""
+        """The number of a reference in any spelling. Raises InvalidReference, Unknown."""
         known = self._numbers.get(text)
         return self.number(self._policy.reference(text, self._root)) if known is None else known
 
     def column(self, column: Column) -> Ints:
-        """The numbers of a column; NOBODY for what is no reference here."""
-        numbers = np.full(len(column.values), NOBODY, dtype=np.int64)
+        """The numbers of a column; ABSENT for a value that is not a valid reference."""
+        numbers = np.full(len(column.values), ABSENT, dtype=np.int64)
         for at, text in enumerate(column.values):
             try:
                 numbers[at] = self.parse(text)
@@ -90,7 +90,7 @@ class ReferenceNumbers:
 
 @dataclass(frozen=True)
 class Links:
-    """Rows that each make an edge: from whom, to what, as what (a number in `labels`), and where it stands."""
+    """Rows of a table as edges: start, end, label (an index of `labels`), and the row's index in the table."""
 
     table: Table
     rows: Ints
@@ -99,20 +99,20 @@ class Links:
     label: Ints
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> "Links":
-        """Those rows alone."""
+        """The chosen rows."""
         return Links(self.table, self.rows[chosen], self.start[chosen], self.end[chosen], self.label[chosen])
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges without doubles: from whom, to what, and the number of the label."""
+    """Edges without duplicates: start, end, and the number of the label."""
 
     start: Ints
     end: Ints
     label: Ints
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> "Edges":
-        """Those alone."""
+        """The chosen edges."""
         return Edges(self.start[chosen], self.end[chosen], self.label[chosen])
 
 
@@ -126,7 +126,7 @@ class Listed:
 
 
 class ResolvedRows:
-    """All tables, resolved and held to the policy's own rules; what breaks one is in `problems` and left out."""
+    """All tables, resolved by the policy's rules. Rows that break a rule are reported to `problems` and omitted."""
 
     def __init__(
         self, policy: Policy, root: Reference, tables: dict[str, Table], problems: Problems, done: Callable[[str], None]
@@ -137,7 +137,7 @@ class ResolvedRows:
         self._problems = problems
         self.tables = tables
         self._numbers: dict[tuple[str, str], Ints] = {}
-        # Edges of one label: MEMBER, OWNS, ALLOW P, DENY P.
+        # The labels of edges: MEMBER, OWNS, ALLOW P, DENY P.
         self.labels: list[str] = []
         for name, table in tables.items():
             self._resolve(name, table)
@@ -147,7 +147,7 @@ class ResolvedRows:
         self.links = [self._members(), self._owners(), self._grants()]
 
     def duplicates(self) -> dict[str, int]:
-        """How many rows say what a row before them says, by table; tables without any are left out."""
+        """The number of rows that repeat an earlier row, by table; tables without duplicates are omitted."""
         keys = {listed.table.name: [listed.refs] for listed in self.listed}
         keys.update({links.table.name: [links.start, links.end, links.label] for links in self.links})
         counts = {name: len(columns[0]) - len(np.unique(self._key(columns))) for name, columns in keys.items()}
@@ -167,13 +167,13 @@ class ResolvedRows:
                 self._numbers[name, column] = self.names.column(one)
 
     def _good(self, name: str, columns: Sequence[str]) -> tuple[Ints, list[Ints]]:
-        """The rows whose references can be read, and these, column by column."""
+        """The rows whose references are valid, and the numbers of these references by column."""
         table = self.tables[name]
         good = np.ones(len(table), dtype=np.bool_)
         for column in columns:
             numbers = self._numbers[name, column]
-            self._problems.rows(table, np.flatnonzero(good & (numbers == NOBODY)), self._misspelt(table, column))
-            good &= numbers != NOBODY
+            self._problems.rows(table, np.flatnonzero(good & (numbers == ABSENT)), self._misspelt(table, column))
+            good &= numbers != ABSENT
         rows = np.flatnonzero(good)
         return rows, [self._numbers[name, column][rows] for column in columns]
 
@@ -187,7 +187,7 @@ class ResolvedRows:
             work()
         except GrantpathError as error:
             return str(error)
-        raise AssertionError("a row was bad once and is good now")
+        raise AssertionError("a row that was bad is good now")
 
     # ---- tables ------------------------------------------------------------------------------------------------
     def _listed(self, name: str) -> Listed:
@@ -205,9 +205,9 @@ class ResolvedRows:
         type_ = type_of(text)
         right = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
         if text == self.names.texts[self.names.root]:
-            raise Invalid(f"{text} is the root and is not listed; take the row out")
+            raise Invalid(f"{text} is the root, which must not be listed; remove the row")
         if right != table:
-            raise Invalid(f"{text}: {indefinite(type_)} is listed in {right}, not in {table}; move the row")
+            raise Invalid(f"{text}: {indefinite(type_)} must be listed in {right}, not in {table}; move the row")
         if text not in self._policy.builtins:
             self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), loading=True)
 
@@ -240,8 +240,8 @@ class ResolvedRows:
     def _links(
         self, name: str, start: str, end: str, more: Sequence[Ints], statement_of: Callable[[str, str, int], Statement]
     ) -> Links:
-        """The rows of a table as edges. The rules look at no more than kinds and `more`: each combination is asked
-        about once."""
+        """The rows of a table as edges. The rules depend only on the kinds and on `more`, so each combination is
+        resolved once."""
         table = self.tables[name]
         rows, (starts, ends) = self._good(name, [start, end])
         columns = [self._numbers[name, start], self._numbers[name, end]]
@@ -258,19 +258,19 @@ class ResolvedRows:
     def _verdicts(
         self, table: Table, rows: Ints, keys: Sequence[Ints], resolve: Callable[[int], ResolvedStatement | None]
     ) -> Ints:
-        """For every row the number of its label, NOBODY where a rule is broken."""
+        """The number of the label of each row; ABSENT for a row that breaks a rule."""
         key = np.zeros(len(rows), dtype=np.int64)
         for one in keys:
             key = key * (int(one.max(initial=0)) + 1) + one
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
-        labels = np.full(len(first), NOBODY, dtype=np.int64)
+        labels = np.full(len(first), ABSENT, dtype=np.int64)
         for at, row in enumerate(rows[first].tolist()):
             try:
                 labels[at] = self._label(resolve(row))
             except GrantpathError:
                 continue
         found = labels[which]
-        self._problems.rows(table, rows[found == NOBODY], lambda row: self._error(lambda: resolve(row)))
+        self._problems.rows(table, rows[found == ABSENT], lambda row: self._error(lambda: resolve(row)))
         return found
 
     def _label(self, resolved: ResolvedStatement | None) -> int:

@@ -1,4 +1,4 @@
-"""Finds the files of a bulk import in a folder, one a table, and reads them."""
+"""Finds the files of a bulk import in a folder, one for each table, and reads them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -13,17 +13,16 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
 
 FORMATS = ("parquet", "csv", "jsonl")
-# beside the tables while a dump writes them: a part of it reads like a smaller estate
+# exists while a dump writes its tables: otherwise an unfinished dump would look complete
 UNFINISHED = "dump.unfinished"
 
 
 def read(
     directory: Path, problems: Problems, progress: Callable[[int, int], None], beside: Collection[str] = ()
 ) -> dict[str, Table]:
-    """All tables of a folder; a missing file is an empty table. Rows that cannot be read go to `problems`.
+    """Reads all tables of a folder; a missing file is an empty table. Unreadable rows are added to `problems`.
 
-    `beside` are names of files that may be there besides. Raises InvalidInput for a folder or file that is wrong as a
-    whole.
+    `beside` lists the names of other files that are allowed. Raises InvalidInput for an invalid folder or file.
     """
     files = _files(directory, beside)
     tables = {}
@@ -42,12 +41,12 @@ def _none() -> Ints:
 
 
 def listed(directory: Path) -> list[Path]:
-    """What is in the folder. Raises InvalidInput where it is not a folder."""
+    """The contents of a folder, sorted. Raises InvalidInput if it is not a folder."""
     try:
         return sorted(directory.iterdir())
     except (OSError, ValueError):
         raise InvalidInput(
-            f"{short(str(directory))} is not a folder: name one that holds {', '.join(TABLES)} as {_formats()}"
+            f"{short(str(directory))} is not a folder; name one that contains {', '.join(TABLES)} as {_formats()}"
         ) from None
 
 
@@ -55,7 +54,7 @@ def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
     inside = listed(directory)
     if directory / UNFINISHED in inside:
         raise InvalidInput(
-            f"{directory} holds a part of a dump, which was cut off or is under way; name another folder"
+            f"{directory} contains an unfinished dump, which was interrupted or is still running; name another folder"
         )
     files: dict[str, Path] = {}
     for file in inside:
@@ -67,16 +66,16 @@ def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
             raise InvalidInput(f"{file}: {files[file.stem].name} exists too; keep one file for {file.stem}")
         files[file.stem] = file
         if not file.is_file():
-            raise InvalidInput(f"{file} is not a plain file (a folder, a device, a pipe); write the table there")
+            raise InvalidInput(f"{file} must be a regular file, not a folder, device or pipe; replace it")
     if not files:
         raise InvalidInput(
-            f"{short(str(directory))} holds no table: name a folder with {', '.join(TABLES)} as {_formats()}"
+            f"{short(str(directory))} contains no table; name a folder with {', '.join(TABLES)} as {_formats()}"
         )
     return files
 
 
 def _unknown(file: Path) -> InvalidInput:
-    """The error for what looks like a table and is not one: to ignore it would load a smaller estate in silence."""
+    """The error for a file that looks like a table but is not one. Ignoring it could silently load too few facts."""
     close = get_close_matches(file.stem.lower(), TABLES, n=1, cutoff=0.6)
     hint = f" (did you mean {close[0]}{file.suffix.lower()}?)" if close else ""
     return InvalidInput(

@@ -1,4 +1,4 @@
-"""The tables of a bulk import as they are in memory, and what is wrong with their rows."""
+"""The tables of a bulk import in memory, and the problems of their rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "owners": ("object", "owner"),
     "grants": ("effect", "privilege", "object", "subject"),
 }
-# How a row of each table is said as a statement.
+# The statement for a row of each table.
 SAY: Mapping[str, str] = {
     "subjects": "add {0}",
     "objects": "add {0}",
@@ -27,12 +27,12 @@ SAY: Mapping[str, str] = {
 }
 SHOWN = 20
 MAX_ROWS = 20_000_000  # of one table
-MAX_LINE_BYTES = 1_000_000  # of a text table; in Parquet, of a value
+MAX_LINE_BYTES = 1_000_000  # of a line of a text table, or a value in Parquet
 
 
 @dataclass(frozen=True)
 class Column:
-    """Values that repeat: each different one once, and for every row which it is."""
+    """A column as a dictionary: the distinct values, and for each row the index of its value."""
 
     codes: Ints
     values: Sequence[str]
@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One file: its columns, and for every row its line there (in Parquet its number)."""
+    """One table: its columns, and for each row its line in the file (in Parquet, its row number)."""
 
     name: str
     file: Path | None
@@ -52,28 +52,28 @@ class Table:
 
 
 def place(file: Path, line: int) -> str:
-    """How a message names a line of a file."""
+    """A line of a file, as messages name it."""
     return f"{file}: row {line}" if file.suffix == ".parquet" else f"{file}:{line}"
 
 
 @dataclass
 class Problems:
-    """What is wrong, by table and line; texts are made for those that are shown."""
+    """The problems of an import, by table and line. Texts are computed only for the problems that are shown."""
 
     _found: list[tuple[Path, Ints, Callable[[int], str]]] = field(default_factory=list)
 
     def line(self, file: Path, line: int, text: str) -> None:
-        """One line."""
+        """Adds the problem of one line."""
         self._found.append((file, np.array([line], dtype=np.int64), lambda _: text))
 
     def rows(self, table: Table, rows: Ints, describe: Callable[[int], str]) -> None:
-        """Rows of a table that break a rule; `describe(row)` states what is wrong."""
+        """Adds rows of a table that break a rule; `describe(row)` returns the text."""
         if table.file and len(rows):
             by_line = dict(zip(table.lines[rows].tolist(), rows.tolist(), strict=True))
             self._found.append((table.file, table.lines[rows], lambda line: describe(by_line[line])))
 
     def raise_any(self) -> None:
-        """Raises InvalidInput with the first ones and their number, if there are any."""
+        """Raises InvalidInput if there are problems, with their number and the first of them."""
         lines = {(list(TABLES).index(file.stem), int(line)) for file, found, _ in self._found for line in found}
         if not lines:
             return

@@ -17,7 +17,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Builder:
-    """Takes rows one by one, and numbers the different values of each column."""
+    """Builds a table row by row, and numbers the distinct values of each column."""
 
     def __init__(self, file: Path, columns: Sequence[str]) -> None:
         self._file = file
@@ -54,10 +54,10 @@ def read_csv(name: str, file: Path, columns: Sequence[str], problems: Problems) 
             if len(row) == len(columns):
                 builder.add(line, [row[at] for at in order])
             elif row:
-                problems.line(file, line, f"{len(row)} values, not {len(columns)}: write {','.join(header)}")
+                problems.line(file, line, f"has {len(row)} values, not {len(columns)}; write {','.join(header)}")
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InvalidInput(f"{place(file, line)}: {error}; a value with a comma or a quote is put in quotes") from None
+        raise InvalidInput(f"{place(file, line)}: {error}; quote a value that contains a comma or a quote") from None
     return builder.table(name)
 
 
@@ -70,7 +70,7 @@ def read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problems
         try:
             row = json.loads(text, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError) as error:
-            problems.line(file, line, f"{error}; each line is one object, as {example}")
+            problems.line(file, line, f"{error}; each line must be one object, e.g. {example}")
             continue
         wrong = _wrong_object(row, columns)
         if wrong:
@@ -89,7 +89,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:
     if not isinstance(row, dict):
-        return "not an object"
+        return "the line is not an object"
     for key in row:
         if key not in columns:
             return f"the column {key!r} is unknown"
@@ -97,20 +97,22 @@ def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:
         if column not in row:
             return f"the column {column!r} is missing"
         if not isinstance(row[column], str) or _SURROGATE.search(row[column]):
-            return f"the column {column!r} is not a text"
+            return f"the column {column!r} is not a string"
     return None
 
 
 def _text_lines(file: Path) -> Iterator[str]:
-    """The lines of a file in UTF-8, with their ends. Raises InvalidInput."""
+    """The lines of a file in UTF-8, with their line ends. Raises InvalidInput."""
     try:
         with file.open("rb") as opened:
             for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES + 1), b""), 1):
                 if len(line) > MAX_LINE_BYTES:
-                    raise InvalidInput(f"{place(file, number)}: longer than {MAX_LINE_BYTES:,} bytes; is this a table?")
+                    raise InvalidInput(
+                        f"{place(file, number)}: longer than {MAX_LINE_BYTES:,} bytes; write one row a line"
+                    )
                 try:
                     yield line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError:
-                    raise InvalidInput(f"{place(file, number)}: this is not UTF-8; write the file in UTF-8") from None
+                    raise InvalidInput(f"{place(file, number)}: not UTF-8; write the file in UTF-8") from None
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}; check the file") from None

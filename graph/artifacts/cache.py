@@ -34,7 +34,9 @@ def code_folder(name: str) -> Path:
             folder.mkdir(mode=0o700, parents=folder == cache, exist_ok=True)
             _check_private(folder)
     except OSError as error:
-        raise ServerError(f"{cache / name} cannot be written ({error.strerror}); free it or name another") from error
+        raise ServerError(
+            f"{cache / name} cannot be written ({error.strerror}); make it writable, or set GRANTPATH_CACHE"
+        ) from error
     return cache / name
 
 

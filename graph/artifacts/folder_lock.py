@@ -43,7 +43,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
             "or end it"
         ) from error
     except OSError as error:
-        raise ServerError(f"{folder} cannot be written ({error.strerror}); free it or name another") from error
+        raise ServerError(
+            f"{folder} cannot be written ({error.strerror}); make it writable, or name another"
+        ) from error
     try:
         yield
     finally:

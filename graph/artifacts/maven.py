@@ -78,7 +78,9 @@ def _with_login(address: str, login: tuple[str, str] | None) -> Repository:
     """A login inside the address becomes a header, so that no message can print it."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ServerError("the Maven repository (GRANTPATH_MAVEN or settings.xml) is not an https address")
+        raise ServerError(
+            "the Maven repository (GRANTPATH_MAVEN or settings.xml) is not an https address; write https://HOST/PATH"
+        )
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise ServerError(
             f"the Maven repository on {parts.hostname} (GRANTPATH_MAVEN or settings.xml) has an http address, whose "
@@ -103,7 +105,7 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def fetch(source: Repository, path: str, size: int) -> bytes:
-    """Downloads `path` from the repository: at most `size` + 1 bytes, so that the caller sees a file that is too long.
+    """Downloads `path` from the repository: at most `size` + 1 bytes, so that a file that is too long is detected.
 
     Raises ServerError, which names the file and the cause, after 3 attempts.
     """

@@ -1,4 +1,4 @@
-"""The history: what was accepted, by whom and when; what was refused, and why; answers as fresh as a revision."""
+"""The history: accepted changes with actor and time, refused attempts with reasons, and reads at a given revision."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -23,7 +23,7 @@ TABLE = "table:hr.public.staff"
 
 @pytest.fixture
 def auth(tenant: Tenants) -> Authorizer:
-    """Seven facts, three changes by Ann, one by Bob that is refused."""
+    """A tenant with seven facts, three changes by Ann, and one refused change by Bob."""
     made = tenant(given=FACTS)
     made.change(f"allow SELECT_TABLE on {TABLE} to role:analyst", by="user:ann")
     made.change("member user:bob of role:analyst", by="user:ann")
@@ -37,8 +37,8 @@ def statements(auth: Authorizer, **wanted: object) -> list[str]:
     return [each.statement for each in auth.log(**wanted)]  # type: ignore[arg-type]
 
 
-# ---- what is written ---------------------------------------------------------------------------------------------
-def test_an_accepted_change_tells_revision_time_actor_statement_and_id(auth: Authorizer) -> None:
+# ---- entries -----------------------------------------------------------------------------------------------------
+def test_entry_has_revision_time_actor_statement_and_id(auth: Authorizer) -> None:
     before = datetime.now(UTC)
     done = auth.change("add user:cas", by="user:ann")
     last = auth.log(limit=1)[0]
@@ -49,19 +49,19 @@ def test_an_accepted_change_tells_revision_time_actor_statement_and_id(auth: Aut
     assert [each.actor for each in auth.log()][: len(FACTS)] == [None] * len(FACTS)
 
 
-def test_an_active_role_is_written_down(tenant: Tenants) -> None:
+def test_active_role_is_logged(tenant: Tenants) -> None:
     auth = tenant("deltastream", ["member user:ann of role:SYSADMIN"], root="org")
     auth.change("add database:d", by="user:ann", as_role="role:SYSADMIN")
     assert (auth.log()[-1].actor, auth.log()[-1].as_role) == ("user:ann", "role:SYSADMIN")
 
 
-def test_a_change_that_changes_nothing_leaves_no_trace(auth: Authorizer) -> None:
+def test_change_without_effect_is_not_logged(auth: Authorizer) -> None:
     before = auth.log()
     assert auth.change("member user:bob of role:analyst", by="user:ann").id is None
     assert auth.log() == before
 
 
-def test_refused_attempts_are_kept_apart_with_the_reason(auth: Authorizer) -> None:
+def test_refused_attempts_are_logged_separately_with_the_reason(auth: Authorizer) -> None:
     (refused,) = auth.log(refused=True)
     assert (refused.actor, refused.statement, refused.object) == ("user:bob", f"drop {TABLE}", TABLE)
     assert refused.reason and refused.reason.startswith(f"'drop {TABLE}' by user:bob is refused: ")
@@ -76,8 +76,8 @@ def test_refused_attempts_are_kept_apart_with_the_reason(auth: Authorizer) -> No
     assert auth.check("user:bob", "SELECT_TABLE", TABLE).revision == revision
 
 
-def test_a_refused_attempt_is_found_by_the_id_it_was_made_with(auth: Authorizer) -> None:
-    (old,) = auth.log(refused=True)  # made without one
+def test_refused_attempt_is_found_by_its_request_id(auth: Authorizer) -> None:
+    (old,) = auth.log(refused=True)  # made without an id
     with pytest.raises(Refused):
         auth.change("add catalog:x", by="user:bob", id="mine")
     for batch in (["add catalog:y", "add catalog:z"], ["add catalog:y", "add what"]):
@@ -91,7 +91,7 @@ def test_a_refused_attempt_is_found_by_the_id_it_was_made_with(auth: Authorizer)
     assert statements(auth, refused=True, id="batch") == ["add catalog:y"] * 2
     assert statements(auth, refused=True, id="batch", limit=1) == ["add catalog:y"]
     own = {each.id for each in auth.log(refused=True)}
-    assert len(own) == 4 and not own & {"mine", "batch"}  # each has one of its own beside it
+    assert len(own) == 4 and not own & {"mine", "batch"}  # each also has its own id
     assert statements(auth, refused=True, id=old.id) == [f"drop {TABLE}"]
     assert statements(auth, refused=True, id="none") == statements(auth, id="mine") == []
     auth.change("owner user:bob of metalake:ml")
@@ -99,8 +99,8 @@ def test_a_refused_attempt_is_found_by_the_id_it_was_made_with(auth: Authorizer)
     assert statements(auth, id="mine") == statements(auth, refused=True, id="mine") == ["add catalog:x"]
 
 
-# ---- what is asked for ---------------------------------------------------------------------------------------------
-def test_the_log_is_filtered(auth: Authorizer) -> None:
+# ---- filters -------------------------------------------------------------------------------------------------------
+def test_log_is_filtered_by_actor_object_and_subject(auth: Authorizer) -> None:
     grants = [f"allow SELECT_TABLE on {TABLE} to role:analyst", f"deny MODIFY_TABLE on {TABLE} to role:analyst"]
     assert statements(auth, object=TABLE) == [FACTS[2], *grants]
     assert statements(auth, object="table:hr.public.`staff`", actor="user:ann") == grants
@@ -113,8 +113,8 @@ def test_the_log_is_filtered(auth: Authorizer) -> None:
     assert statements(auth, actor="user:ann", refused=True) == []
 
 
-def test_a_batch_is_found_by_its_id_and_each_change_by_its_own(auth: Authorizer) -> None:
-    joined = "member user:bob of role:analyst"  # he is: it changes nothing, and so is not in the history
+def test_batch_and_its_changes_are_found_by_their_ids(auth: Authorizer) -> None:
+    joined = "member user:bob of role:analyst"  # bob is a member already, so the change is not in the history
     batch = ["add catalog:a", joined, "add catalog:b"]
     auth.change_all(batch, id="k1")
     auth.change("add catalog:c", id="k1 too")
@@ -125,7 +125,7 @@ def test_a_batch_is_found_by_its_id_and_each_change_by_its_own(auth: Authorizer)
     assert statements(auth, id="k1.1") == statements(auth, id="k") == []
 
 
-def test_the_log_is_filtered_by_time(auth: Authorizer) -> None:
+def test_log_is_filtered_by_time(auth: Authorizer) -> None:
     times = [each.at for each in auth.log()]
     assert statements(auth, since=times[-1])[-1] == f"deny MODIFY_TABLE on {TABLE} to role:analyst"
     assert len(statements(auth, since=times[-1])) == sum(at >= times[-1] for at in times)
@@ -135,7 +135,7 @@ def test_the_log_is_filtered_by_time(auth: Authorizer) -> None:
     assert statements(auth, until=datetime(2020, 1, 1)) == []
 
 
-def test_the_log_is_read_in_pages(auth: Authorizer) -> None:
+def test_log_is_read_in_pages(auth: Authorizer) -> None:
     seen: list[str] = []
     before = None
     while page := auth.log(limit=3, before=before):
@@ -145,7 +145,7 @@ def test_the_log_is_read_in_pages(auth: Authorizer) -> None:
     assert seen == statements(auth)
 
 
-def test_what_is_no_filter_is_refused(auth: Authorizer) -> None:
+def test_invalid_filter_is_refused(auth: Authorizer) -> None:
     with pytest.raises(InvalidReference):
         auth.log(object="staff")
     with pytest.raises(InvalidInput, match="limit=-1"):
@@ -158,7 +158,7 @@ def test_what_is_no_filter_is_refused(auth: Authorizer) -> None:
 
 
 # ---- freshness -----------------------------------------------------------------------------------------------------
-def test_every_question_can_ask_for_a_revision(auth: Authorizer) -> None:
+def test_every_question_accepts_a_minimum_revision(auth: Authorizer) -> None:
     now = auth.change("add user:cas", by="user:ann").revision
     check = ("user:bob", "SELECT_TABLE", TABLE)
     assert auth.check(*check, at_least=now).revision == now
@@ -169,7 +169,7 @@ def test_every_question_can_ask_for_a_revision(auth: Authorizer) -> None:
 
 
 @pytest.mark.parametrize("revision", ["3", 2.0, True, 2**63])
-def test_a_revision_is_a_whole_number(auth: Authorizer, revision: Any) -> None:
+def test_revision_must_be_an_integer(auth: Authorizer, revision: Any) -> None:
     check = ("user:bob", "SELECT_TABLE", TABLE)
     for ask in (auth.check, auth.explain):
         with pytest.raises(InvalidInput, match="at_least="):
@@ -178,7 +178,7 @@ def test_a_revision_is_a_whole_number(auth: Authorizer, revision: Any) -> None:
         auth.who(*check[1:], at_least=revision)
 
 
-def test_a_graph_that_is_older_gives_no_answer(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_graph_gives_no_answer(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grantpath.graph.store.PATIENCE", 0.1)
     now = auth.log(limit=1)[0].revision
     check = ("user:bob", "SELECT_TABLE", TABLE)
@@ -193,7 +193,7 @@ def test_a_graph_that_is_older_gives_no_answer(auth: Authorizer, monkeypatch: py
             ask()
 
 
-def test_a_question_waits_for_the_revision(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_question_waits_for_the_revision(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     now = auth.log(limit=1)[0].revision
     waits: list[float] = []
 

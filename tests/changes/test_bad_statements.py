@@ -1,4 +1,4 @@
-"""A statement that cannot be read is refused by every verb, and nothing is written."""
+"""Every method refuses a statement that cannot be parsed, and writes nothing."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from ..unit.test_statement import BAD_STATEMENTS
 
 
 def test_bad_statements_never_reach_the_database(tenant: Tenants) -> None:
-    """Each bad line, as a change, a fact and a check of a real tenant: refused by name, and nothing is written."""
+    """Each bad line is refused by name as a change, a fact and a check of a real tenant, and nothing is written."""
     auth: Authorizer = tenant("gravitino", ["add catalog:hr", "add user:bob"])
     before = auth.check("user:bob", "USE_CATALOG", "catalog:hr").revision
     lines = [line for line, _ in BAD_STATEMENTS]

@@ -1,4 +1,4 @@
-"""Acting as a role in a batch."""
+"""Batches with an active role."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from grantpath.engine import Invalid, InvalidReference, Refused, Unknown
 from ..conftest import Tenants
 from .test_batches import history, one_by_one, revisions, state
 
-# ---- as which role -------------------------------------------------------------------------------------------------
+# ---- active roles --------------------------------------------------------------------------------------------------
 ROLES = ["add role:a", "member user:u of role:a", "member user:u of role:SYSADMIN"]
 
 
@@ -28,7 +28,7 @@ ROLES = ["add role:a", "member user:u of role:a", "member user:u of role:SYSADMI
     ],
 )
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_role_that_is_none_is_invalid_and_one_that_is_not_held_refused(
+def test_unknown_active_role_is_invalid_and_unheld_one_is_refused(
     tenant: Tenants, as_role: str, kind: type[Exception], text: str, dry_run: bool
 ) -> None:
     auth = tenant("deltastream", ROLES)
@@ -45,7 +45,7 @@ def test_a_role_that_is_none_is_invalid_and_one_that_is_not_held_refused(
     assert len(auth.log(refused=True)) == (3 if kind is Refused and not dry_run else 0)
 
 
-def test_a_role_that_is_not_there_is_not_made_by_acting_as_it(tenant: Tenants) -> None:
+def test_missing_active_role_is_not_created(tenant: Tenants) -> None:
     auth = tenant("deltastream", [*ROLES, "member user:u of role:USERADMIN"])
     with pytest.raises(Unknown, match=r"^statement 0: role:new does not exist"):
         auth.change_all(["add role:new", "member user:u of role:new"], by="user:u", as_role="role:new")
@@ -53,7 +53,7 @@ def test_a_role_that_is_not_there_is_not_made_by_acting_as_it(tenant: Tenants) -
         auth.change("add role:new", by="user:nobody", as_role="role:new")  # invalid comes before refused
 
 
-def test_a_role_that_the_batch_drops_is_not_there_behind_it(tenant: Tenants) -> None:
+def test_role_that_the_batch_drops_cannot_act_afterwards(tenant: Tenants) -> None:
     facts = ["add role:maker", "add role:makers", "member role:maker of role:USERADMIN", "member user:u of role:maker"]
     alone, batch = tenant("deltastream", facts), tenant("deltastream", facts)
     statements = ["member user:u of role:makers", "drop role:maker", "add user:v"]
@@ -63,7 +63,7 @@ def test_a_role_that_the_batch_drops_is_not_there_behind_it(tenant: Tenants) -> 
     assert str(told.value) == "role:maker does not exist (did you mean role:makers?); add it, or check the name"
     with pytest.raises(Unknown) as again:
         batch.change_all(statements, by="user:u", as_role="role:maker")
-    said = "statement 2: role:maker does not exist; add it, or check the name"  # it is, before the batch and after it
+    said = "statement 2: role:maker does not exist; add it, or check the name"  # it exists before and after the batch
     assert (str(again.value), again.value.index) == (said, 2)
     assert revisions(batch.change_all(statements[:2], by="user:u", as_role="role:maker")) == made
     assert state(batch) == state(alone)

@@ -1,4 +1,4 @@
-"""Batches: what they do is what the same statements do one by one, in history and graph, or nothing at all."""
+"""A batch has the same effect on history and graph as its statements one by one, or no effect at all."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ SMALL = [
 
 
 def state(auth: Authorizer) -> tuple[list[Any], list[Any]]:
-    """Everything that decides in a tenant, and its revision."""
+    """All facts of a tenant, and its revision."""
     row = auth.ask("tenant_state")
     entities = sorted(tuple(sorted(each.items())) for each in row["entities"])
     edges = sorted(tuple(sorted((k, v or "") for k, v in each.items())) for each in row["edges"])
@@ -43,7 +43,7 @@ def history(auth: Authorizer) -> list[tuple[int, str | None, str]]:
 
 
 def one_by_one(auth: Authorizer, statements: Iterable[str], by: str | None, as_role: str | None) -> list[int | None]:
-    """By statement the revision that it made, None where it changed nothing."""
+    """The revision of each statement; None if it changed nothing."""
     changes = [auth.change(statement, by=by, as_role=as_role) for statement in statements]
     return [change.revision if change.id else None for change in changes]
 
@@ -55,7 +55,7 @@ def revisions(changes: Iterable[Change]) -> list[int | None]:
 # ---- the same as one by one --------------------------------------------------------------------------------------
 @contextmanager
 def asking_above(found: list[int]) -> Iterator[None]:
-    """What is above the objects is asked first, as for large batches; `found`: how many changes it allowed."""
+    """Checks the places above the objects first, like for large batches; `found`: how many changes this allowed."""
     allowed_by_above = Authorizing._allowed_by_above
 
     def counted(*asked: Any) -> set[PlannedChange]:
@@ -71,8 +71,8 @@ def asking_above(found: list[int]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("policy", others_slow(POLICIES))
-def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy: str) -> None:
-    """Random statements, good ones kept in turn: wrong ones are found at the same index, with the same error."""
+def test_batch_has_the_effect_of_its_statements_one_by_one(tenant: Tenants, policy: str) -> None:
+    """Random statements: wrong ones are reported at the same index, with the same error."""
     above: list[int] = []
     rng = random.Random(f"batches {policy}")
     world = oracle(policy, ROOT_NAME)
@@ -109,11 +109,11 @@ def test_a_batch_does_what_its_statements_do_one_by_one(tenant: Tenants, policy:
                 assert state(batch) == state(alone)
     assert history(batch) == history(alone)
     assert wrong > 12 and changed > 8
-    assert bool(sum(above)) != batch.policy.active_roles  # with active roles all places are looked at
+    assert bool(sum(above)) != batch.policy.active_roles  # with active roles, all places are checked
 
 
 @pytest.mark.parametrize("policy", others_slow(POLICIES))
-def test_facts_at_once_are_facts_one_by_one(tenant: Tenants, policy: str) -> None:
+def test_facts_in_a_batch_equal_facts_one_by_one(tenant: Tenants, policy: str) -> None:
     rng = random.Random(f"facts {policy}")
     facts = random_world(policy, rng, 60)
     world = oracle(policy, ROOT_NAME)
@@ -128,7 +128,7 @@ def test_facts_at_once_are_facts_one_by_one(tenant: Tenants, policy: str) -> Non
 
 
 # ---- each sees those before it -------------------------------------------------------------------------------------
-def test_a_batch_builds_on_itself(tenant: Tenants) -> None:
+def test_statement_sees_earlier_ones_of_its_batch(tenant: Tenants) -> None:
     auth = tenant(given=SMALL)
     statements = [
         "add catalog:mine",
@@ -146,10 +146,10 @@ def test_a_batch_builds_on_itself(tenant: Tenants) -> None:
     assert [change.id is None for change in changes] == [False] * 4 + [True] + [False] * 5
     assert revisions(changes)[3:6] == [len(SMALL) + 4, None, len(SMALL) + 5]
     assert auth.check("user:bob", "alter_catalog", "catalog:mine")
-    assert not auth.check("user:bob", "SELECT_TABLE", "table:mine.s.t")  # its grants went with the drop
+    assert not auth.check("user:bob", "SELECT_TABLE", "table:mine.s.t")  # the drop removed its grants
 
 
-def test_a_right_that_the_batch_gives_or_takes_counts(tenant: Tenants) -> None:
+def test_grant_or_revoke_in_a_batch_counts_for_later_statements(tenant: Tenants) -> None:
     auth = tenant(given=[*SMALL, "add role:maker", "member user:bob of role:maker", "owner user:bob of catalog:hr"])
     given_away = ["owner user:ann of catalog:hr", "add schema:hr.more"]
     with pytest.raises(Refused, match=r"^statement 1: 'add schema:hr\.more' by user:bob"):
@@ -159,7 +159,7 @@ def test_a_right_that_the_batch_gives_or_takes_counts(tenant: Tenants) -> None:
     assert not auth.check("user:bob", "alter_catalog", "catalog:hr")
 
 
-def test_circles_within_a_batch_are_found(tenant: Tenants) -> None:
+def test_circle_within_a_batch_is_found(tenant: Tenants) -> None:
     groups = [f"add group:g{number}" for number in range(5)]
     auth = tenant("lakehouse", [*groups, "member group:g0 of group:g1"])
     ring = ["member group:g1 of group:g2", "member group:g2 of group:g3", "member group:g3 of group:g0"]
@@ -171,7 +171,7 @@ def test_circles_within_a_batch_are_found(tenant: Tenants) -> None:
 
 
 # ---- all or nothing ------------------------------------------------------------------------------------------------
-def test_a_wrong_statement_leaves_nothing_behind(tenant: Tenants) -> None:
+def test_wrong_statement_undoes_the_batch(tenant: Tenants) -> None:
     auth = tenant(given=SMALL)
     before = state(auth), history(auth)
     wrong_ones: list[tuple[str, type[Invalid]]] = [
@@ -189,10 +189,10 @@ def test_a_wrong_statement_leaves_nothing_behind(tenant: Tenants) -> None:
     assert (state(auth), history(auth)) == before
 
 
-def test_the_first_wrong_one_is_named_whatever_is_found_first(tenant: Tenants) -> None:
+def test_first_wrong_statement_is_named(tenant: Tenants) -> None:
     auth = tenant(given=SMALL)
     with pytest.raises(Invalid, match=r"^statement 2: 'allow .*|^statement 2: table"):
-        # the last is wrong by itself, the one before only behind the first two
+        # the last is always wrong, the one before only after the first two
         auth.change_all(
             [
                 "add table:hr.public.t",
@@ -204,12 +204,12 @@ def test_the_first_wrong_one_is_named_whatever_is_found_first(tenant: Tenants) -
         )
 
 
-def test_an_empty_batch_changes_nothing(tenant: Tenants) -> None:
+def test_empty_batch_changes_nothing(tenant: Tenants) -> None:
     assert tenant(given=SMALL).change_all([], by="user:ann") == []
 
 
 # ---- a dry run -------------------------------------------------------------------------------------------------------
-def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -> None:
+def test_dry_run_reports_the_outcome_and_changes_nothing(tenant: Tenants) -> None:
     auth = tenant(given=SMALL)
     before = state(auth), history(auth), auth.log(refused=True)
     would = auth.change("drop schema:hr.public", by="user:ann", dry_run=True)
@@ -239,7 +239,7 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(tenant: Tenants) -
         (("user:own", "get_tag_for_object", "catalog:hr"), Invalid, ""),
     ],
 )
-def test_a_wrong_check_of_a_batch_is_named_by_its_index(
+def test_wrong_check_of_a_batch_is_named_by_its_index(
     tenant: Tenants, check: Any, kind: type[Exception], text: str
 ) -> None:
     auth = tenant(given=SMALL)
@@ -255,7 +255,7 @@ def read_write_set(reads: str, writes: str, joins: bool = False) -> ReadWriteSet
     return ReadWriteSet(set(reads), set(writes), joins)
 
 
-def test_levels_keep_readers_behind_writers_and_before_overwriters() -> None:
+def test_readers_run_after_writers_and_before_overwriters() -> None:
     assert levels([read_write_set("a", "a"), read_write_set("b", "b")]) == [[0, 1]]
     assert levels([read_write_set("a", "a"), read_write_set("a", "b"), read_write_set("b", "c")]) == [[0], [1], [2]]
     assert levels([read_write_set("ab", "b"), read_write_set("b", "c"), read_write_set("x", "b")]) == [[0], [1, 2]]
@@ -266,7 +266,7 @@ def test_levels_keep_readers_behind_writers_and_before_overwriters() -> None:
     assert levels([]) == []
 
 
-def test_a_wrong_fact_adds_nobody_by_mentioning_him(tenant: Tenants) -> None:
+def test_wrong_fact_does_not_add_mentioned_subjects(tenant: Tenants) -> None:
     auth = tenant("gravitino", ["add role:r"])
     problems = auth.given(["member user:a of role:nope", "member user:b of role:nope", "member user:b of role:r"])
     assert [bool(problem) for problem in problems] == [True, True, False]

@@ -38,7 +38,7 @@ FACTS = [
 
 
 def said(auth: Authorizer) -> set[str]:
-    """Everything in the graph as statements, what came with the policy included; read by the test's own query."""
+    """All facts of the graph as statements, including those of the policy; read by a query of the test."""
     text = """MATCH (e:Entity {root: $root}) WHERE coalesce(e.exists, true) RETURN 'add ' + e.ref AS said
     UNION MATCH (a:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE]->(b) RETURN 'member ' + a.ref + ' of ' + b.ref AS said
     UNION MATCH (a:Entity {root: $root})-[:OWNS]->(b) RETURN 'owner ' + a.ref + ' of ' + b.ref AS said
@@ -47,7 +47,7 @@ def said(auth: Authorizer) -> set[str]:
     return {row["said"] for row in auth.store.execute(text, {"root": auth.tenant})}
 
 
-def test_a_drop_lists_what_it_takes_along(tenant: Tenants) -> None:
+def test_drop_lists_all_removed_facts(tenant: Tenants) -> None:
     auth = tenant(given=FACTS)
     before = state(auth)
     done = auth.change("drop catalog:hr", dry_run=True)
@@ -101,7 +101,7 @@ def test_each_statement_of_a_batch_has_its_own_facts(tenant: Tenants) -> None:
 
 
 @pytest.mark.parametrize("policy_name", others_slow(POLICIES))
-def test_random_dry_runs_list_exactly_what_the_changes_then_do(tenant: Tenants, policy_name: str) -> None:
+def test_random_dry_runs_list_exactly_the_effects_of_the_changes(tenant: Tenants, policy_name: str) -> None:
     rng = random.Random(f"deltas {policy_name}")
     given = random_world(policy_name, rng, 60)
     auth, world = tenant(policy_name, given, ROOT_NAME), oracle(policy_name, ROOT_NAME)
@@ -130,7 +130,7 @@ def test_dropping_the_root_lists_everything(tenant: Tenants) -> None:
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
-def test_the_command_lists_what_would_be_done(run: Run, facts: str) -> None:
+def test_command_lists_the_effect_of_a_change(run: Run, facts: str) -> None:
     words = ["change", "drop catalog:hr", "--dry-run", "--root", facts]
     shown = run(*words).out.splitlines()
     assert shown[0].startswith("would be done revision")
@@ -141,7 +141,7 @@ def test_the_command_lists_what_would_be_done(run: Run, facts: str) -> None:
     assert [f"  - {each.removeprefix('add ')}" for each in told["removed"]] == shown[1:]
 
 
-def test_the_command_lists_the_effect_of_a_file(run: Run, facts: str, tmp_path: Path) -> None:
+def test_command_lists_the_effect_of_a_file(run: Run, facts: str, tmp_path: Path) -> None:
     file = tmp_path / "many.txt"
     file.write_text("\n".join(["add user:gone", "drop user:gone", *(f"add user:n{at:02}" for at in range(25))]))
     words = ["change", "--file", str(file), "--dry-run", "--root", facts]

@@ -1,4 +1,4 @@
-"""Names that hold grants before they are created: they go with their last grant, and hold a policy to their place."""
+"""Names that hold grants before they are created: the last grant removes them, and upgrades must keep their place."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ Edit = Callable[..., policy.Policy]
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Edit:
-    """The policy with something replaced."""
+    """The policy with some text replaced."""
 
     def edit(*changes: tuple[str, str]) -> policy.Policy:
         text = POLICY
@@ -72,7 +72,7 @@ def given(auth: Authorizer, *facts: str) -> None:
     assert auth.given(facts) == [None] * len(facts)
 
 
-def test_a_name_goes_with_who_holds_the_last_grant(tenant: Tenants) -> None:
+def test_name_is_removed_with_the_holder_of_its_last_grant(tenant: Tenants) -> None:
     auth = tenant("cdap")
     given(auth, "add user:a", "allow READ on dataset:n.d to user:a")
     given(auth, "add user:b", "allow READ on dataset:n.d to user:b")
@@ -85,9 +85,11 @@ def test_a_name_goes_with_who_holds_the_last_grant(tenant: Tenants) -> None:
     assert names(auth) == []
 
 
-def test_a_name_stays_in_its_place_when_the_policy_changes(auth: Authorizer, edited: Edit) -> None:
+def test_upgrade_that_moves_a_granted_name_is_refused(auth: Authorizer, edited: Edit) -> None:
     given(auth, "add user:u", "add namespace:n", "add folder:n", "allow READ on dataset:n.d to user:u")
-    with pytest.raises(Invalid, match=r"1 of its facts .*\ndataset:n.d, a name that holds grants: .* revoke what"):
+    with pytest.raises(
+        Invalid, match=r"1 of its facts .*\ndataset:n.d, a name that holds grants: .* revoke its grants first"
+    ):
         upgrade(auth, edited(MOVED))
     assert auth.check("user:u", "look", "namespace:n")
     auth.change("revoke allow READ on dataset:n.d from user:u")
@@ -98,8 +100,8 @@ def test_a_name_stays_in_its_place_when_the_policy_changes(auth: Authorizer, edi
     assert fresh.check("user:u", "look", "folder:n")
 
 
-def test_a_name_without_a_grant_goes_with_the_policy_that_had_it(auth: Authorizer, edited: Edit) -> None:
-    """As an earlier version left them."""
+def test_upgrade_removes_names_without_grants(auth: Authorizer, edited: Edit) -> None:
+    """Earlier versions of grantpath left such names."""
     given(auth, "add user:u", "add namespace:n", "allow READ on stream:n.s to user:u")
     auth.store.execute("MATCH ({root: $root, ref: 'user:u'})-[grant:ALLOW]->() DELETE grant", {"root": auth.tenant})
     assert names(auth) == ["stream:n.s"]

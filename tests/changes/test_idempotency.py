@@ -1,4 +1,4 @@
-"""Retries: a change that is said again is made once, and a commit that nobody answered is found out about."""
+"""Retries: a repeated change is made once, and the outcome of an unanswered commit is found out."""
 
 from collections.abc import Callable
 
@@ -25,17 +25,17 @@ def auth(tenant: Tenants) -> Authorizer:
     return tenant(given=FACTS)
 
 
-# ---- said again ----------------------------------------------------------------------------------------------------
-def test_a_change_said_again_changes_nothing_and_returns_the_first_result(auth: Authorizer) -> None:
+# ---- repetitions ---------------------------------------------------------------------------------------------------
+def test_repeated_change_returns_the_first_result(auth: Authorizer) -> None:
     first = auth.change(JOIN, by="user:ann", id="request 1")
     assert first == Change("request 1", len(FACTS) + 1)
     auth.change(LEAVE, by="user:ann")
     assert auth.change(JOIN, by="user:ann", id="request 1") == first
     assert [each.statement for each in auth.log()][len(FACTS) :] == [JOIN, LEAVE]
-    assert auth.change(LEAVE, by="user:ann").id is None  # he is out still
+    assert auth.change(LEAVE, by="user:ann").id is None  # bob is still not a member
 
 
-def test_a_dry_run_of_what_was_done_tells_what_it_did(auth: Authorizer) -> None:
+def test_dry_run_of_a_repeated_change_returns_the_first_result(auth: Authorizer) -> None:
     would = auth.change(JOIN, by="user:ann", id="mine", dry_run=True)
     assert (would.id, would.revision, would.already) == ("mine", len(FACTS) + 1, False)
     first = auth.change(JOIN, by="user:ann", id="mine")
@@ -53,14 +53,14 @@ def test_a_dry_run_of_what_was_done_tells_what_it_did(auth: Authorizer) -> None:
     assert repr(first) == "Change(id='mine', revision=6)"
 
 
-def test_a_change_said_again_by_the_id_it_got(auth: Authorizer) -> None:
+def test_change_can_be_repeated_with_its_assigned_id(auth: Authorizer) -> None:
     first = auth.change(JOIN, by="user:ann")
     auth.change(LEAVE, by="user:ann")
     assert auth.change(JOIN, by="user:ann", id=first.id) == first
     assert auth.log()[-1].statement == LEAVE
 
 
-def test_what_changed_nothing_the_first_time_never_does(auth: Authorizer) -> None:
+def test_repeated_change_without_effect_never_has_one(auth: Authorizer) -> None:
     auth.change(JOIN)
     first = auth.change(JOIN, by="user:ann", id="nothing new")
     assert first == Change(None, len(FACTS) + 1)
@@ -69,7 +69,7 @@ def test_what_changed_nothing_the_first_time_never_does(auth: Authorizer) -> Non
     assert auth.log()[-1].statement == LEAVE
 
 
-def test_a_batch_said_again(auth: Authorizer) -> None:
+def test_repeated_batch_returns_the_first_result(auth: Authorizer) -> None:
     batch = ["add user:cas", "add user:ann", "member user:cas of role:analyst"]
     with pytest.raises(Invalid, match=r"^statement 1"):
         auth.change_all(batch, by="user:ann", id="batch")
@@ -84,14 +84,14 @@ def test_a_batch_said_again(auth: Authorizer) -> None:
 
 
 @pytest.mark.parametrize(("statement", "by"), [(LEAVE, "user:ann"), (JOIN, None), (JOIN, "user:bob")])
-def test_an_id_belongs_to_one_change(auth: Authorizer, statement: str, by: str | None) -> None:
+def test_id_belongs_to_one_change(auth: Authorizer, statement: str, by: str | None) -> None:
     auth.change(JOIN, by="user:ann", id="mine")
     with pytest.raises(Invalid, match="the id mine belongs to another change"):
         auth.change(statement, by=by, id="mine")
 
 
 @pytest.mark.parametrize("alone", ["add user:cas", LEAVE])  # the second changes nothing, and has its id all the same
-def test_a_batch_takes_no_id_that_a_change_has(auth: Authorizer, alone: str) -> None:
+def test_batch_cannot_use_the_id_of_a_change(auth: Authorizer, alone: str) -> None:
     auth.change(alone, id="k2.1")
     before = auth.log()
     with pytest.raises(Invalid, match=r"^the id k2\.1 belongs to another change"):
@@ -99,7 +99,7 @@ def test_a_batch_takes_no_id_that_a_change_has(auth: Authorizer, alone: str) -> 
     assert auth.log() == before
 
 
-def test_a_change_takes_no_id_out_of_a_batch(auth: Authorizer) -> None:
+def test_change_cannot_use_an_id_of_a_batch(auth: Authorizer) -> None:
     first = auth.change_all(["add catalog:a", "add catalog:b"], id="k2")
     with pytest.raises(Invalid, match=r"^the id k2\.0 belongs to another change"):
         auth.change("add catalog:c", id="k2.0")
@@ -108,7 +108,7 @@ def test_a_change_takes_no_id_out_of_a_batch(auth: Authorizer) -> None:
     assert auth.change_all(["add catalog:a", "add catalog:b"], id="k2") == first
 
 
-def test_what_was_refused_may_be_tried_again_under_its_id(auth: Authorizer) -> None:
+def test_refused_change_can_be_retried_with_its_id(auth: Authorizer) -> None:
     with pytest.raises(Refused):
         auth.change("add schema:hr.s", by="user:bob", id="try")
     auth.change("owner user:bob of catalog:hr")
@@ -116,14 +116,14 @@ def test_what_was_refused_may_be_tried_again_under_its_id(auth: Authorizer) -> N
 
 
 @pytest.mark.parametrize("id_", ["", "x" * 201])
-def test_an_id_has_a_length(auth: Authorizer, id_: str) -> None:
+def test_length_of_an_id_is_limited(auth: Authorizer, id_: str) -> None:
     with pytest.raises(InvalidInput, match="1 to 200"):
         auth.change(JOIN, id=id_)
 
 
-# ---- commits that nobody answered ------------------------------------------------------------------------------------
+# ---- unanswered commits ----------------------------------------------------------------------------------------------
 def break_commit(monkeypatch: pytest.MonkeyPatch, how: Commit, times: int = 1) -> None:
-    """The next explicit commits end in `how`."""
+    """Makes the next explicit commits end like `how`."""
     commit = neo4j.Transaction.commit
     left = [times]
 
@@ -150,7 +150,7 @@ def not_committed(tx: neo4j.Transaction) -> None:
 
 
 @pytest.mark.parametrize("id_", [None, "mine"])
-def test_a_change_that_was_made_unheard_is_reported_as_made(
+def test_change_with_an_unanswered_commit_is_reported_as_made(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, id_: str | None
 ) -> None:
     break_commit(monkeypatch, committed_unheard(neo4j.Transaction.commit))
@@ -163,11 +163,11 @@ def test_a_change_that_was_made_unheard_is_reported_as_made(
 
 
 @pytest.mark.parametrize("id_", [None, "mine"])
-def test_a_change_that_was_lost_is_reported_as_not_made(
+def test_lost_change_is_reported_as_not_made(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, id_: str | None
 ) -> None:
     break_commit(monkeypatch, not_committed)
-    with pytest.raises(Unavailable, match=r"was not done: make it again") as told:
+    with pytest.raises(Unavailable, match=r"was not done, make it again") as told:
         auth.change(JOIN, by="user:ann", id=id_)
     assert told.value.unknown is False
     assert len(auth.log()) == len(FACTS)
@@ -175,7 +175,7 @@ def test_a_change_that_was_lost_is_reported_as_not_made(
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_what_cannot_be_read_back_is_unknown_and_safe_to_repeat(
+def test_unknown_outcome_is_reported_and_safe_to_repeat(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, server: Connection, made: bool
 ) -> None:
     impatient = Store(server, timeout=4)
@@ -203,7 +203,7 @@ def test_what_cannot_be_read_back_is_unknown_and_safe_to_repeat(
     impatient.close()
 
 
-def test_a_change_whose_last_mark_is_lost_is_made_and_read(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_with_a_lost_end_mark_is_made_and_readable(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     lost: list[int] = []
 
     def losing(_: MarkBook, base: Marks, revision: int) -> bool:

@@ -1,4 +1,4 @@
-"""The log proves that it was not altered: its chain of hashes, kept heads, tampering of every kind, pruning."""
+"""The chain of hashes in the log detects every alteration; stored heads, and pruning."""
 
 import random
 import re
@@ -27,7 +27,7 @@ START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
 def written(auth: Authorizer) -> Rows:
-    """The entries with all their properties, as they lie in the graph."""
+    """The entries with all their properties, as stored in the graph."""
     rows = auth.store.execute(
         "MATCH (c:Change {root: $root}) RETURN properties(c) AS entry ORDER BY c.revision", {"root": auth.tenant}
     )
@@ -35,7 +35,7 @@ def written(auth: Authorizer) -> Rows:
 
 
 def edit(auth: Authorizer, text: str, **given: Any) -> None:
-    """Alters the log behind grantpath's back."""
+    """Alters the log without grantpath."""
     auth.store.execute(f"MATCH (c:Change {{root: $root}}) {text}", {"root": auth.tenant, **given})
 
 
@@ -48,7 +48,7 @@ def auth(tenant: Tenants) -> Authorizer:
     return made
 
 
-# ---- what is in the chain ------------------------------------------------------------------------------------------
+# ---- the chain -----------------------------------------------------------------------------------------------------
 def test_every_kind_of_entry_is_chained_and_returns_its_hash(auth: Authorizer, tmp_path: Path) -> None:
     (tmp_path / "subjects.csv").write_text("ref\nuser:dan\n")
     loaded = importer.load(auth, tmp_path, by="user:ann")
@@ -65,7 +65,7 @@ def test_every_kind_of_entry_is_chained_and_returns_its_hash(auth: Authorizer, t
     assert reopened.verify_log(upgraded.hash).proven == upgraded.revision
 
 
-def test_a_change_returns_its_hash_also_when_it_is_repeated(auth: Authorizer) -> None:
+def test_repeated_change_returns_its_hash(auth: Authorizer) -> None:
     by_id = {entry["id"]: entry["hash"] for entry in written(auth)}
     assert auth.change("add user:bob", by="user:ann", id="mine").hash == by_id["mine"]
     batch = auth.change_all(["add user:cas", "add user:cas2", "member user:cas of role:r"], by="user:ann", id="batch")
@@ -76,7 +76,7 @@ def test_a_change_returns_its_hash_also_when_it_is_repeated(auth: Authorizer) ->
     assert auth.change("add user:dry", dry_run=True).hash is None
 
 
-def test_a_head_proves_its_entry_and_all_before(auth: Authorizer) -> None:
+def test_head_proves_its_entry_and_all_before(auth: Authorizer) -> None:
     kept = auth.change("add user:eve")
     later = auth.change("add user:fay")
     found = auth.verify_log(kept.hash)
@@ -84,24 +84,24 @@ def test_a_head_proves_its_entry_and_all_before(auth: Authorizer) -> None:
     assert (found.head, found.unseen, found.unchained, found.begins) == (later.hash, [], 0, 1)
     without = auth.verify_log()
     assert without and without.proven is None and "newest entries were removed" in without.unseen[0]
-    assert "built anew" in without.unseen[1]
+    assert "was rebuilt" in without.unseen[1]
     for wrong in ("", "x" * 64, "A" * 64, 5):
         with pytest.raises(InvalidInput, match="is not a hash"):
             auth.verify_log(wrong)  # type: ignore[arg-type]
 
 
-def test_the_log_is_read_in_pages(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verification_reads_the_log_in_pages(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = auth.verify_log()
     read: list[int] = []
     monkeypatch.setattr("grantpath.engine.change.log_verify.PAGE", 3)
-    edit(auth, "WITH c WHERE c.revision = 3 SET c.revision = 4")  # two of one revision, on either side of a page
+    edit(auth, "WITH c WHERE c.revision = 3 SET c.revision = 4")  # two entries with one revision, on two pages
     assert len(auth.verify_log(progress=read.append).problems) >= 1
     assert read == [3, 6, 8]
     edit(auth, "WITH c WHERE c.statement = 'add user:ann' SET c.revision = 3")
     assert auth.verify_log() == whole
 
 
-def test_entries_from_before_there_were_hashes_are_counted_not_proven(auth: Authorizer) -> None:
+def test_entries_older_than_the_chain_are_counted_but_not_proven(auth: Authorizer) -> None:
     edit(auth, "REMOVE c.hash, c.previous, c.unchained")
     old = len(written(auth))
     assert (auth.verify_log().entries, auth.verify_log().unchained) == (0, old)
@@ -113,12 +113,12 @@ def test_entries_from_before_there_were_hashes_are_counted_not_proven(auth: Auth
     with pytest.raises(InvalidInput, match=f"prune before {old + 2} or later"):
         prune(auth, 3)
     edit(auth, "WITH c WHERE c.revision = 2 DELETE c")
-    assert f"not the {old} that it counted" in auth.verify_log(head).problems[0]
+    assert f"but that one recorded {old}" in auth.verify_log(head).problems[0]
 
 
 # ---- tampering -----------------------------------------------------------------------------------------------------
 def chained(chain: str, length: int, start: int = 0) -> Rows:
-    """A log that was never in a database."""
+    """A log in memory."""
     tail, rows = Tail(chain, None, 0, START), []
     for at in range(start + 1, start + length + 1):
         tail.at = START + timedelta(seconds=at)
@@ -194,7 +194,7 @@ TAMPERINGS: list[Callable[[Rows, random.Random, Rows], None]] = [
 ]
 
 
-def test_every_tampering_is_found_with_a_head(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_alteration_is_found_with_a_head(capsys: pytest.CaptureFixture[str]) -> None:
     some = random.Random(7)
     rows, other = chained("metalake:ml 1", 40), chained("metalake:ml 2", 40)
     assert not walk("metalake:ml 1", rows, rows[-1]["hash"]).problems  # the control
@@ -210,26 +210,29 @@ def test_every_tampering_is_found_with_a_head(capsys: pytest.CaptureFixture[str]
     for name, (tried, found, without) in tries.items():
         say(capsys, f"{name}: {found} of {tried} found with a head, {without} without")
     assert [(name, tried - found) for name, (tried, found, _) in tries.items() if tried != found] == []
-    assert tries["cut_the_tail"][2] == tries["rebuild_the_chain"][2] == 0  # as `unseen` says
+    assert tries["cut_the_tail"][2] == tries["rebuild_the_chain"][2] == 0  # listed in `unseen`
     assert all(found == tried for name, (tried, _, found) in tries.items() if name[:3] in ("cha", "add", "ins"))
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("WITH c WHERE c.revision = 5 SET c.statement = 'add user:eve'", "revision 5 .* does not fit its hash"),
-        ("WITH c WHERE c.revision = 5 SET c.actor = null", "revision 5 .* does not fit its hash"),
-        ("WITH c WHERE c.revision = 5 SET c.at = c.at + duration('PT0.000000001S')", "revision 5 .* does not fit"),
-        ("WITH c WHERE c.revision = 5 SET c.more = ['x']", "revision 5 .* does not fit its hash"),
+        ("WITH c WHERE c.revision = 5 SET c.statement = 'add user:eve'", "revision 5 .* does not match its hash"),
+        ("WITH c WHERE c.revision = 5 SET c.actor = null", "revision 5 .* does not match its hash"),
+        ("WITH c WHERE c.revision = 5 SET c.at = c.at + duration('PT0.000000001S')", "revision 5 .* does not match"),
+        ("WITH c WHERE c.revision = 5 SET c.more = ['x']", "revision 5 .* does not match its hash"),
         ("WITH c WHERE c.revision = 5 DELETE c", "revision 6 .* does not follow"),
-        ("WITH c WHERE c.revision < 4 DELETE c", "revision 4 .* is the first one, but it follows another"),
+        (
+            "WITH c WHERE c.revision < 4 DELETE c",
+            "revision 4 .* is the first entry, but has the hash of an earlier one",
+        ),
         ("WITH c WHERE c.revision > 6 DELETE c", "no entry has the hash"),
         ("WITH count(c) AS n CREATE (:Change {root: $root, revision: 5, id: 'x'})", "has no hash"),
         ("WITH c WHERE c.revision IN [3, 4] SET c.revision = 7 - c.revision", "revision 3 .* does not follow"),
         ("DELETE c", "no entry has the hash"),
     ],
 )
-def test_tampering_with_the_database_is_found(auth: Authorizer, text: str, told: str) -> None:
+def test_alteration_of_the_database_is_found(auth: Authorizer, text: str, told: str) -> None:
     head = auth.change("add user:eve").hash
     edit(auth, text)
     found = auth.verify_log(head)
@@ -237,7 +240,7 @@ def test_tampering_with_the_database_is_found(auth: Authorizer, text: str, told:
     assert any(re.search(told, problem) for problem in found.problems), found.problems
 
 
-def test_a_log_that_was_moved_to_another_root_is_found(auth: Authorizer, tenant: Tenants) -> None:
+def test_log_that_was_moved_to_another_root_is_found(auth: Authorizer, tenant: Tenants) -> None:
     other = tenant()
     head = auth.log()[-1].hash
     edit(auth, "SET c.root = $other", other=other.tenant)
@@ -246,7 +249,7 @@ def test_a_log_that_was_moved_to_another_root_is_found(auth: Authorizer, tenant:
 
 
 # ---- pruning -------------------------------------------------------------------------------------------------------
-def test_a_pruned_log_is_verified_still(auth: Authorizer) -> None:
+def test_pruned_log_can_be_verified(auth: Authorizer) -> None:
     kept = auth.change("add user:eve").hash
     would = prune(auth, 4, by="user:ann", dry_run=True)
     assert (would.entries, would.up_to, len(auth.log())) == (3, 3, 9)
@@ -265,13 +268,13 @@ def test_a_pruned_log_is_verified_still(auth: Authorizer) -> None:
     assert not auth.verify_log(again.hash)
 
 
-def test_what_follows_a_pruning_is_watched(auth: Authorizer) -> None:
+def test_alteration_after_a_pruning_is_found(auth: Authorizer) -> None:
     head = prune(auth, 4).hash
     edit(auth, "WITH c WHERE c.revision = 4 DELETE c")
     assert "entries between them were removed" in auth.verify_log(head).problems[0]
 
 
-def test_a_pruning_that_is_cut_off_leaves_a_chain(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_pruning_leaves_a_valid_chain(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("grantpath.engine.change.log_prune._remove", lambda *_: None)
         head = prune(auth, 6).hash

@@ -1,4 +1,4 @@
-"""A change that is wrong costs other writers nothing: it is found out before the lock is taken, and few are kept."""
+"""Wrong changes do not delay other writers: they are refused without the lock, and few of them are logged."""
 
 import threading
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def auth(tenant: Tenants) -> Authorizer:
 
 @contextmanager
 def counted(word: str) -> Iterator[list[str]]:
-    """The texts that are sent meanwhile and hold the word."""
+    """The queries that contain the word and are sent meanwhile."""
     sent: list[str] = []
 
     def noting(run: Any) -> Any:
@@ -44,7 +44,7 @@ def counted(word: str) -> Iterator[list[str]]:
         yield sent
 
 
-def test_a_wrong_change_takes_no_lock(auth: Authorizer) -> None:
+def test_wrong_change_takes_no_lock(auth: Authorizer) -> None:
     wrong: list[tuple[str | list[str], type[GrantpathError]]] = [
         (GRANT, Refused),
         ("drop catalog:hr", Refused),
@@ -66,16 +66,14 @@ def test_a_wrong_change_takes_no_lock(auth: Authorizer) -> None:
     assert locks
 
 
-def test_what_was_read_before_the_lock_is_not_read_again(auth: Authorizer) -> None:
+def test_facts_read_before_the_lock_are_not_read_again(auth: Authorizer) -> None:
     with counted("standing") as read:
         assert auth.change(GRANT, by="user:ann").id
     assert len(read) == 1
 
 
-def test_what_changed_before_the_lock_was_taken_is_read_again(
-    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ann loses her right, and the role goes, between the look and the lock."""
+def test_facts_that_changed_before_the_lock_are_read_again(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the check and the lock, Ann loses the grant, and the role is dropped."""
     write = auth.store.write
     between: list[str] = []
 
@@ -97,15 +95,15 @@ def test_what_changed_before_the_lock_was_taken_is_read_again(
     assert auth.verify_log()
 
 
-def test_an_id_that_was_used_is_not_judged_again(auth: Authorizer) -> None:
+def test_change_with_a_used_id_is_not_checked_again(auth: Authorizer) -> None:
     first = auth.change(GRANT, by="user:ann", id="mine")
     auth.change("owner user:bob of metalake:ml")
-    again = auth.change(GRANT, by="user:ann", id="mine")  # by now she may not
+    again = auth.change(GRANT, by="user:ann", id="mine")  # she is no longer allowed to
     assert (again, again.already) == (first, True)
 
 
-def test_refusals_beside_a_writer(auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The writer's own locks are all that are taken."""
+def test_refusals_during_writes_take_no_lock(auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the writer takes locks."""
     stop, made, tries = threading.Event(), list[str](), size(200, 40)
 
     def write() -> None:
@@ -125,11 +123,11 @@ def test_refusals_beside_a_writer(auth: Authorizer, capsys: pytest.CaptureFixtur
         capsys,
         f"{tries} refusals beside {len(made)} changes: {len(locks)} locks were taken, {len(locks) - len(made)} more",
     )
-    assert len(locks) - len(made) <= tries // 20  # one that was disturbed each time is judged under the lock
+    assert len(locks) - len(made) <= tries // 20  # a change that was disturbed each time is checked under the lock
     assert "None" not in made and len(auth.log(refused=True, limit=1_000)) == tries
 
 
-def test_of_each_actor_the_newest_refusals_are_kept(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newest_refusals_of_each_actor_are_kept(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grantpath.engine.change.audit_writer.KEPT", 10)
     for at in range(12):
         with pytest.raises(Refused):

@@ -78,5 +78,5 @@ def test_a_log_is_verified_and_pruned(run: Run, root: str, store: Store) -> None
     store.execute("MATCH (c:Change {root: $root, revision: 2}) SET c.actor = 'user:eve'", {"root": root})
     altered = run("log", "--verify", "--head", head, "--root", root)
     assert (altered.code, altered.out.split()[0]) == (1, "altered")
-    assert "does not fit its hash" in altered.out
+    assert "does not match its hash" in altered.out
     assert "pruned nothing" in run("log", "--prune-before", "2020-01-01", "--yes", "--root", root).out

@@ -107,7 +107,7 @@ def changes(auth: Authorizer, folder: Path) -> dict[str, Callable[[], object]]:
         "drop of a wide group": lambda: auth.change("drop group:wide", by=LOW),
         "load": lambda: load(auth, write(folder, members=[(LOST, low), (low, "group:round-1")])),
         "load that closes a circle": refused(
-            lambda: load(auth, write(folder, members=[(GROUPS[-1][0], low)])), Invalid, "there is a circle"
+            lambda: load(auth, write(folder, members=[(GROUPS[-1][0], low)])), Invalid, "closes a circle"
         ),
     }
 

@@ -1,4 +1,4 @@
-"""An independent, plain and slow decision oracle, written from the policy sheets alone."""
+"""An independent, simple and slow decision oracle, written only from the policy sheets."""
 
 from .base import Oracle
 from .build import POLICIES, oracle

@@ -1,4 +1,4 @@
-"""What all policies share in answering: the rows of a sheet, checks, and questions by trying everything."""
+"""The common part of all oracles: the rows of a sheet, checks, and lists by brute force."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,13 +27,13 @@ class Operation(Generic[Case]):
 def on(
     types: str, condition: Callable[[Case], bool], optional: dict[str, str] | None = None, **with_: str
 ) -> Operation[Case]:
-    """A row, its types written in one string."""
+    """A row whose types are written in one string."""
     return Operation(tuple(types.split()), condition, with_, optional or {})
 
 
 @dataclass(frozen=True)
 class Question:
-    """A check with everything in it resolved."""
+    """A check with resolved references."""
 
     subject: Ref
     name: str
@@ -43,7 +43,7 @@ class Question:
 
 
 class Oracle(Changes):
-    """One tenant's facts, and the answers of one policy about them."""
+    """The facts of one tenant, and the answers of one policy about them."""
 
     askers: ClassVar[tuple[str, ...]] = ("user",)  # types that may stand as the subject of a check
     operations: ClassVar[dict[str, Operation[Any]]]
@@ -58,15 +58,15 @@ class Oracle(Changes):
         raise NotImplementedError
 
     def checkable_on(self, privilege: str) -> tuple[str, ...]:
-        """The types on which an UPPER_CASE check may be asked without being an error."""
+        """The types on which a privilege can be checked without an error."""
         raise NotImplementedError
 
     def listed_on(self, privilege: str) -> tuple[str, ...]:
-        """The types on which tests should ask it: by default those on which it may be asked."""
+        """The types on which tests should check it; by default, all types without an error."""
         return self.checkable_on(privilege)
 
     def may_be_absent(self, name: str) -> bool:
-        """Whether this privilege or operation may be asked on an object that does not exist."""
+        """Whether this privilege or operation can be checked on an object that does not exist."""
         return False
 
     def check(
@@ -77,7 +77,7 @@ class Oracle(Changes):
         with_: dict[str, str] | None = None,
         as_role: str | None = None,
     ) -> bool:
-        """Whether the subject may; raises OracleError where the question itself is an error."""
+        """Whether the subject is allowed; raises OracleError if the question itself is an error."""
         try:
             question = self._read_question(subject, name, obj, with_ or {}, as_role)
         except Malformed as problem:
@@ -86,7 +86,7 @@ class Oracle(Changes):
 
     def who(self, name: str, obj: str, with_: dict[str, str] | None = None, as_role: str | None = None) -> set[str]:
         """Every user (and service principal) for which the check says yes."""
-        # a question about nobody at all must still be a proper one
+        # the question must be valid even if there are no users
         self.check(f"{self.people[0]}:nobody", name, obj, with_, as_role)
         everybody = [str(each) for each in self.existing if each.type in self.people]
         return {each for each in everybody if self.check(each, name, obj, with_, as_role)}
@@ -126,11 +126,11 @@ class Oracle(Changes):
         return Question(asker, self.aliases.get(name, name), target, second, role)
 
     def _askable_on(self, type_: str) -> list[tuple[str, dict[str, str]]]:
-        """All that may be asked on a type without being an error, with its second objects."""
+        """Every name that can be checked on a type without an error, with its second objects."""
         return [*self._privileges_on(type_, self.checkable_on), *self._operations_on(type_)]
 
     def names_on(self, type_: str) -> list[tuple[str, dict[str, str]]]:
-        """All that is worth asking on a type, with its second objects; each choice of optional ones apart."""
+        """Every name that tests should check on a type, with each choice of its second objects."""
         return [*self._privileges_on(type_, self.listed_on), *self._operations_on(type_)]
 
     def _privileges_on(

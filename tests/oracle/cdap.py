@@ -1,4 +1,4 @@
-"""CDAP's newer page as its sheet decides: privileges on names, nothing inherited, nothing implied."""
+"""CDAP's newer page, by its sheet: privileges on names, without inheritance or implications."""
 
 from typing import ClassVar, NamedTuple
 
@@ -19,7 +19,7 @@ ALL_FOUR = ("READ", "WRITE", "EXECUTE", "ADMIN")
 
 
 class Case(NamedTuple):
-    """One subject asking about one entity (`it`), which exists unless it is to be created."""
+    """A question of one subject about one entity (`it`), which exists unless the question is about its creation."""
 
     world: "Cdap"
     subject: Ref
@@ -27,15 +27,15 @@ class Case(NamedTuple):
     second: dict[str, Ref]
 
     def has(self, privilege: str) -> bool:
-        """The privilege is granted on it."""
+        """The privilege is granted on the entity."""
         return self.world.in_effect(self.subject, privilege, self.it)
 
     def has_any(self) -> bool:
-        """Any privilege on it."""
+        """Any privilege on the entity."""
         return any(self.has(privilege) for privilege in ALL_FOUR)
 
     def visible(self) -> bool:
-        """Any privilege on it or on a descendant, created or not."""
+        """Any privilege on the entity or on a descendant, created or not."""
         holders = self.world.reach(self.subject)
         return any(
             subject in holders and self.it in self.world.upward(place) for _, _, place, subject in self.world.grants
@@ -50,7 +50,7 @@ class Case(NamedTuple):
         )
 
     def may_create(self) -> bool:
-        """ADMIN on the new entity, on its principal and something on its artifact, where these are named."""
+        """ADMIN on the new entity and, if named, ADMIN on its principal and any privilege on its artifact."""
         principal, artifact = self.second.get("principal"), self.second.get("artifact")
         return (
             self.has("ADMIN")
@@ -75,7 +75,7 @@ def visible(type_: str) -> Operation[Case]:
 
 
 def creating(type_: str, **optional: str) -> Operation[Case]:
-    """Asked on the new entity itself."""
+    """A creation, checked on the new entity itself."""
     return on(type_, lambda c: c.may_create(), optional)
 
 
@@ -216,14 +216,14 @@ class Cdap(Oracle):
     }
 
     def checkable_on(self, privilege: str) -> tuple[str, ...]:
-        # the sheet calls no type wrong to ask on: where a privilege cannot be granted, nobody has it
+        # no type is an error in the sheet: on a type where a privilege cannot be granted, no subject has it
         return tuple(self.types)
 
     def listed_on(self, privilege: str) -> tuple[str, ...]:
         return self.privileges[privilege]
 
     def may_be_absent(self, name: str) -> bool:
-        # other operations on what does not exist answer no instead of being an error
+        # other operations on a missing entity give no instead of an error
         return True
 
     def in_effect(self, subject: Ref, privilege: str, place: Ref) -> bool:

@@ -1,4 +1,4 @@
-"""CDAP's design page as its sheet decides: nothing inherited, ALL covers the four, creators get ALL."""
+"""CDAP's design page, by its sheet: no inheritance, ALL covers the four privileges, creators get ALL."""
 
 from typing import ClassVar
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """One subject asking about one entity (`it`)."""
+    """A question of one subject about one entity (`it`)."""
 
     world: "CdapDesign"
     subject: Ref
@@ -22,17 +22,17 @@ class Case(NamedTuple):
         return self.world.in_effect(self.subject, privilege, self.it)
 
     def has_on_namespace(self, privilege: str) -> bool:
-        """The privilege, or ALL, is granted on the namespace it is in."""
+        """The privilege, or ALL, is granted on its namespace."""
         return self.world.in_effect(self.subject, privilege, self.world.above(self.it, "namespace"))
 
     def may_deploy(self) -> bool:
-        """WRITE on the namespace, and READ on the artifact where one is named."""
+        """WRITE on the namespace, and READ on the artifact if one is named."""
         artifact = self.second.get("artifact")
         return self.has("WRITE") and (artifact is None or self.world.in_effect(self.subject, "READ", artifact))
 
 
 def needs(type_: str, privilege: str, namespace: str = "") -> Operation[Case]:
-    """A privilege on it, and one on its namespace where the row asks for that too."""
+    """A privilege on it, and one on its namespace if the row requires that."""
     return on(
         type_,
         lambda c: c.has(privilege) and (not namespace or c.has_on_namespace(namespace)),

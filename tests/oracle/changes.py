@@ -1,4 +1,4 @@
-"""Changes to the facts: what is invalid whoever asks, what each kind of change does."""
+"""Changes of the facts: their validity for every actor, and their effects."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -43,13 +43,13 @@ class Changes(Facts):
         raise NotImplementedError
 
     def created(self, change: Change, actor: Ref, as_role: Ref | None) -> None:
-        """What an actor gets by an `add`; called before the new object exists."""
+        """Gives the actor of an `add` its rights; called before the new object exists."""
 
     def extra_rules(self, change: Change, given: bool, actor: Ref | None) -> None:
         """Rules beyond the common ones; raises InvalidChange."""
 
     def same_privilege(self, name: str) -> str:
-        """The one name under which a privilege with several names is kept."""
+        """The canonical name of a privilege with several names."""
         return name
 
     def given(self, statement: str) -> str:
@@ -170,13 +170,13 @@ class Changes(Facts):
         gone = {top} | self.existing_inside(top)
         self.existing -= gone
         self.only_mentioned -= gone
-        # a list that the server keeps names its members, and goes on naming them
+        # a list of the server keeps the names of dropped members
         self.containers = {
             member: {each for each in those - gone if member not in gone or self.hidden(each)}
             for member, those in self.containers.items()
         }
         self.owners = {o: w for o, w in self.owners.items() if o not in gone and w not in gone}
-        # a grant may also stand on a name below that was never created
+        # a name below that was never created may also hold a grant
         self.grants = {
             (effect, privilege, on_, to)
             for effect, privilege, on_, to in self.grants

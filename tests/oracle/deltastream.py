@@ -1,4 +1,4 @@
-"""DeltaStream as its sheet decides: roles own and hold privileges, one role is active at a time."""
+"""DeltaStream, by its sheet: roles own objects and hold privileges, and one role is active at a time."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -100,7 +100,7 @@ class DeltaStream(Oracle):
         return APPLIES[privilege]
 
     def in_effect(self, role: Ref, privilege: str, place: Ref) -> bool:
-        """For one active role: granted on the object itself, or the object owned, by it or a role it inherits."""
+        """Has the active role, or one that it inherits, the privilege or the ownership on the object itself?"""
         if place.type not in APPLIES[privilege]:
             return False
         inherited = self.reach(role)
@@ -108,11 +108,11 @@ class DeltaStream(Oracle):
         return granted or self.owners.get(place) in inherited
 
     def held(self, subject: Ref) -> set[Ref]:
-        """The roles that may be made active: granted, or inherited by one granted; of a role, itself too."""
+        """The roles that the subject can activate: granted or inherited roles; for a role, itself, too."""
         return {each for each in self.reach(subject) if each.type == "role"}
 
     def active(self, subject: Ref, as_role: Ref | None) -> list[Ref]:
-        """The roles to try, one at a time, the first by name in byte order first."""
+        """The roles to try one at a time, sorted by name in byte order."""
         if as_role is not None:
             return [as_role] if as_role in self.held(subject) else []
         if subject.type == "role":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """One active role asking about one object (`it`); `held` are all roles of whoever asks."""
+    """A question of one active role about one object (`it`); `held` are all roles of the subject."""
 
     world: "DeltaStream"
     role: Ref
@@ -19,7 +19,7 @@ class Case(NamedTuple):
     held: frozenset[Ref]
 
     def has(self, privilege: str, type_: str) -> bool:
-        """PRIVILEGE(T): in effect on the T asked on or above it."""
+        """PRIVILEGE(T): in effect on the object of type T or above it."""
         return self.world.in_effect(self.role, privilege, self.world.above(self.it, type_))
 
     def has_with(self, privilege: str, key: str) -> bool:
@@ -27,7 +27,7 @@ class Case(NamedTuple):
         return self.world.in_effect(self.role, privilege, self.second[key])
 
     def owner(self) -> bool:
-        """owner(object): the role, or one it inherits, owns the object asked on."""
+        """owner(object): the role, or one that it inherits, owns the object of the question."""
         return self.world.owners.get(self.it) in self.world.reach(self.role)
 
     def holds(self, role: Ref) -> bool:
@@ -83,17 +83,17 @@ def list_roles(c: Case) -> bool:
 
 
 def listed_by_usage(type_: str) -> Operation[Case]:
-    """USAGE(T) or MANAGE_GRANTS(organization), asked on a T."""
+    """USAGE(T) or MANAGE_GRANTS(organization), checked on a T."""
     return on(type_, lambda c: c.has("USAGE", type_) or manage_grants(c))
 
 
 def usage(type_: str) -> Operation[Case]:
-    """USAGE(T), asked on a T."""
+    """USAGE(T), checked on a T."""
     return on(type_, lambda c: c.has("USAGE", type_))
 
 
 def on_organization(privilege: str) -> Operation[Case]:
-    """PRIVILEGE(organization), asked on the organization."""
+    """PRIVILEGE(organization), checked on the organization."""
     return on("organization", lambda c: c.has(privilege, "organization"))
 
 

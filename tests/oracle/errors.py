@@ -1,9 +1,9 @@
-"""What the oracle raises: a question that has no answer, and a change that no actor could make."""
+"""The errors of the oracle: questions without an answer, and changes that are invalid for every actor."""
 
 
 class OracleError(Exception):
-    """The check or question is one that the policy's sheet calls an error."""
+    """The policy's sheet defines the check or question as an error."""
 
 
 class InvalidChange(Exception):
-    """The statement is malformed or against the policy's rules, whoever asks."""
+    """The statement is malformed or breaks a rule of the policy, for every actor."""

@@ -1,4 +1,4 @@
-"""The facts of one tenant as plain sets, and the object tree that the references themselves spell out."""
+"""The facts of one tenant as plain sets, and the object tree, which follows from the references."""
 
 import copy
 from typing import ClassVar, Self
@@ -9,7 +9,7 @@ Grant = tuple[str, str, Ref, Ref]  # effect, privilege, object, subject
 
 
 class Facts:
-    """What exists, who is in what, who owns what, and what was granted."""
+    """The entities, memberships, owners and grants of a tenant."""
 
     policy: ClassVar[str]
     root_type: ClassVar[str]
@@ -19,12 +19,12 @@ class Facts:
         self.root = Ref(self.root_type, (root_name,))
         self.existing: set[Ref] = {self.root}
         self.only_mentioned: set[Ref] = set()
-        self.containers: dict[Ref, set[Ref]] = {}  # member -> what it was put into or holds
+        self.containers: dict[Ref, set[Ref]] = {}  # member -> its groups and roles
         self.owners: dict[Ref, Ref] = {}
         self.grants: set[Grant] = set()
 
     def hidden(self, ref: Ref) -> bool:
-        """Whether it appears in no list and no answer."""
+        """Whether the subject is hidden from lists and answers."""
         return False
 
     def clone(self) -> Self:
@@ -38,7 +38,7 @@ class Facts:
         return other
 
     def objects(self, type_: str | None = None) -> list[str]:
-        """Everything that exists in the tree, subjects that are objects included, as sorted references."""
+        """Everything that exists in the tree, including subjects that are objects, as sorted references."""
         return sorted(str(r) for r in self.existing if type_ in (None, r.type) and not self.hidden(r))
 
     def subjects(self) -> list[str]:
@@ -47,12 +47,12 @@ class Facts:
         return sorted(str(r) for r in self.existing if r.type in kinds and not self.hidden(r))
 
     def depth(self, type_: str) -> int:
-        """How many segments a reference of this type has."""
+        """The number of segments of a reference of this type."""
         parent = self.types[type_]
         return 1 if parent is None or parent == self.root_type else self.depth(parent) + 1
 
     def parent(self, ref: Ref) -> Ref | None:
-        """The object it is in; the root has none."""
+        """The parent object; None for the root."""
         type_ = self.types[ref.type]
         if type_ is None:
             return None
@@ -66,15 +66,15 @@ class Facts:
         return path
 
     def above(self, ref: Ref, type_: str) -> Ref:
-        """The one of that type on the way from the object to the root."""
+        """The object of that type on the path from the object to the root."""
         return next(place for place in self.upward(ref) if place.type == type_)
 
     def existing_inside(self, ref: Ref) -> set[Ref]:
-        """Everything that exists below it."""
+        """Everything that exists below the object."""
         return {each for each in self.existing if ref in self.upward(each)[1:]}
 
     def reach(self, subject: Ref) -> set[Ref]:
-        """The subject, what it is a member of, what those are members of, and so on."""
+        """The subject and all its direct and indirect groups and roles."""
         found = {subject}
         waiting = [subject]
         while waiting:
@@ -89,7 +89,7 @@ class Facts:
         return container in self.containers.get(member, ())
 
     def resolve(self, text: str) -> Ref:
-        """A written reference to one of a type of this policy, existing or not; raises Malformed."""
+        """Parses a reference with a type of this policy, existing or not; raises Malformed."""
         ref = read_reference(text)
         if ref.type not in self.types:
             raise Malformed(f"{self.policy} has no type {ref.type}")

@@ -1,4 +1,4 @@
-"""Gravitino 1.1.0 as its sheet decides: roles gather ALLOW and DENY down the tree, users own."""
+"""Gravitino 1.1.0, by its sheet: roles collect ALLOW and DENY down the tree, and users own objects."""
 
 from typing import ClassVar
 
@@ -118,7 +118,7 @@ class Gravitino(Oracle):
         return self.is_member(user, self.service_admin)
 
     def holders(self, user: Ref) -> set[Ref]:
-        """Whatever can carry a grant or a membership for the user: his groups, his roles, the groups' roles."""
+        """The principals whose grants and memberships count for the user: groups, roles, and the groups' roles."""
         return self.reach(user)
 
     def owns(self, user: Ref, place: Ref) -> bool:
@@ -152,7 +152,7 @@ class Gravitino(Oracle):
         return OPERATIONS[operation].condition(Case(self, actor, place, {}))
 
     def _asked_for(self, change: Change) -> tuple[str, Ref]:
-        """The operation that a change asks of its actor, and where."""
+        """The operation that the actor of a change must be allowed to use, and its object."""
         type_ = change.object.type
         if change.verb == "add":
             return ADDING.get(type_, f"create_{type_}"), self.upward(change.object)[1]

@@ -1,4 +1,4 @@
-"""Gravitino's operations, each row of the sheet as a condition in its own words."""
+"""Gravitino's operations, each row of the sheet as a condition in the sheet's words."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """One user asking about one object (`it`), in the words of the sheet's conditions."""
+    """A question of one user about one object (`it`), in the words of the sheet's conditions."""
 
     world: "Gravitino"
     user: Ref
@@ -18,7 +18,7 @@ class Case(NamedTuple):
     second: dict[str, Ref]
 
     def has(self, privilege: str) -> bool:
-        """PRIV: in effect on the object asked about."""
+        """PRIV: in effect on the object of the question."""
         return self.world.in_effect(self.user, privilege, self.it)
 
     def has_at_metalake(self, privilege: str) -> bool:
@@ -30,7 +30,7 @@ class Case(NamedTuple):
         return any(self.world.owns(self.user, place) for place in self.world.upward(self.it) if place.type == type_)
 
     def owner_of_itself(self) -> bool:
-        """Owns the object asked about."""
+        """Owns the object of the question."""
         return self.world.owns(self.user, self.it)
 
     def owner_any(self) -> bool:
@@ -46,7 +46,7 @@ class Case(NamedTuple):
         return OPERATIONS[operation].condition(Case(self.world, self.user, place, {}))
 
     def inside(self) -> bool:
-        """The steps before an object of a schema: load its catalog and its schema."""
+        """The conditions to reach an object of a schema: load its catalog and its schema."""
         catalog, schema = self.world.above(self.it, "catalog"), self.world.above(self.it, "schema")
         return self.can_at("load_catalog", catalog) and self.can_at("load_schema", schema)
 
@@ -55,7 +55,7 @@ class Case(NamedTuple):
         return self.can(LOADING[self.it.type])
 
     def may_create_in_schema(self, privilege: str) -> bool:
-        """The shape of create_table, create_topic, create_fileset and register_model."""
+        """The common form of create_table, create_topic, create_fileset and register_model."""
         return self.inside() and (
             self.has(privilege) or self.owner("metalake") or self.owner("catalog") or self.owner("schema")
         )
@@ -81,7 +81,7 @@ SIX = "catalog schema table topic fileset model"
 
 
 def member(case: Case) -> bool:
-    """The user is in the metalake; one who is not never gets as far as a condition."""
+    """The user is in the metalake, which every condition requires."""
     return case.user in case.world.existing
 
 
@@ -277,7 +277,7 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "get_job": on("job", owner_of_metalake_or_itself),
     "cancel_job": on("job", owner_of_metalake_or_itself),
     "get_credential": on(SIX, lambda c: c.load()),
-    # shown by the document as calls, without a row of conditions
+    # calls that the document shows without conditions
     "get_owner": on(ANY_OWNABLE, lambda c: c.load()),
     "list_roles_for_object": on(ANY_OWNABLE, lambda c: c.load()),
     "change_group_members": on("group", manage_groups),

@@ -1,4 +1,4 @@
-"""The policy model `lakehouse`: Gravitino with nested groups and roles, grants to anybody, owners of any kind."""
+"""The policy model `lakehouse`: Gravitino with nested groups and roles, and grants and owners of any subject type."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""The oracle's own reading of references, statements, checks and questions, from the scenario format's text."""
+"""The oracle's own parser of references, statements, checks and questions, by the scenario format's text."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ LONGEST_REFERENCE = 2000
 
 
 class Malformed(Exception):
-    """The text is not written as the format says."""
+    """The text does not follow the format."""
 
 
 class Ref(NamedTuple):
-    """A reference; sorting and equality are those of its type and its segments."""
+    """A reference, compared by its type and its segments."""
 
     type: str
     segments: tuple[str, ...]
@@ -26,7 +26,7 @@ class Ref(NamedTuple):
 
 
 def printed_segment(type_: str, segment: str) -> str:
-    """The segment as it is printed: with quotes only where they are needed."""
+    """The printed form of the segment, quoted only if necessary."""
     if type_ in SUBJECT_TYPES:
         bare = not any(character in segment for character in " ,`")
     else:
@@ -35,7 +35,7 @@ def printed_segment(type_: str, segment: str) -> str:
 
 
 def read_reference(text: str) -> Ref:
-    """`type:name` to a reference; raises Malformed. Whether the type exists is the policy's matter."""
+    """Parses `type:name`; raises Malformed. Does not check that the type exists."""
     type_, colon, name = text.partition(":")
     if not colon or not TYPE_NAME.fullmatch(type_):
         raise Malformed(f"{text!r} is not type:name")
@@ -77,7 +77,7 @@ def read_segments(name: str) -> list[str]:
 
 
 def read_quoted(text: str) -> tuple[str, str]:
-    """The segment quoted at the start of the text, and what follows it."""
+    """The quoted segment at the start of the text, and the rest."""
     segment = ""
     position = 1
     while position < len(text):
@@ -93,7 +93,7 @@ def read_quoted(text: str) -> tuple[str, str]:
 
 
 def split_outside_quotes(text: str, separator: str) -> list[str]:
-    """The non-empty parts between separators, those inside backticks left alone."""
+    """The non-empty parts between separators outside backticks."""
     parts = [""]
     quoted = False
     for character in text:
@@ -122,7 +122,7 @@ class Statement:
 
 
 def read_statement(text: str) -> Statement:
-    """One line of `given`, or what stands after `do:`; raises Malformed."""
+    """Parses a line of `given`, or the value of `do:`; raises Malformed."""
     match split_outside_quotes(text, " "):
         case ["add", ref]:
             return Statement("add", ref)
@@ -144,7 +144,7 @@ def read_statement(text: str) -> Statement:
 
 
 def read_with(words: list[str]) -> dict[str, str]:
-    """`k=REF, k2=REF`, already split at spaces, to the written references by key."""
+    """The unparsed references by key in `k=REF, k2=REF`, which is already split at spaces."""
     pairs: dict[str, str] = {}
     for part in split_outside_quotes(" ".join(words), ","):
         key, equals, ref = part.strip(" ").partition("=")

@@ -1,4 +1,4 @@
-"""Onehouse as its sheet decides: ladders of roles on resources, privileges down the lakes, both behind a gate."""
+"""Onehouse, by its sheet: ladders of roles on resources, privileges down the lakes, and a common gate."""
 
 from typing import ClassVar
 
@@ -46,7 +46,7 @@ IN_EFFECT_ON: dict[str, tuple[str, ...]] = {
 }
 ROLE_TYPE = {role: type_ for type_, ladder in LADDERS.items() for role in ladder}
 IN_A_PROJECT = ("cluster", "source", "catalog", "job", "stream_capture")
-ADDING = {  # what an actor needs on the parent to add one
+ADDING = {  # the role that an actor needs on the parent to add such an object
     "project": "ACCOUNT_ADMIN",
     "group": "ACCOUNT_ADMIN",
     "service_principal": "ACCOUNT_ADMIN",
@@ -104,7 +104,7 @@ class Onehouse(Oracle):
         return DATA if privilege in GRANTABLE else self.privileges[privilege]
 
     def highest_role(self, subject: Ref, place: Ref) -> int:
-        """How high on its type's ladder the subject stands, by grants alone: 0 is no role at all."""
+        """The subject's rank on its type's ladder, by grants only; 0 means no role."""
         ladder = LADDERS[place.type]
         holders = self.reach(subject)
         ranks = [
@@ -117,7 +117,7 @@ class Onehouse(Oracle):
         return max(ranks, default=0)
 
     def project_rank(self, subject: Ref, place: Ref) -> int:
-        """0 outside the project of that place, 1 as its member, 2 as its admin."""
+        """The rank in the project of that place: 0 outside, 1 as a member, 2 as an admin."""
         return self.highest_role(subject, self.above(place, "project"))
 
     def role_in_effect(self, subject: Ref, role: str, place: Ref) -> bool:
@@ -198,6 +198,6 @@ class Onehouse(Oracle):
 
     def _apply(self, change: Change) -> None:
         if change.privilege == "GROUP_MEMBER":
-            # a member of the group and a holder of this role are one and the same fact
+            # membership in the group and this role are the same fact
             change = self._as_membership(change, {"grant": "member", "revoke": "remove"}[change.verb])
         super()._apply(change)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """One user or service principal asking about one object (`it`)."""
+    """A question of one user or service principal about one object (`it`)."""
 
     world: "Onehouse"
     subject: Ref
@@ -31,12 +31,12 @@ class Case(NamedTuple):
 
 
 def needs(type_: str, name: str) -> Operation[Case]:
-    """One role or privilege on it, nothing else."""
+    """One role or privilege on the object is enough."""
     return on(type_, lambda c: c.has(name))
 
 
 def service(privilege: str) -> Operation[Case]:
-    """A table service: a privilege on the table, and use of its Services Cluster."""
+    """A table service: a privilege on the table, and the use of its Services Cluster."""
     return on("table", lambda c: c.has(privilege) and c.uses_cluster(), cluster="cluster")
 
 
@@ -53,7 +53,7 @@ VIEWING = {
 
 
 def notifications() -> Operation[Case]:
-    """Whoever may view the object."""
+    """Every subject that may view the object."""
     return on(" ".join(VIEWING), lambda c: c.has(VIEWING[c.it.type]))
 
 

@@ -1,10 +1,10 @@
-"""A policy of privileges alone, with random ladders and implications: who may, by docs/writing-a-policy.md."""
+"""A policy that only has privileges, with random ladders and implications, evaluated by docs/writing-a-policy.md."""
 
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-TYPES = ("site", "folder", "page")  # each in the one before
+TYPES = ("site", "folder", "page")  # each type is inside the one before
 ABOVE = {
     "page:a.x": "folder:a",
     "page:a.y": "folder:a",
@@ -22,7 +22,7 @@ Grant = tuple[str, str, str, str]  # effect, privilege, place, holder
 
 @dataclass
 class Rungs:
-    """What each privilege directly implies and where it can be granted, whether a DENY cascades, and the grants."""
+    """The direct implications and types of each privilege, whether a DENY cascades, and the grants."""
 
     deny: str
     ladders: list[list[str]]
@@ -32,7 +32,7 @@ class Rungs:
     grants: list[Grant] = field(default_factory=list)
 
     def policy(self) -> str:
-        """The policy file; an operation `do_x` of each type asks for the privilege X."""
+        """The policy file; an operation `do_x` of each type requires the privilege X."""
         lines = ["policy: rungs", f"grants: {{to: 'user, group', deny: {self.deny}}}", "types:", "  site: {}"]
         lines += ["  folder: {in: site}", "  page: {in: folder}"]
         lines += [
@@ -55,7 +55,7 @@ class Rungs:
         return "\n".join(lines) + "\n"
 
     def below(self, name: str) -> set[str]:
-        """Everything that a privilege implies, through however many others."""
+        """Everything that a privilege implies, directly or indirectly."""
         found: set[str] = set()
         waiting = [name]
         while waiting:
@@ -74,7 +74,7 @@ class Rungs:
         return allowed and not any(effect == "deny" and by in deniers for effect, by, _, _ in reaching)
 
     def denied(self, user: str, name: str, place: str) -> bool:
-        """Does a DENY of this very privilege reach the user there?"""
+        """Does a DENY of exactly this privilege reach the user there?"""
         found = [each for each in self.grants if each[:2] == ("deny", name)]
         return any(self._reaches(each, user, place) for each in found)
 
@@ -100,7 +100,7 @@ def given(world: Rungs) -> Iterator[str]:
 
 
 def random_rungs(rng: random.Random, deny: str, grants: int) -> Rungs:
-    """Six privileges, on one or two ladders that may share rungs, with implications beside them, and random grants."""
+    """Six privileges on one or two ladders that may share rungs, with further implications and random grants."""
     names = [f"P{at}" for at in range(6)]
     ladders = [sorted(rng.sample(names, rng.randint(2, 4))) for _ in range(rng.randint(0, 2))]
     implies = {

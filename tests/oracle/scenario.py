@@ -1,4 +1,4 @@
-"""Runs a scenario document through the oracle alone and says which lines it answers otherwise."""
+"""Runs a scenario document through the oracle and reports the lines with different answers."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ from .notation import Malformed, read_with, split_outside_quotes
 
 
 def read_scenarios(path: Path) -> list[dict[str, Any]]:
-    """The documents of one file; every scalar stays a string."""
+    """The documents of one file, with every scalar as a string."""
     return list(yaml.load_all(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader))
 
 
 def run_scenario(document: dict[str, Any]) -> list[str]:
-    """One sentence for each line that the oracle answers otherwise than the scenario says."""
+    """A message for each line that the oracle answers differently from the scenario."""
     world = oracle(document["policy"], document["root"])
     for fact in document.get("given", []):
         if world.given(fact) != "done":
@@ -31,7 +31,7 @@ def run_scenario(document: dict[str, Any]) -> list[str]:
 
 
 def run_line(world: Oracle, line: str | dict[str, Any]) -> tuple[object, object]:
-    """What the line expects and what the oracle says, in the same form."""
+    """The expectation of the line and the answer of the oracle, in the same form."""
     if isinstance(line, str):
         return check_line(world, line)
     if "do" in line:
@@ -49,7 +49,7 @@ def run_line(world: Oracle, line: str | dict[str, Any]) -> tuple[object, object]
 
 
 def expected_outcome(line: dict[str, Any]) -> str:
-    """What a `do` line says of itself."""
+    """The outcome that a `do` line expects."""
     if line.get("invalid") == "true":
         return "invalid"
     return "refused" if line.get("refused") == "true" else "done"
@@ -66,7 +66,7 @@ def read_actor(text: str) -> tuple[str, str | None]:
 
 
 def check_line(world: Oracle, text: str) -> tuple[bool, bool]:
-    """What `SUBJECT [as ROLE] can|cannot NAME on REF [with ...]` expects, and what the oracle says."""
+    """The expectation of `SUBJECT [as ROLE] can|cannot NAME on REF [with ...]`, and the oracle's answer."""
     words, with_ = read_question_words(text)
     match words:
         case [subject, ("can" | "cannot") as verb, name, "on", ref]:
@@ -77,7 +77,7 @@ def check_line(world: Oracle, text: str) -> tuple[bool, bool]:
 
 
 def ask_line(world: Oracle, text: str) -> set[str]:
-    """What the oracle answers to `who can ...` or `which TYPE can ...`."""
+    """The oracle's answer to `who can ...` or `which TYPE can ...`."""
     words, with_ = read_question_words(text)
     match words:
         case ["who", "can", name, "on", ref]:

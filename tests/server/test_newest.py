@@ -1,4 +1,4 @@
-"""The newest stack beside the default one: Neo4j 2026.x and Spark 4.0 give the same answers to the same scenarios."""
+"""The newest stack: Neo4j 2026.x and Spark 4.0 answer the scenarios like the default versions."""
 
 import json
 import os
@@ -25,7 +25,7 @@ PART = [SCENARIOS / name for name in ("gravitino/worked-example.yaml", "deltastr
 
 @pytest.fixture
 def newest_server(tmp_path: Path) -> Iterator[Connection]:
-    """A Neo4j 2026.x of this test's own."""
+    """A Neo4j 2026.x for this test only."""
     home = os.environ["GRANTPATH_HOME"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_NEO4J", "2026")
@@ -37,7 +37,7 @@ def newest_server(tmp_path: Path) -> Iterator[Connection]:
 
 
 def run(files: list[Path], engine: str, server: Connection, extra: dict[str, str]) -> dict[str, Any]:
-    """What `grantpath test --json` says."""
+    """The output of `grantpath test --json`."""
     login = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
     ran = subprocess.run(
         [sys.executable, "-m", "grantpath.engine.cli", "test", *map(str, files), "--engine", engine, "--json"],
@@ -52,13 +52,13 @@ def run(files: list[Path], engine: str, server: Connection, extra: dict[str, str
     return report
 
 
-def test_scenarios_on_the_newest_neo4j(newest_server: Connection) -> None:
+def test_scenarios_pass_on_the_newest_neo4j(newest_server: Connection) -> None:
     report = run([SCENARIOS / "gravitino", SCENARIOS / "onehouse"], "cypher", newest_server, {})
     assert report["failed"] == 0
     assert report["passed"] >= 264
 
 
-def test_scenarios_on_the_newest_spark(server: Connection) -> None:
+def test_scenarios_pass_on_the_newest_spark(server: Connection) -> None:
     folder = cache_folder() / "spark-4.0"
     with lock_folder(folder):
         if not (folder / "pyspark").is_dir():

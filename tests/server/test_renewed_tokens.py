@@ -18,7 +18,7 @@ def refusal(code: str) -> Neo4jError:
 
 
 class Tokens:
-    """A provider of tokens t1, t2, ..., each valid for so long."""
+    """A provider of tokens t1, t2, ..., each valid for the given time."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.given = 0
@@ -36,7 +36,7 @@ class FakeConnection:
 
 
 class FakeServer:
-    """In the place of a driver with its pool: opens a connection where the token is one that it accepts."""
+    """Replaces a driver with its pool: opens a connection if it accepts the token."""
 
     def __init__(self, login: Renewed, timeout: float) -> None:
         self.accepts = "t1"
@@ -58,7 +58,7 @@ def token_of(server: FakeServer) -> str:
     return str(server.opener().auth_dict["credentials"])
 
 
-def test_token_is_used_until_its_time_is_up() -> None:
+def test_token_is_used_until_it_expires() -> None:
     tokens = Tokens(seconds=0.2)
     login = Renewed("bolt://x", tokens)
     assert login.get_auth() is login.get_auth() and tokens.given == 1
@@ -77,7 +77,7 @@ def test_token_that_the_server_refuses_is_replaced(code: str) -> None:
     assert tokens.given == 3 and server.tries >= 4
 
 
-def test_server_that_locks_out_is_asked_again_with_the_same_login() -> None:
+def test_lock_out_is_retried_with_the_same_login() -> None:
     login = Renewed("bolt://x", Tokens())
     server = FakeServer(login, timeout=5)
     server.opener()
@@ -89,7 +89,7 @@ def test_server_that_locks_out_is_asked_again_with_the_same_login() -> None:
         assert opening.result() == "t1"
 
 
-def test_refusals_without_end_end_with_the_timeout() -> None:
+def test_endless_refusals_end_at_the_timeout() -> None:
     login = Renewed("bolt://x", Tokens())
     server = FakeServer(login, timeout=1)
     server.opener()
@@ -100,8 +100,8 @@ def test_refusals_without_end_end_with_the_timeout() -> None:
     assert 1 <= time.monotonic() - began < 5
 
 
-def test_open_connection_whose_token_expired_asks_again() -> None:
-    """So the driver does it: it gives the refused token back, and tries once more where there is another."""
+def test_open_connection_with_an_expired_token_gets_a_new_one() -> None:
+    """Does the same as the driver: returns the refused token, and retries once if there is another one."""
     login = Renewed("bolt://x", Tokens())
     used = login.get_auth()
     time.sleep(0.3)

@@ -1,4 +1,4 @@
-"""The embedded server: one per home, on loopback, with its own password, its data kept, its troubles named."""
+"""The embedded server: one per home, on loopback, with its own password, permanent data and clear errors."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ UP = (
 
 
 def silent(line: str) -> None:
-    """For starts whose progress is not what a test is about."""
+    """Ignores the progress of a start."""
 
 
 def login(running: ServerStatus) -> neo4j.Driver:
@@ -41,7 +41,7 @@ def login(running: ServerStatus) -> neo4j.Driver:
 
 
 def listeners(pid: int) -> set[tuple[str, int]]:
-    """(address, port) of every socket that others could reach this process by, TCP or UDP."""
+    """(address, port) of every TCP or UDP socket on which others could reach this process."""
     sockets = psutil.Process(pid).net_connections("inet")
     return {
         (found.laddr.ip, found.laddr.port)
@@ -67,7 +67,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def running(request: pytest.FixtureRequest, home_of_tests: Path) -> ServerStatus:
-    """The server of the session, if it is an embedded one; otherwise that of this module."""
+    """The server of the session if it is an embedded one, else the server of this module."""
     if os.environ.get(SERVER, "embedded") != "embedded":
         own: ServerStatus = request.getfixturevalue("own")
         return own
@@ -77,7 +77,7 @@ def running(request: pytest.FixtureRequest, home_of_tests: Path) -> ServerStatus
 
 @pytest.fixture(scope="module")
 def own(home: Path) -> ServerStatus:
-    """The server of this module, asked for by three processes at once."""
+    """The server of this module, started by three processes at once."""
     starters = [
         subprocess.Popen([sys.executable, "-c", UP, home], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
@@ -99,7 +99,7 @@ def test_status(running: ServerStatus) -> None:
     assert versions == [running.version]
 
 
-def test_on_loopback_only(running: ServerStatus) -> None:
+def test_server_listens_on_loopback_only(running: ServerStatus) -> None:
     assert running.pid and running.uri and running.browser
     found = listeners(running.pid)
     assert {address.removeprefix("::ffff:") for address, _ in found} == {"127.0.0.1"}
@@ -107,7 +107,7 @@ def test_on_loopback_only(running: ServerStatus) -> None:
     assert len(found) == 2
 
 
-def test_secrets_are_the_owners(running: ServerStatus) -> None:
+def test_secrets_are_readable_by_the_owner_only(running: ServerStatus) -> None:
     assert running.password_file and running.uri
     assert stat.S_IMODE(running.password_file.stat().st_mode) == 0o600
     assert stat.S_IMODE(running.home.stat().st_mode) == 0o700
@@ -121,7 +121,7 @@ def test_secrets_are_the_owners(running: ServerStatus) -> None:
         driver.verify_connectivity()
 
 
-def test_browser_is_served_and_told_where_bolt_is(running: ServerStatus) -> None:
+def test_browser_is_served_with_the_bolt_address(running: ServerStatus) -> None:
     assert running.browser and running.uri
     with urllib.request.urlopen(running.browser, timeout=10) as page:
         assert b"<title>Neo4j Browser</title>" in page.read()
@@ -130,7 +130,7 @@ def test_browser_is_served_and_told_where_bolt_is(running: ServerStatus) -> None
 
 
 def test_pages_of_other_origins_are_not_answered(running: ServerStatus) -> None:
-    """A page of another web server that the user looks at may not read from this one."""
+    """A page of another web server in the user's browser must not read from this one."""
     assert running.browser
     own = running.browser.removesuffix("/browser/")
     for path in ("/", "/db/neo4j/tx/commit"):
@@ -142,8 +142,8 @@ def test_pages_of_other_origins_are_not_answered(running: ServerStatus) -> None:
                 assert answer.headers.get("Access-Control-Allow-Origin") in (None, own), (path, origin)
 
 
-def test_wrong_logins_lock_nobody_out(running: ServerStatus) -> None:
-    """Another user of the machine could give them."""
+def test_wrong_logins_do_not_lock_the_user_out(running: ServerStatus) -> None:
+    """Another user of the machine could send wrong logins."""
     assert running.uri
     for _ in range(6):
         with (
@@ -176,7 +176,7 @@ def test_connection(own: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_record_that_names_another_process_is_mended(own: ServerStatus, home: Path) -> None:
+def test_record_of_another_process_is_corrected(own: ServerStatus, home: Path) -> None:
     where = server_home("5.26", home)
     record = where.recall()
     assert record
@@ -212,7 +212,7 @@ def test_wrong_password_file_is_named(own: ServerStatus, home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_data_and_password_outlive_a_stop(own: ServerStatus, home: Path) -> None:
+def test_data_and_password_survive_a_stop(own: ServerStatus, home: Path) -> None:
     assert own.password_file
     password = own.password_file.read_text()
     with login(own) as driver:

@@ -1,4 +1,4 @@
-"""An embedded server that is killed, silent, or new on a port that another process took."""
+"""An embedded server that is killed or silent, or whose port another process has taken."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_killed_server_comes_back_with_its_data(other_home: Path) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_silent_server_is_given_up_in_time(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_server_is_reported_in_time(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = up(home=other_home, progress=silent)
     assert found.pid
     with login(found) as driver:
@@ -64,7 +64,7 @@ def test_silent_server_is_given_up_in_time(other_home: Path, monkeypatch: pytest
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_password_is_not_told_to_whoever_took_the_port(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_is_not_sent_to_another_process_on_the_port(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     choose, chosen = process.choose_ports, []
     with socket.create_server(("127.0.0.1", 0)) as thief:
         thief.setblocking(False)
@@ -94,7 +94,7 @@ def test_newest_line(other_home: Path) -> None:
     assert down("2026", home=other_home) is True
 
 
-def test_start_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_start_gives_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_HEAP", "900000g")
     with pytest.raises(ServerError, match=r"ended while starting: .*GRANTPATH_HEAP.*logs are in") as caught:
         up(home=tmp_path, progress=silent)

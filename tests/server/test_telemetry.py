@@ -1,4 +1,4 @@
-"""Spans and counters by OpenTelemetry where a program has set it up; nothing of it where none has."""
+"""Spans and counters, if a program has configured OpenTelemetry; otherwise nothing."""
 
 import statistics
 import subprocess
@@ -38,7 +38,7 @@ CHECK = ("user:bob", "USE_CATALOG", "catalog:hr")
 
 
 class Seen:
-    """What a program's own OpenTelemetry has received, in this test."""
+    """The spans and metrics that the program's OpenTelemetry has received in this test."""
 
     def __init__(self) -> None:
         self._spans = InMemorySpanExporter()
@@ -48,7 +48,7 @@ class Seen:
         self.meters = MeterProvider(metric_readers=[self._metrics])
 
     def span(self) -> ReadableSpan:
-        """The one span since the last time."""
+        """The only span since the last call."""
         spans = self._spans.get_finished_spans()
         self._spans.clear()
         [only] = spans
@@ -63,7 +63,7 @@ class Seen:
         }
 
     def metric(self, name: str) -> dict[tuple[tuple[str, Any], ...], Any]:
-        """A metric's sums or counts, by attributes."""
+        """The sums or counts of a metric, by attributes."""
         data = self._metrics.get_metrics_data()
         found: dict[tuple[tuple[str, Any], ...], Any] = {}
         for resource in data.resource_metrics if data else []:
@@ -81,7 +81,7 @@ class Seen:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
-    """OpenTelemetry set up by the program that uses grantpath, and forgotten behind the test."""
+    """OpenTelemetry as a program configures it; removed after the test."""
     mine = Seen()
     monkeypatch.setattr("opentelemetry.trace.get_tracer", mine.tracers.get_tracer)
     monkeypatch.setattr("opentelemetry.metrics.get_meter", mine.meters.get_meter)
@@ -118,7 +118,7 @@ def test_changes(seen: Seen, tenant: Tenants) -> None:
     auth.change("add user:eve", id="once")
     auth.change("add user:ada", dry_run=True)
     auth.change_all(["add user:ida", "add user:kim", FACTS[-1]])
-    assert seen.total("changes") == 3, "what was done before, tried or changed nothing does not count"
+    assert seen.total("changes") == 3, "repetitions, dry runs and changes without an effect do not count"
     with pytest.raises(Refused):
         auth.change("add user:zoe", by="user:bob")
     assert seen.metric("refusals") == {(): 1}
@@ -126,7 +126,7 @@ def test_changes(seen: Seen, tenant: Tenants) -> None:
     assert seen.total("errors") == 0
 
 
-def test_change_that_is_made_again(
+def test_retried_change_is_counted(
     seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     auth, errors, ask = tenant("gravitino", FACTS), [TransientError("deadlock")], Writing.ask
@@ -157,7 +157,7 @@ def test_whole_roots(seen: Seen, tenant: Tenants, tmp_path: Path) -> None:
     assert (found["span"], found["changed"]) == ("grantpath.upgrade", False)
 
 
-def test_errors_by_code_and_without_names(seen: Seen, tenant: Tenants) -> None:
+def test_errors_are_counted_by_code_without_names(seen: Seen, tenant: Tenants) -> None:
     auth = tenant("gravitino", FACTS)
     with pytest.raises(Unknown):
         auth.check("user:bob", "USE_CATALOG", "catalog:secret_project")
@@ -169,7 +169,9 @@ def test_errors_by_code_and_without_names(seen: Seen, tenant: Tenants) -> None:
     assert seen.total("errors") == 2
 
 
-def test_names_where_the_operator_has_opted_in(seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_appear_if_the_operator_has_opted_in(
+    seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(telemetry.NAMES, "yes")
     auth = tenant("gravitino", FACTS)
     auth.check(*CHECK)
@@ -179,7 +181,7 @@ def test_names_where_the_operator_has_opted_in(seen: Seen, tenant: Tenants, monk
     assert len(seen.attributes()["subject"]) == telemetry.LONGEST
 
 
-def test_span_is_inside_the_callers(seen: Seen, tenant: Tenants) -> None:
+def test_span_is_inside_the_span_of_the_caller(seen: Seen, tenant: Tenants) -> None:
     auth = tenant("gravitino", FACTS)
     with seen.tracers.get_tracer("service").start_as_current_span("request") as outer:
         auth.check(*CHECK)
@@ -187,7 +189,7 @@ def test_span_is_inside_the_callers(seen: Seen, tenant: Tenants) -> None:
     assert inner.parent and inner.parent.span_id == outer.get_span_context().span_id == around.context.span_id
 
 
-def test_answer_that_writers_disturb(seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_that_writers_disturb_is_counted(seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant("gravitino", FACTS)
     monkeypatch.setattr("grantpath.graph.store.untorn", lambda row: False)
     auth.check(*CHECK)
@@ -196,7 +198,7 @@ def test_answer_that_writers_disturb(seen: Seen, tenant: Tenants, monkeypatch: p
     assert found["reads.torn"] > 1 and seen.total("reads.locked") == 1
 
 
-# ---- nothing where nothing listens -----------------------------------------------------------------------------------
+# ---- without OpenTelemetry -----------------------------------------------------------------------------------
 QUIET = """
 import sys
 from grantpath.engine import Authorizer
@@ -208,17 +210,17 @@ print(sorted(name for name in sys.modules if name.startswith("opentelemetry")))
 """
 
 
-def test_nothing_is_imported_unless_the_program_did(server: Connection) -> None:
+def test_opentelemetry_is_imported_only_by_the_program(server: Connection) -> None:
     variables = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
     ran = subprocess.run([sys.executable, "-c", QUIET], env=variables, capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("[]\n", "")
 
 
 @pytest.mark.slow
-def test_what_a_check_costs_more(
+def test_telemetry_adds_little_to_a_check(
     seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Checks with and without it by turns, since other work on the machine disturbs both alike."""
+    """Alternates checks with and without it, so that other work on the machine disturbs both equally."""
     auth = tenant("gravitino", FACTS)
     quiet, loud = list[float](), list[float]()
     listening: Callable[[], object] = telemetry._listening

@@ -1,4 +1,4 @@
-"""TLS: the address says it, the certificate is verified, a custom authority can be named, and errors say what to do."""
+"""TLS: the address turns it on, certificates are verified, an authority can be named, errors name the remedy."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ Opened = Callable[..., Authorizer]
 
 @pytest.fixture
 def opened(tls: TlsServer) -> Iterator[Opened]:
-    """Opens the root of these tests at an address of this scheme."""
+    """Opens the root of these tests at an address with this scheme."""
     made: list[Authorizer] = []
 
     def open_(scheme: str, **options: Any) -> Authorizer:
@@ -64,7 +64,7 @@ def test_unknown_authority_is_named_with_the_remedy(opened: Opened, scheme: str)
 
 
 def test_another_authority_is_not_trusted(tls: TlsServer, opened: Opened) -> None:
-    """Not even a certificate that is fine by itself: the server's own isn't signed by it."""
+    """A valid certificate of another authority does not help: it has not signed the server's."""
     with pytest.raises(Unavailable, match="certificate is not trusted"):
         opened("bolt+s", ca=str(other_authority(tls.ca.parent)))
 
@@ -76,7 +76,7 @@ def other_authority(folder: Path) -> Path:
     return certificates(folder / "other")
 
 
-def test_certificate_for_another_name(tls: TlsServer) -> None:
+def test_certificate_for_another_name_is_refused(tls: TlsServer) -> None:
     uri = f"bolt+s://localhost:{tls.address.partition(':')[2]}"
     with pytest.raises(
         Unavailable, match=r"not trusted: Hostname mismatch.*; write the host name that the certificate has"
@@ -85,12 +85,12 @@ def test_certificate_for_another_name(tls: TlsServer) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-def test_plain_address_of_tls_server(opened: Opened, scheme: str) -> None:
+def test_plain_address_of_tls_server_names_the_remedy(opened: Opened, scheme: str) -> None:
     with pytest.raises(Unavailable, match=rf"^{scheme}://.*requires TLS: then write bolt\+s:// or neo4j\+s://"):
         opened(scheme)
 
 
-def test_tls_address_of_plain_server(server: Connection) -> None:
+def test_tls_address_of_plain_server_names_the_remedy(server: Connection) -> None:
     uri = f"bolt+s://{server.uri.partition('//')[2]}"
     with pytest.raises(Unavailable, match=r"does not answer with TLS; .*: then write bolt:// or neo4j://"):
         Authorizer.open("metalake:tls", "gravitino", uri, auth=(server.user, server.password))
@@ -113,7 +113,7 @@ def test_wrong_ca_is_refused_at_once(tmp_path: Path, uri: str, text: str | None,
         Store(Connection(uri, "neo4j", "p", ca=str(file)))
 
 
-def test_other_failures_keep_their_words() -> None:
+def test_other_failures_keep_their_messages() -> None:
     assert "cannot be reached" in str(in_words("bolt+s://x", OSError("refused")))
 
 

@@ -63,7 +63,7 @@ def test_a_change_while_reading_is_noticed(
     assert revision == before + 3
     assert {"user:b0", "user:b1", "user:b2"} <= {entity.ref for entity in found.entities}
     turns = iter(range(3, 100))
-    with pytest.raises(Inconsistent, match="changed each of the 5 times"):
+    with pytest.raises(Inconsistent, match="changed during each of 5 tries"):
         mirror(server, auth.tenant, tmp_path / "out", print)
     assert list(tmp_path.iterdir()) == []
 
@@ -85,7 +85,7 @@ def test_the_mark_of_a_dead_writer_is_mended_and_that_of_a_load_heeded(
 def test_what_cannot_be_read(server: Connection, tenant: Tenants) -> None:
     auth = tenant("gravitino")
     auth.change(f"drop {auth.root}")
-    with pytest.raises(Unknown, match="was dropped, and its history alone is left"):
+    with pytest.raises(Unknown, match="was dropped, and only its history is left"):
         read(server, auth.tenant, print)
     with pytest.raises(Unknown, match="metalake:nobody does not exist"):
         read(server, "metalake:nobody", print)

@@ -1,4 +1,4 @@
-"""A valid policy, and changes to it that the loader must refuse, each with the expected message."""
+"""A valid policy, and edits of it that the loader must refuse, each with the expected message."""
 
 
 # ---- bad policies

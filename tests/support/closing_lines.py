@@ -1,11 +1,11 @@
-"""Lines that tests add to pytest's closing output; worker processes hand theirs to the process with the terminal."""
+"""Lines that tests add to pytest's final output; worker processes send theirs to the main process."""
 
 from typing import Any
 
 import pytest
 
 CLOSING = pytest.StashKey[list[str]]()
-LEFT_OUT = pytest.StashKey[int]()  # how many slow tests were left out
+LEFT_OUT = pytest.StashKey[int]()  # the number of omitted slow tests
 
 
 def lines(config: pytest.Config) -> list[str]:
@@ -14,14 +14,14 @@ def lines(config: pytest.Config) -> list[str]:
 
 
 def hand_over(config: pytest.Config) -> None:
-    """In a worker of pytest-xdist: sends what was gathered here."""
+    """In a worker of pytest-xdist: sends its lines."""
     output = getattr(config, "workeroutput", None)
     if output is not None:
         output["closing"], output["left_out"] = lines(config), config.stash.get(LEFT_OUT, 0)
 
 
 def gather(node: Any) -> None:
-    """In the process that started the workers: takes what a worker sent. Each worker left out the same tests."""
-    output = getattr(node, "workeroutput", {})  # a worker that crashed has none
+    """In the main process: receives the lines of a worker. All workers omit the same tests."""
+    output = getattr(node, "workeroutput", {})  # a crashed worker sends none
     lines(node.config).extend(output.get("closing", []))
     node.config.stash[LEFT_OUT] = output.get("left_out", 0)

@@ -9,7 +9,7 @@ FACTS = ["add catalog:hr"]
 
 
 def replayed(root: str, statements: Iterable[str]) -> tuple[set[str], set[tuple[str, ...]]]:
-    """The entities and edges that these statements make; it knows the few kinds that are said in this file."""
+    """The entities and edges that these statements produce; supports only the kinds in this file."""
     entities, links = {root}, set[tuple[str, ...]]()
     for statement in statements:
         match statement.split():
@@ -41,17 +41,17 @@ def in_the_graph(auth: Authorizer) -> tuple[set[str], set[tuple[str, ...]]]:
 
 
 def whole(auth: Authorizer) -> list[str]:
-    """Holds the graph to its history, and the marks to each other; returns the ids of the changes."""
+    """Compares the graph with its history, and the marks with each other; returns the ids of the changes."""
     log = auth.log(limit=10_000)
     at = [each.revision for each in log]
-    assert at == sorted(set(at)) and at[-1] <= auth.revision_now()  # a change that was cut off leaves its number unused
+    assert at == sorted(set(at)) and at[-1] <= auth.revision_now()  # an interrupted change leaves its revision unused
     assert in_the_graph(auth) == replayed(auth.root.text, (each.statement for each in log))
     assert marks(auth) == (auth.revision_now(),) * 2
     return [each.id for each in log]
 
 
 def marks(auth: Authorizer) -> tuple[int, int]:
-    """As they stand: nothing mends them on the way."""
+    """The marks as they are, without a repair."""
     [row] = auth.store.read(MARKS, {"root": auth.tenant})
     return row["revision"], row["begun"]
 

@@ -1,4 +1,4 @@
-"""A program that forks with an open Authorizer, and prints as JSON what each side was answered; see test_fork.py.
+"""A program that forks with an open Authorizer, and prints the answers of each side as JSON; see test_fork.py.
 
 Each process asks a question of its own kind: the parent's right answer is no, a child's is yes. So an answer that went
 to the wrong process is a wrong one.
@@ -25,7 +25,7 @@ from grantpath.graph.store import Store
 YES, NO = ("user:bob", "USE_CATALOG", "catalog:hr"), ("user:bob", "CREATE_SCHEMA", "catalog:hr")
 WORKERS, TASKS_OF_A_WORKER = 4, 3
 ASKED = 5  # questions of a child
-HUNG = 60  # seconds; a child that takes longer is ended by a signal, and counted; the control's: 10
+HUNG = 60  # seconds; a child that takes longer is killed and counted; the control uses 10
 FORK = multiprocessing.get_context("fork")
 AFTER_FORK = Connections.after_fork
 auth: Authorizer
@@ -45,7 +45,7 @@ def asked(question: tuple[str, str, str], right: bool, number: int) -> Counter[s
 
 
 def child(number: int) -> Counter[str]:
-    """What a child does: questions, and a change."""
+    """The work of a child: questions and a change."""
     signal.alarm(HUNG if Connections.after_fork is AFTER_FORK else 10)
     outcomes = asked(YES, True, ASKED)
     if number % 4 == 0:
@@ -56,7 +56,7 @@ def child(number: int) -> Counter[str]:
 
 @contextmanager
 def parent_asks(outcomes: Counter[str]) -> Iterator[None]:
-    """Two threads of the parent ask all the while, so that a fork finds locks taken and answers under way."""
+    """Two threads of the parent ask continuously, so that a fork happens while locks are held and answers are read."""
     stop, found = threading.Event(), [Counter[str](), Counter[str]()]
 
     def ask(mine: Counter[str]) -> None:
@@ -77,7 +77,7 @@ def parent_asks(outcomes: Counter[str]) -> Iterator[None]:
 
 
 def preload(forks: int, outcomes: Counter[str]) -> None:
-    """As gunicorn --preload: the parent opens and asks, then forks workers, which end as programs do."""
+    """Like gunicorn --preload: the parent opens and asks, then forks workers, which exit normally."""
     for number in range(0, forks, WORKERS):
         pipes = []
         with parent_asks(outcomes):
@@ -90,7 +90,7 @@ def preload(forks: int, outcomes: Counter[str]) -> None:
                         auth.close()
                     if number % 8 or worker > 1:
                         os._exit(0)
-                    sys.exit(0)  # what the interpreter does at its end is part of it, but takes long
+                    sys.exit(0)  # includes the slow shutdown of the interpreter
                 os.close(write)
                 pipes.append((pid, read))
             for pid, read in pipes:
@@ -129,7 +129,7 @@ def processes(forks: int, outcomes: Counter[str]) -> None:
 
 
 def prefork(forks: int, outcomes: Counter[str]) -> None:
-    """As Celery: a pool of workers, each replaced after some tasks, forked by a thread of the parent."""
+    """Like Celery: a pool of workers that a thread of the parent forks and replaces after some tasks."""
     with parent_asks(outcomes), FORK.Pool(WORKERS, maxtasksperchild=TASKS_OF_A_WORKER) as pool:
         for pid, found in pool.imap_unordered(task, range(forks * TASKS_OF_A_WORKER), chunksize=1):
             outcomes.update(found)
@@ -146,7 +146,7 @@ def task(number: int) -> tuple[int, Counter[str]]:
 
 def main(mode: str, forks: str, root: str, control: str) -> None:
     global auth
-    if control == "control":  # as it was: both sides use the connections that were open at the fork
+    if control == "control":  # the control: both sides use the connections that were open at the fork
         Connections.after_fork = lambda self: None  # type: ignore[method-assign]
         Connections._current = lambda self: self._pools  # type: ignore[method-assign]
     outcomes: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Words made to break things, and the wire that tells whether one of them reached the database as text."""
+"""Hostile words, and a tap that detects whether one of them reached the database as query text."""
 
 import random
 import unicodedata
@@ -51,13 +51,13 @@ TYPES = ["user", "group", "role", "catalog", "schema", "table", "metalake", "spa
 
 
 class Words:
-    """Draws hostile words, from a seed."""
+    """Generates hostile words from a seed."""
 
     def __init__(self, seed: str) -> None:
         self.rng = random.Random(seed)
 
     def name(self) -> str:
-        """A name that is odd, often beside one that is nearly it."""
+        """An unusual name, often similar to an earlier one."""
         rng = self.rng
         name = rng.choice([rng.choice(FRAGMENTS), rng.choice(ODD), rng.choice(BROKEN), self._noise()])
         match rng.randrange(8):
@@ -84,18 +84,18 @@ class Words:
         return "".join(rng.choice(rng.choices(pools, [5, 5, 3, 1])[0]) for _ in range(rng.randint(1, 30)))
 
     def segment(self) -> str:
-        """A name as a reference has it, mostly quoted as it should be."""
+        """A segment of a reference, mostly quoted correctly."""
         name = self.name()
         return "`" + name.replace("`", "``") + "`" if self.rng.random() < 0.7 else name
 
     def reference(self, types: list[str] | None = None) -> str:
-        """A reference, or what looks like one."""
+        """A reference, or a similar text."""
         type_ = self.rng.choice(types or TYPES)
         depth = {"schema": 2, "table": 3}.get(type_, 1) if self.rng.random() < 0.9 else self.rng.randint(1, 9)
         return f"{type_}:{'.'.join(self.segment() for _ in range(depth))}"
 
     def statement(self) -> str:
-        """A statement about such references, or what looks like one."""
+        """A statement about such references, or a similar text."""
         rng = self.rng
         user, other = self.reference(["user", "user", "group", "role"]), self.reference(["role", "group"])
         privilege = rng.choice(["SELECT_TABLE", "USE_CATALOG", "USE_CATALOG", self.name()])
@@ -118,13 +118,13 @@ class Words:
 
 
 def own_texts() -> set[str]:
-    """Every query text there is: the files of cypher/, and the schema's statements."""
+    """All query texts: the files of cypher/, and the statements of the schema."""
     files = {cypher.load(name).text for name in cypher.names() if name != "schema"}
     return files | set(cypher.statements("schema"))
 
 
 class Wire:
-    """The texts that went to the driver."""
+    """The texts that were sent to the driver."""
 
     def __init__(self) -> None:
         self.own = own_texts()
@@ -140,7 +140,7 @@ class Wire:
 
 @contextmanager
 def tapped() -> Iterator[Wire]:
-    """Notes each query text while the block runs, whichever way it is sent."""
+    """Records every query text that is sent while the block runs."""
     wire = Wire()
     with pytest.MonkeyPatch.context() as patch:
         for kind in (neo4j.Session, neo4j.Transaction, neo4j.ManagedTransaction):

@@ -1,4 +1,4 @@
-"""Evaluates a policy's clauses over the oracle's facts, without a database: wrong rows of a policy show here first."""
+"""Evaluates a policy's clauses over the oracle's facts, without a database, to find wrong rows of a policy early."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,13 +11,13 @@ from ..oracle.notation import Ref, read_reference, read_statement
 
 
 class Situation:
-    """One subject (with the holders that count) and the places of one question; says which facts are true."""
+    """One subject, its relevant holders and the places of one question; evaluates facts."""
 
     def __init__(self, world: Oracle, subject: Ref, holders: set[Ref], places: Mapping[str, Ref]) -> None:
         self.world, self.subject, self.holders, self.places = world, subject, holders, places
 
     def allows(self, clauses: Clauses) -> bool:
-        """Any clause, all of its terms, any atom of a term: one of its facts is there, and none that forbids it."""
+        """Any clause, all its terms, any atom of a term: at least one of its facts exists, and none that denies it."""
         return any(
             all(
                 any(any(map(self.true, atom.any)) and not any(map(self.true, atom.none)) for atom in term)
@@ -27,7 +27,7 @@ class Situation:
         )
 
     def true(self, fact: Fact) -> bool:
-        """One fact, as the docstring of engine/policy/facts.py defines them."""
+        """Is the fact true, by the docstring of engine/policy/facts.py?"""
         match str(fact).split(" "):
             case ["ALLOW" | "DENY" as effect, privilege, at]:
                 return self._granted(effect.lower(), privilege, self.places[at])
@@ -61,7 +61,7 @@ class Situation:
 
 
 def places_of(world: Oracle, target: Ref, second: Mapping[str, Ref]) -> dict[str, Ref]:
-    """The object and what is above it, and behind `with.KEY.` (or `grantee.`) the same of the others."""
+    """The object and the places above it; the same of the other objects, with the prefix `with.KEY.` or `grantee.`."""
     places = {each.type: each for each in world.upward(target)}
     for prefix, ref in second.items():
         places.update({f"{prefix}.{each.type}": each for each in world.upward(ref)})
@@ -69,7 +69,7 @@ def places_of(world: Oracle, target: Ref, second: Mapping[str, Ref]) -> dict[str
 
 
 def holders_to_try(world: Oracle, subject: Ref, one_role: bool, as_role: Ref | None) -> Iterator[set[Ref]]:
-    """All holders together, or those of each role that may be active."""
+    """All holders together, or the holders for each possible active role."""
     held = world.reach(subject)
     if as_role is not None and as_role not in held:
         return
@@ -85,7 +85,7 @@ def holders_to_try(world: Oracle, subject: Ref, one_role: bool, as_role: Ref | N
 def decide(
     policy: Policy, world: Oracle, subject: str, name: str, target: str, with_: Mapping[str, str], as_role: str | None
 ) -> bool:
-    """The answer to a check, from the policy's clauses."""
+    """The answer to a check, by the policy's clauses."""
     who, on = world.resolve(subject), world.resolve(target)
     question = policy.question(name, on.type, frozenset(with_))
     places = places_of(world, on, {f"with.{key}": world.resolve(ref) for key, ref in with_.items()})
@@ -97,7 +97,7 @@ def decide(
 
 
 def authorized(policy: Policy, world: Oracle, statement: str, by: str, as_role: str | None) -> bool:
-    """Whether the policy's rule for this valid change is met by its actor."""
+    """Does the actor satisfy the policy's rule for this valid change?"""
     said, actor = read_statement(statement), world.resolve(by)
     target = world.resolve(said.object)
     second = {f"with.{key}": world.resolve(ref) for key, ref in said.with_.items()}

@@ -1,4 +1,4 @@
-"""Memberships with very many ways through them: ladders with 2^40 paths, a cycle, and wide fans."""
+"""Memberships with very many paths: ladders with 2^40 paths, a cycle, and wide fans."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ LOW, MANY, LOST = "user:low", "user:many", "user:lost"
 
 
 def rungs(kind: str) -> list[list[str]]:
-    """The two of each rung, from the lowest to the highest."""
+    """The two subjects of each rung, from the lowest to the highest."""
     return [[f"{kind}:ladder-{rung:02d}-{side}" for side in "ab"] for rung in range(RUNGS)]
 
 
 def ladder(kind: str) -> Iterator[tuple[str, str]]:
-    """Each of a rung is in both of the next one."""
+    """Each subject of a rung is a member of both subjects of the next one."""
     for lower, upper in pairwise(rungs(kind)):
         yield from product(lower, upper)
 
@@ -35,7 +35,7 @@ def fan(kind: str) -> list[str]:
 def tables() -> dict[str, Sequence[tuple[str, ...]]]:
     """The tables of a bulk import.
 
-    user:low stands at the foot of the ladders, beside all the others of a wide group; user:many is in as many groups
+    user:low is at the bottom of the ladders, together with many others in a wide group; user:many is in as many groups
     and holds as many roles, each with a grant on the catalog; role:top, above the ladders, has the grants that count.
     """
     foot, head = rungs("role")[0], rungs("role")[-1]
@@ -61,7 +61,7 @@ def write(folder: Path, **found: Sequence[tuple[str, ...]]) -> Path:
 
 
 def build(auth: Authorizer, folder: Path) -> None:
-    """A lakehouse tenant with all of it; the cycle is written past the rules."""
+    """A lakehouse tenant with all of it; the cycle is written without the checks."""
     grants = [
         ("allow", name, place, "role:top")
         for name, place in (("USE_CATALOG", "catalog:c"), ("USE_SCHEMA", "schema:c.s"), ("SELECT_TABLE", TABLE))

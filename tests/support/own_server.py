@@ -1,4 +1,4 @@
-"""An embedded server of one file's own, in a folder of its own, to be killed and suspended."""
+"""An embedded server for one test file, in its own folder, that tests may kill and suspend."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ from grantpath.graph.store import Store
 
 
 class OwnServer:
-    """A server that listens at the same address after each start."""
+    """A server that has the same address after each start."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -34,7 +34,7 @@ class OwnServer:
         self.connection = connection()
 
     def kill(self) -> None:
-        """Ends it by SIGKILL, and waits until it is gone."""
+        """Kills it with SIGKILL, and waits for its end."""
         assert self._pid
         process = psutil.Process(self._pid)
         os.kill(self._pid, signal.SIGKILL)
@@ -52,7 +52,7 @@ class OwnServer:
         down(home=self._home)
 
     def tenant(self, root: str, policy_name: str, timeout: float) -> Authorizer:
-        """An authorizer with a store of its own; the root is made, with patience, if it does not exist."""
+        """An authorizer with its own store; creates the root, with retries, if it does not exist."""
         model = policy.load(policy_name)
         reference = model.root(root)
         patient = Store(self.connection, timeout=60.0)
@@ -63,7 +63,7 @@ class OwnServer:
 
 @contextmanager
 def own_server(home: Path) -> Iterator[OwnServer]:
-    """Started and, in the end, stopped; `connection()` and new processes find this one meanwhile."""
+    """Starts the server, and stops it at the end; `connection()` and new processes use it meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
         patch.setenv("GRANTPATH_HEAP", "384m")

@@ -1,4 +1,4 @@
-"""Writers that stop at a step of the protocol, and locks that are taken from them meanwhile."""
+"""Writers that stop at a step of the protocol, and may lose their locks meanwhile."""
 
 import socket
 from collections.abc import Callable
@@ -21,7 +21,7 @@ RETURN count(*) AS ended"""
 
 
 class Stop:
-    """A place at which the first caller waits until it is let go."""
+    """A point at which the first caller waits until it is released."""
 
     def __init__(self) -> None:
         self.reached, self.go = Event(), Event()
@@ -33,7 +33,7 @@ class Stop:
 
 
 def before(holder: object, name: str, stop: Callable[[], None]) -> None:
-    """Has this object stop before it does `name`."""
+    """Makes this object stop before it does `name`."""
     step = getattr(holder, name)
 
     def stopping(*words: Any, **named: Any) -> Any:
@@ -44,7 +44,7 @@ def before(holder: object, name: str, stop: Callable[[], None]) -> None:
 
 
 def after(holder: object, name: str, stop: Callable[[], None]) -> None:
-    """Has this object stop after it did `name`."""
+    """Makes this object stop after it did `name`."""
     step = getattr(holder, name)
 
     def stopping(*words: Any, **named: Any) -> Any:
@@ -56,7 +56,7 @@ def after(holder: object, name: str, stop: Callable[[], None]) -> None:
 
 
 class Client:
-    """A client of its own: its store, its connections, and a thread in which it works."""
+    """A separate client: its store, its connections, and its thread."""
 
     def __init__(self, server: Connection, of: Authorizer, stall_limit: float = 15.0) -> None:
         self._proxy = Proxy(server.uri)
@@ -72,16 +72,16 @@ class Client:
         return self._pool.submit(work)
 
     def lose(self, how: str) -> None:
-        """Its transactions on the root are ended, or its connections cut; or nothing happens to them."""
+        """Ends its transactions on the root, cuts its connections, or does nothing."""
         if how == "cut":
             for each in list(self._proxy.open):
                 with suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)
-        if how in ("cut", "terminated"):  # what is cut is noticed by the server at any time; here: now
+        if how in ("cut", "terminated"):  # the server may notice a cut connection at any time; here it does so now
             self._of.store.read(TERMINATE, {"root": self._of.tenant})
 
     def fall_silent(self) -> None:
-        """No sign of life any more."""
+        """Stops its signs of life."""
         self.guard._watch._beat = lambda *_: None  # type: ignore[method-assign]
         self._of.store.execute("MATCH (beat:Heartbeat {root: $root}) DELETE beat", {"root": self._of.tenant})
 

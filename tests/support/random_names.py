@@ -1,4 +1,4 @@
-"""Names that break careless code: quoting, case, Unicode forms, writing direction, byte order, statement words."""
+"""Names that break careless code: quotes, case, Unicode forms, text direction, byte order, words of statements."""
 
 import random
 import unicodedata
@@ -26,7 +26,7 @@ ODD = [
     "right\u200f",
     "\u05d0\u05d1",  # Hebrew
     "\u8868",
-    "\uff5e",  # after this one in UTF-16 order, before it in code points: the next
+    "\uff5e",  # sorts after the next one in UTF-16, but before it by code points
     "\U0001f600",
     "stra\u00dfe",
     "STRASSE",
@@ -59,5 +59,5 @@ ODD = [
 
 
 def random_name(rng: random.Random) -> str:
-    """A plain name as often as an odd one, or one of the many that nobody else has."""
+    """A plain name, an unusual name, or a unique one."""
     return rng.choice([rng.choice(PLAIN), rng.choice(ODD), f"n{rng.randrange(1000)}"])

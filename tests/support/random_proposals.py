@@ -1,4 +1,4 @@
-"""Proposes random statements about a tenant: mostly valid ones, and broken ones on purpose."""
+"""Generates random statements about a tenant: mostly valid ones, and some that are broken on purpose."""
 
 import random
 
@@ -11,18 +11,18 @@ NOWHERE = "not-there"
 
 
 class Proposals:
-    """Statements about what exists in the world at the time of asking; None where there is nothing to say."""
+    """Generates statements about the current entities of the world; None if no statement is possible."""
 
     def __init__(self, world: Oracle, rng: random.Random) -> None:
         self.world = world
         self.rng = rng
 
     def existing(self, *types: str) -> list[Ref]:
-        """All of these types, in an order that does not depend on hashing."""
+        """All entities of these types, in an order that does not depend on hashing."""
         return sorted(r for r in self.world.existing if r.type in types and not self.world.hidden(r))
 
     def one(self, *types: str) -> Ref | None:
-        """One at random, each type as likely as the others."""
+        """A random entity; all types are equally likely."""
         by_type = [found for type_ in types if (found := self.existing(type_))]
         return self.rng.choice(self.rng.choice(by_type)) if by_type else None
 
@@ -35,13 +35,13 @@ class Proposals:
         return Ref(type_, (*path, random_name(self.rng)))
 
     def absent(self, type_: str) -> Ref:
-        """A reference whose every segment is random: as a rule neither it nor its parent exists."""
+        """A reference with only random segments: usually neither it nor its parent exists."""
         return Ref(type_, tuple(random_name(self.rng) for _ in range(self.world.depth(type_))))
 
     def check(
         self, type_: str, name: str, keys: dict[str, str]
     ) -> tuple[str, str, str, dict[str, str], str | None] | None:
-        """Subject, name, object, second objects and active role of a proper check, if there are such objects."""
+        """Subject, name, object, second objects and active role of a valid check, if such objects exist."""
         target = self.one(type_)
         if self.world.grants_before_creation and type_ != self.world.root_type and self.rng.random() < 0.2:
             named = sorted({place for _, _, place, _ in self.world.grants if place.type == type_})
@@ -65,7 +65,7 @@ class Proposals:
         return str(subject), name, str(target), with_, self.active_role(subject)
 
     def _holdings(self, type_: str) -> list[tuple[Ref, Ref]]:
-        """The objects of that type on which somebody has something, each with who has it."""
+        """The objects of that type on which a subject holds a grant or ownership, each with that subject."""
         granted = {(place, to) for _, _, place, to in self.world.grants}
         return sorted(each for each in granted | set(self.world.owners.items()) if each[0].type == type_)
 
@@ -73,14 +73,14 @@ class Proposals:
         return [each for each in self._holdings(place.type) if each[0] == place]
 
     def active_role(self, subject: Ref) -> str | None:
-        """A role to act with, mostly one that is held, where the policy has such and this time one is named."""
+        """An active role, mostly one that is held, or None; always None if the policy has no active roles."""
         if not self.world.active_roles or self.rng.random() < 0.6:
             return None
         held = sorted(each for each in self.world.reach(subject) if each.type == "role")
         role = self.rng.choice(held) if held and self.rng.random() < 0.7 else self.one("role")
         return None if role is None else str(role)
 
-    # Valid as a rule
+    # Usually valid
 
     def change(self) -> str | None:
         """Any of the statements below."""
@@ -91,7 +91,7 @@ class Proposals:
         return make()
 
     def add_any(self) -> str | None:
-        """Add an object or a subject, with second objects where they may be named."""
+        """Add an object or a subject, with optional second objects."""
         types = [each for each in self.world.types if each != self.world.root_type]
         type_ = self.rng.choice(types)
         if self.world.grants_before_creation and self.rng.random() < 0.5:
@@ -99,7 +99,7 @@ class Proposals:
         return self.add(type_, with_second=True)
 
     def add(self, type_: str, with_second: bool = False) -> str | None:
-        """Add one of that type."""
+        """Add an entity of that type."""
         ref = self.new(type_)
         return None if ref is None else self._adding(ref, with_second)
 
@@ -115,12 +115,12 @@ class Proposals:
         return f"add {ref} with {', '.join(pairs)}" if pairs else f"add {ref}"
 
     def _add_what_has_grants(self, type_: str) -> str | None:
-        """Where privileges are on names: create a name that somebody was granted something on."""
+        """If names can hold grants: create a name that holds one."""
         waiting = sorted({o for _, _, o, _ in self.world.grants if o.type == type_ and o not in self.world.existing})
         return self._adding(self.rng.choice(waiting), with_second=True) if waiting else None
 
     def drop(self) -> str | None:
-        """Drop something, now and then something with contents, never the whole tenant."""
+        """Drop an entity, sometimes one with contents, never the whole tenant."""
         types = [each for each in self.world.types if each != self.world.root_type]
         ref = self.one(*types)
         if ref is None or (self.world.existing_inside(ref) and self.rng.random() < 0.7):
@@ -128,12 +128,12 @@ class Proposals:
         return f"drop {ref}"
 
     def member(self) -> str | None:
-        """A membership of a kind that the policy has; it may close a cycle."""
+        """Add a membership of a kind that the policy has; it may close a cycle."""
         pair = self._membership()
         return None if pair is None else f"member {pair[0]} of {pair[1]}"
 
     def remove(self) -> str | None:
-        """End a membership, as a rule one that is there."""
+        """Remove a membership, usually an existing one."""
         there = sorted((m, c) for m, those in self.world.containers.items() for c in those)
         pair = self.rng.choice(there) if there and self.rng.random() < 0.8 else self._membership()
         return None if pair is None else f"remove {pair[0]} from {pair[1]}"
@@ -144,7 +144,7 @@ class Proposals:
         return None if member is None or container is None else (member, container)
 
     def owner(self) -> str | None:
-        """Set an owner, where the policy has owners."""
+        """Set an owner, if the policy has owners."""
         owner, owned = self.one(*self.world.owner_types), self.one(*self.world.ownable)
         return None if owner is None or owned is None else f"owner {owner} of {owned}"
 
@@ -162,17 +162,17 @@ class Proposals:
         return f"{effect} {privilege} on {place} to {to}"
 
     def revoke(self) -> str | None:
-        """Take a grant away, as a rule one that is there."""
+        """Revoke a grant, usually an existing one."""
         if not self.world.grants or self.rng.random() < 0.2:
             grant = self.grant()
             return None if grant is None else f"revoke {grant}".replace(" to ", " from ", 1)
         effect, privilege, place, to = self.rng.choice(sorted(self.world.grants))
         return f"revoke {effect} {privilege} on {place} from {to}"
 
-    # Invalid as a rule
+    # Usually invalid
 
     def broken(self) -> str | None:
-        """A statement that is malformed, or names what does not exist, or breaks a rule of the policy."""
+        """A statement that is malformed, names a missing entity, or breaks a rule of the policy."""
         return self.rng.choice(
             [
                 self._unreadable,
@@ -225,7 +225,7 @@ class Proposals:
         )
 
     def _any_grant(self) -> str | None:
-        """Any privilege, known or not, on anything, to any subject, with either effect."""
+        """Any privilege, known or unknown, on any entity, to any subject, with either effect."""
         place, to = self.one(*self.world.types), self.one(*(s for s in SUBJECTS if s in self.world.types))
         privilege = self.rng.choice([*sorted(self.world.privileges), "FLY", "load_table", "all"])
         effect = self.rng.choice(["allow", "deny"])

@@ -1,4 +1,4 @@
-"""Random tenants and random changes to them, the same for the same seed, for comparing engine and oracle."""
+"""Random tenants and changes, reproducible by their seed, to compare engine and oracle."""
 
 import random
 from itertools import pairwise
@@ -13,7 +13,7 @@ ROOT_NAME = "main"
 Attempt = tuple[str, str | None, str | None]  # statement, by, as_role
 Check = tuple[str, str, str, dict[str, str], str | None]  # subject, name, object, with_, as_role
 
-# one subject each who may do much, so that changes by actors are not refused throughout
+# one subject with many rights, so that not all changes are refused
 STRONG = {
     "gravitino": ["owner user:strong of metalake:main", "member user:ops of role:service_admin"],
     "lakehouse": [
@@ -37,8 +37,8 @@ STRONG = {
 def random_world(policy: str, rng: random.Random, size: int) -> list[str]:
     """About `size` facts, each valid after those before it in an empty tenant called ROOT_NAME.
 
-    However small the size, there is an object of every type, a chain and a diamond of groups and of
-    roles where the policy nests them, and a user, a group and a role of one name.
+    Every size includes an object of every type, a chain and a diamond of groups and of
+    roles if the policy nests them, and a user, a group and a role with the same name.
     """
     builder = _Builder(policy, rng)
     for statement in STRONG[policy]:
@@ -55,7 +55,7 @@ def random_world(policy: str, rng: random.Random, size: int) -> list[str]:
 
 
 class _Builder:
-    """Says facts to an oracle and keeps those that it accepts."""
+    """Gives facts to an oracle, and collects the accepted ones."""
 
     def __init__(self, policy: str, rng: random.Random) -> None:
         self.rng = rng
@@ -75,7 +75,7 @@ class _Builder:
                 self.say(f"add {Ref(kind, (random_name(self.rng),))}")
 
     def hierarchies(self) -> None:
-        """A chain six deep, and a diamond: left and right both under top and above bottom."""
+        """A chain of six, and a diamond: left and right are both in top, and bottom is in both."""
         for kind in ("group", "role"):
             if (kind, kind) not in self.world.memberships:
                 continue
@@ -97,9 +97,9 @@ class _Builder:
             self.say(self.proposals.add(self.rng.choice(types)))
 
     def bundle(self) -> None:
-        """Much of what some operation may need, on its objects, above and below them, all for one grantee.
+        """Many grants that an operation may require, on its objects and the places above and below, for one grantee.
 
-        Conditions that ask for several things at once would hardly ever be met by single random grants.
+        Single random grants would hardly ever satisfy a condition with several terms.
         """
         grantee, user = self.proposals.one(*self.world.grantees), self.proposals.one("user")
         type_, keys = self.rng.choice(
@@ -121,7 +121,7 @@ class _Builder:
                     self.say(f"allow {privilege} on {place} to {grantee}")
 
     def _second_objects_on(self, type_: str) -> list[dict[str, str]]:
-        """The different sets of second objects with which something is asked on that type."""
+        """The different sets of second objects of the names on that type."""
         different: list[dict[str, str]] = []
         for _, keys in self.world.names_on(type_):
             if keys not in different:
@@ -145,9 +145,9 @@ class _Builder:
 
 
 def random_checks(oracle: Oracle, rng: random.Random, n: int) -> list[Check]:
-    """`n` proper checks on this tenant, spread evenly over all that can be asked.
+    """`n` valid checks on this tenant, spread evenly over all names.
 
-    Half of them look for a yes, as far as a few tries find one: a check of random things nearly always says no.
+    Half of them are chosen to give yes, if a few tries find one, because random checks nearly always give no.
     """
     proposals = Proposals(oracle, rng)
     asked = [(type_, name, keys) for type_ in oracle.types for name, keys in oracle.names_on(type_)]
@@ -166,9 +166,9 @@ def random_checks(oracle: Oracle, rng: random.Random, n: int) -> list[Check]:
 
 
 def random_statements(policy: str, oracle: Oracle, rng: random.Random, n: int) -> list[Attempt]:
-    """`n` changes to try one after the other on a tenant like this oracle's, which stays as it is.
+    """`n` changes to try one after the other on a tenant like this oracle's; the oracle is not changed.
 
-    Something like half are done, a third refused and the rest invalid, as far as the world allows.
+    About half are accepted, a third is refused and the rest is invalid, if the world allows.
     """
     if oracle.policy != policy:
         raise ValueError(f"this oracle is of {oracle.policy}, not of {policy}")
@@ -185,7 +185,7 @@ def random_statements(policy: str, oracle: Oracle, rng: random.Random, n: int) -
 
 
 def _attempt(world: Oracle, proposals: Proposals, rng: random.Random, wanted: str) -> Attempt | None:
-    """A change with that outcome, or the last one tried; none if there was nothing to propose."""
+    """A change with that outcome, else the last one tried; None if no change is possible."""
     attempt = None
     for _ in range(10):
         statement = proposals.broken() if wanted == "invalid" else proposals.change()
@@ -194,7 +194,7 @@ def _attempt(world: Oracle, proposals: Proposals, rng: random.Random, wanted: st
         for actor in _actors(world, rng):
             role = None if actor is None else proposals.active_role(read_reference(actor))
             attempt = (statement, actor, role)
-            if role is not None and wanted == "invalid" and rng.random() < 0.3:  # a good one, but as nobody
+            if role is not None and wanted == "invalid" and rng.random() < 0.3:  # a valid change by an unknown actor
                 attempt = (proposals.change() or statement, actor, f"role:{NOWHERE}")
             if world.clone().do(*attempt) == wanted:
                 return attempt
@@ -202,7 +202,7 @@ def _attempt(world: Oracle, proposals: Proposals, rng: random.Random, wanted: st
 
 
 def _actors(world: Oracle, rng: random.Random) -> list[str | None]:
-    """Some people, one who does not exist, now and then nobody at all."""
+    """Some actors, an unknown one, and sometimes None."""
     people = sorted(str(each) for each in world.existing if each.type in world.people)
     some: list[str | None] = [*rng.sample(people, min(6, len(people)))]
     if "user:strong" in people:

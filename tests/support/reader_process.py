@@ -1,7 +1,7 @@
-"""A process that asks what tests/trust/test_busy_writer.py tells it to, beside others; run as `busy_reader.py ROOT`.
+"""A reader process of tests/trust/test_busy_writer.py, which runs several; run as `reader_process.py ROOT`.
 
-It reads a number of rounds a line from its input, and answers with what it saw: how long each question took, how often
-the guard asked again or waited for the writers' lock, and the revision and the answer of every decision.
+It reads a number of rounds per line of input, and prints its observations: the time of each question, how often
+the guard repeated a question or waited for the writer lock, and the revision and the answer of every decision.
 """
 
 import json
@@ -20,9 +20,9 @@ from grantpath.graph import store as store_module
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.transaction import Row
 
-TIMEOUT = 30.0  # tests share the machine
+TIMEOUT = 30.0  # other tests share the machine
 BOB, STAFF, PUBLIC = "user:bob", "table:hr.public.staff", "schema:hr.public"
-# By what every committed state says: yes, no, and now this, now that.
+# In every committed state yes, in every one no, and changing.
 ALWAYS, NEVER, AT_TIMES = (BOB, "MODIFY_TABLE", STAFF), (BOB, "SELECT_TABLE", STAFF), (BOB, "USE_SCHEMA", PUBLIC)
 QUESTIONS = (ALWAYS, NEVER, AT_TIMES)
 KINDS = ("check", "check_many", "list")
@@ -30,7 +30,7 @@ MANY_EVERY, LIST_EVERY = 4, 10  # rounds
 
 
 class Guard:
-    """Counts what the guard does in this process."""
+    """Counts the steps of the guard in this process."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count = Counter[str]()
@@ -51,12 +51,14 @@ class Guard:
 
 
 class Reader:
-    """Asks rounds of questions, and keeps what was answered and how long it took."""
+    """Asks rounds of questions, and records the answers and their times."""
 
     def __init__(self, auth: Authorizer) -> None:
         self.auth = auth
         self.seconds: dict[str, list[float]] = {kind: [] for kind in KINDS}
-        self.seen: list[tuple[int, int, bool]] = []  # which question, revision, answer; in the order they were asked
+        self.seen: list[
+            tuple[int, int, bool]
+        ] = []  # index of the question, revision, answer; in the order of the questions
         self.lists: list[tuple[str, str, list[str]]] = []
 
     def round(self, number: int) -> None:
@@ -72,7 +74,7 @@ class Reader:
                 self.lists.append(("which", name, list(self.timed("list", which))))
 
     def batch(self, asked: Sequence[tuple[str, str, str]]) -> None:
-        """Asks them all in one, from one revision."""
+        """Asks all in one batch, at one revision."""
         decisions = self.timed("check_many", partial(self.auth.check_many, asked))
         assert len({decision.revision for decision in decisions}) == 1
         for one, decision in zip(asked, decisions, strict=True):
@@ -88,7 +90,7 @@ class Reader:
 def main() -> None:
     guard = Guard(pytest.MonkeyPatch())
     with Authorizer.open(sys.argv[1], timeout=TIMEOUT) as auth:
-        Reader(auth).round(0)  # connections, plans
+        Reader(auth).round(0)  # opens connections, plans queries
         print("ready", flush=True)
         for line in sys.stdin:
             guard.count.clear()

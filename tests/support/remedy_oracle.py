@@ -1,4 +1,4 @@
-"""The nearest remedy to a no, worked out over the oracle's facts without a database, and made in the oracle."""
+"""Computes the nearest remedy of a refused check over the oracle's facts, and applies it to the oracle."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from ..oracle.notation import Ref, read_reference
 from .in_memory import Situation, places_of
 from .random_world import Check
 
-# By policy, which privileges on which types hand out power: what a remedy should not give where plain grants would do.
+# By policy, the administrative privileges by type, which a remedy should avoid if plain grants are enough.
 LAKE = ("lake", "database", "table")
 GRAVITINO: dict[str, tuple[str, ...]] = {"MANAGE_GRANTS": ("metalake",), "MANAGE_GROUPS": ("metalake",)}
 ADMINISTRATION: dict[str, dict[str, tuple[str, ...]]] = {
@@ -35,7 +35,7 @@ ADMINISTRATION: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class Remedied:
-    """One question that the oracle answers no, with its remedy."""
+    """A question that the oracle answers with no, and its remedy."""
 
     def __init__(self, policy: Policy, world: Oracle, check: Check) -> None:
         self.world, self.check = world, check
@@ -56,7 +56,7 @@ class Remedied:
         self.remedy: Remedy = nearest(self.evaluation, acted, self._context(acted))
         self.seen: Remedy = nearest(self.evaluation, acted, None)
 
-    # ---- what the queries would return -----------------------------------------------------------------------
+    # ---- the results of the queries --------------------------------------------------------------------------
     def _acted(self) -> Iterator[dict[str, Any]]:
         who = self.world.resolve(self.check[0])
         if who not in self.world.existing:
@@ -138,9 +138,9 @@ class Remedied:
         inside = self.world.existing_inside(self.world.resolve(asked["ref"]))
         return sorted(str(each) for each in inside if each.type in asked["types"] and each not in have)
 
-    # ---- whether it does what it says ------------------------------------------------------------------------
+    # ---- tests of a remedy -----------------------------------------------------------------------------------
     def problems(self) -> Iterator[str]:
-        """What is wrong with the remedy: a statement that is not accepted, or a no that stays."""
+        """The problems of the remedy: a refused statement, or an answer that is still no."""
         after = self.world.clone()
         for statement in self.remedy.statements:
             if (outcome := after.do(statement)) != "done":
@@ -149,12 +149,12 @@ class Remedied:
             yield "the answer stays no"
 
     def superfluous(self) -> bool:
-        """Would a part of the remedy do?"""
+        """Is a part of the remedy enough?"""
         said = self.remedy.statements
         return any(self._enough(said, at) for at in range(len(said)))
 
     def powerful(self) -> bool:
-        """Does the remedy hand out power?"""
+        """Does the remedy give administrative rights?"""
         return any(map(self._powerful, self.remedy.statements))
 
     def _enough(self, said: tuple[str, ...], without: int) -> bool:
@@ -165,9 +165,9 @@ class Remedied:
         return after.check(*self.check)
 
     def yes_with_less(self) -> bool:
-        """Where the remedy hands out power: would grants do that hand out none, however many of them?
+        """If the remedy gives administrative rights: would any number of plain grants be enough?
 
-        Whoever may hold grants for the subject gets every plain one on every place of the question.
+        Every holder of the subject gets every plain grant on every place of the question.
         """
         if not self.powerful():
             return False
@@ -188,7 +188,7 @@ class Remedied:
         return after.check(*self.check)
 
     def _powerful(self, statement: str) -> bool:
-        """Does it hand out ownership, a role that came with the policy, or administration?"""
+        """Does it give ownership, a built-in role, or an administrative privilege?"""
         match statement.split(" "):
             case ["owner", *_]:
                 return True

@@ -1,4 +1,4 @@
-"""The sizes of the trust tests: short ones by default, those that docs/trust.md promises with GRANTPATH_TRUST=full."""
+"""The sizes of the trust tests: short by default; with GRANTPATH_TRUST=full, those in docs/trust.md."""
 
 import os
 
@@ -8,7 +8,7 @@ VARIABLE = "GRANTPATH_TRUST"
 
 
 def size(full: int, short: int) -> int:
-    """How much to try: `full` if GRANTPATH_TRUST is full, `short` if it is not set."""
+    """The number of tries: `full` if GRANTPATH_TRUST is full, `short` if it is not set."""
     chosen = os.environ.get(VARIABLE, "")
     if chosen not in ("", "full"):
         raise pytest.UsageError(f"{VARIABLE}={chosen}: write {VARIABLE}=full, or leave it away for the short form")
@@ -16,6 +16,6 @@ def size(full: int, short: int) -> int:
 
 
 def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    """Prints a figure, whatever pytest captures."""
+    """Prints a figure despite pytest's capturing."""
     with capsys.disabled():
         print(f"\n{text}")

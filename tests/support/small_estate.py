@@ -1,4 +1,4 @@
-"""A small estate that is kept, moved and restored, and what is compared of it."""
+"""A small estate for dumps and restores, and functions that compare it."""
 
 from pathlib import Path
 

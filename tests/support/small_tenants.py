@@ -1,4 +1,4 @@
-"""Small tenants in which every fact is there for a question that hinges on it, for telling broken queries."""
+"""Small tenants in which some question depends on every fact, to detect broken queries."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ ROOT_NAME = "main"
 
 @dataclass(frozen=True)
 class Small:
-    """One policy's tenant, what is asked in it, and a neighbour of the same names in the same database.
+    """A tenant of one policy, its questions, and a neighbour tenant with the same names in the same database.
 
-    Each check says its answer, which must be the oracle's, too. From each check follow the two lists: who may that, and
-    on which objects the subject may it. `unknown` are checks of what does not exist.
+    Each check has its answer, which the oracle must give, too. Two lists follow from each check: the users that may do
+    it, and the objects on which the subject may do it. `unknown` are checks of missing entities.
     """
 
     facts: list[str]
@@ -27,21 +27,21 @@ LAKEHOUSE = Small(
         *("add table:c.s.t", "add table:c.s.u", "add table:c.s.busy", "add table:c.other.v", "add table:d.s.w"),
         *("add role:upper", "add role:lower", "add role:staff", "add role:banned", "add tag:x", "add tag:y"),
         *("add user:stranger", "add user:direct", "add user:grouped", "add user:hatted", "add user:mixed"),
-        # to themselves; by a group in a group; by a role of a role; by a role of a group of a group
+        # direct grants; by a nested group; by a nested role; by a role of a nested group
         "allow SELECT_TABLE on table:c.s.t to user:direct",
         *("member user:grouped of group:in", "member group:in of group:out"),
         "allow SELECT_TABLE on table:c.s.t to group:out",
         *("member user:hatted of role:lower", "member role:lower of role:upper"),
         *("allow CREATE_TABLE on schema:c.s to user:hatted", "allow MODIFY_TABLE on table:c.s.u to user:hatted"),
-        # two ways from role to role
+        # two paths between two roles
         *("add role:wide", "member role:lower of role:wide", "member role:wide of role:upper"),
         "allow SELECT_TABLE on table:c.s.t to role:upper",
         *("member user:mixed of group:mixed", "member group:mixed of group:mixed-out"),
         *("member group:mixed-out of role:staff", "allow SELECT_TABLE on table:c.s.t to role:staff"),
-        # two have it by a role, and a DENY reaches one of them by a group's role, from above
+        # two users have it by a role; a group's role denies it above to one of them
         *("member user:spared of role:lower", "member user:denied of role:lower", "member user:denied of group:bad"),
         *("member group:bad of role:banned", "deny SELECT_TABLE on schema:c.s to role:banned"),
-        # a place with many grants, to one with few holders; a place with few, to one with many
+        # a place with many grants and a subject with few holders, and the reverse
         *CROWD,
         "allow SELECT_TABLE on table:c.s.busy to user:direct",
         *(f"member user:joiner of group:many{number}" for number in range(6)),
@@ -49,24 +49,24 @@ LAKEHOUSE = Small(
         "deny MODIFY_TABLE on table:c.s.busy to user:direct",
         "allow MODIFY_TABLE on table:c.s.busy to user:direct",
         *("allow CREATE_TABLE on schema:c.s to user:direct", "allow CREATE_SCHEMA on catalog:c to user:direct"),
-        # two ways to one grant
+        # two paths to one grant
         *("member user:diamond of group:left", "member user:diamond of group:right"),
         *("member group:left of group:top", "member group:right of group:top"),
         "allow CREATE_TABLE on schema:c.s to group:top",
-        # a DENY inside of an ALLOW, and the other way round; from the root down, too
+        # a DENY below an ALLOW, and the reverse; also on the root
         *("allow SELECT_TABLE on schema:c.s to user:schemer", "deny SELECT_TABLE on table:c.s.t to user:schemer"),
         *("allow SELECT_TABLE on metalake:main to user:rooter", "deny SELECT_TABLE on schema:c.s to user:rooter"),
         *("allow MODIFY_TABLE on metalake:main to user:barred", "deny MODIFY_TABLE on metalake:main to user:barred"),
-        # an operation asks for several things, one of them in several ways
+        # an operation with several terms, one of which has alternatives
         *("allow USE_CATALOG on metalake:main to group:visitors", "allow USE_SCHEMA on catalog:c to group:visitors"),
         *("member user:direct of group:visitors", "member user:owner of group:visitors"),
         *("member user:visitor of group:visitors", "owner user:owner of table:c.s.u"),
         *("owner group:landlords of schema:c.other", "member user:landlord of group:landlords"),
         *("member user:landlord of group:visitors", "owner user:owner of table:c.s.busy"),
-        # second objects, roles that are held, a role named by the policy, oneself
+        # second objects, held roles, a role named by the policy, the subject itself
         *("allow APPLY_TAG on tag:x to user:direct", "allow APPLY_TAG on tag:x to user:stranger"),
         "member user:admin of role:service_admin",
-        # one whom the operator's list goes on naming
+        # a dropped user that the operator's list still names
         *("member user:former of role:service_admin", "drop user:former"),
         "owner user:boss of metalake:main",
     ],
@@ -126,7 +126,7 @@ DELTASTREAM = Small(
         *("add database:d", "add schema:d.s", "add relation:d.s.r", "add relation:d.s.q", "add store:st"),
         *("add role:one", "add role:two", "add role:three", "add role:base", "add role:loose"),
         *("add user:u", "add user:split", "add user:deep", "add user:idle"),
-        # one role that has all, by a role of it; two roles that have it together, which doesn't do
+        # one role that has all, through a nested role; two roles that have it only together, which is not enough
         *(f"allow USAGE on {place} to role:base" for place in ("database:d", "schema:d.s")),
         *("allow SELECT on relation:d.s.r to role:one", "allow CREATE_QUERY on organization:main to role:one"),
         *("member role:one of role:base", "member user:u of role:one", "member user:u of role:three"),
@@ -134,7 +134,7 @@ DELTASTREAM = Small(
         "allow SELECT on relation:d.s.r to role:two",
         "allow CREATE_QUERY on organization:main to role:two",
         *("member user:split of role:two", "member user:split of role:base"),
-        # an owner, of a relation and of a role; only a role that is held is handed to
+        # the owner of a relation and of a role; ownership can only be transferred to a held role
         *("owner role:one of relation:d.s.r", "owner role:one of role:three", "owner role:loose of role:base"),
         *("owner role:base of relation:d.s.q", "allow USAGE on store:st to role:base"),
         *("allow CREATE on schema:d.s to role:one", "allow USAGE on role:two to role:three"),
@@ -188,12 +188,12 @@ CDAP = Small(
         *("add namespace:n", "add namespace:bare", "add application:n.a", "add program:n.a.p", "add stream:n.s"),
         *("add dataset:n.d", "add namespace:half", "add dataset:half.one", "add dataset:half.two", "add user:none"),
         *("add kerberos_principal:kp", "add role:reader", "add role:lower"),
-        # something far below makes visible; what is missing counts as little as what is elsewhere
+        # a deep descendant makes visible; missing entities and other branches do not count
         "allow READ on program:n.a.p to user:deep",
         *("member user:member of group:deep", "allow WRITE on stream:n.s to group:deep"),
         *("allow READ on dataset:n.missing to user:early", "allow READ on dataset:n.d to user:early"),
         "allow ADMIN on dataset:half.missing to user:early",
-        # ADMIN on all that is there, not on what is only a name; on a part; of the wrong kind; by another
+        # ADMIN on all existing entities, but not on names; on a part; on a wrong type; of another user
         *(
             f"allow ADMIN on {place} to user:all"
             for place in ("namespace:half", "dataset:half.one", "dataset:half.two")

@@ -1,4 +1,4 @@
-"""The tables of a small estate as files in each format, and what a root holds after a load."""
+"""The tables of a small estate as files in each format, and the contents of a root after a load."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ ESTATE: Tables = {
         ["deny", "SELECT_TABLE", ODD, "role:analyst"],
     ],
 }
-# the same, said one by one
+# the same facts as statements
 GIVEN = [
     "add user:ann",
     "add user:bob",
@@ -105,7 +105,7 @@ def history(auth: Authorizer) -> list[str]:
 
 
 def marks(auth: Authorizer) -> dict[str, Any]:
-    """What a load may leave on the root beside its facts."""
+    """The nodes other than facts that a load may leave."""
     row = auth.store.execute(
         """MATCH (mark:Revision {root: $root})
         RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.batches AS batches,

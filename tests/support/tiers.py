@@ -1,4 +1,4 @@
-"""The tiers of the tests: `make test` leaves out what is marked slow, and says so; `--all` runs it too."""
+"""The tiers of the tests: `make test` omits slow tests and reports that; `--all` also runs them."""
 
 import shutil
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str | None) -> None:
-    """Deselects the slow tests unless they are asked for, and decides for those in a browser before anything starts."""
+    """Deselects slow tests unless they are requested, and browser tests if no browser is available."""
     if why_no_browser is not None:
         for item in items:
             if item.get_closest_marker("browser"):
@@ -30,7 +30,7 @@ def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str 
 
 
 def others_slow(values: Sequence[object]) -> list[Any]:
-    """For parametrize: `make test` runs the first of these values, `make test-all` the others too."""
+    """For parametrize: `make test` runs only the first of these values, `make test-all` runs all."""
     return [values[0], *all_slow(values[1:])]
 
 
@@ -40,7 +40,7 @@ def all_slow(values: Sequence[object]) -> list[Any]:
 
 
 def why_no_browser(server_is_ours: bool) -> str | None:
-    """Why the tests in a browser cannot run here; None if they can."""
+    """The reason why browser tests cannot run here; None if they can."""
     if chromium() is None:
         return f"no Chromium on PATH ({', '.join(CHROMIUM)}): apt-get install chromium"
     return None if server_is_ours else "Browser is served by the embedded server: unset GRANTPATH_TEST_SERVER"
@@ -51,7 +51,7 @@ def chromium() -> str | None:
 
 
 def report(terminal: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What tests say at the end, how many were left out, or how long those of `make test` took among all."""
+    """Prints the tests' lines, the number of omitted tests, or the time of the tests of `make test` in a full run."""
     for line in lines(config):
         terminal.write_line(line)
     if left_out := config.stash.get(LEFT_OUT, 0):

@@ -1,4 +1,4 @@
-"""An embedded server that speaks nothing but TLS, with a certificate made here, and logins of its own."""
+"""An embedded server that only accepts TLS, with a generated certificate and its own logins."""
 
 import datetime
 import ipaddress
@@ -35,7 +35,7 @@ dbms.security.auth_lock_time=1s
 
 @dataclass(frozen=True)
 class TlsServer:
-    """Its address without a scheme, its login, and the file of the authority that signed its certificate."""
+    """The address without a scheme, the login, and the file of the authority that signed the certificate."""
 
     address: str
     user: str
@@ -46,13 +46,13 @@ class TlsServer:
         return f"{scheme}://{self.address}"
 
     def driver(self) -> neo4j.Driver:
-        """For the operator's own work."""
+        """A driver for administrative queries."""
         return neo4j.GraphDatabase.driver(self.uri("bolt+ssc"), auth=(self.user, self.password))
 
 
 @contextmanager
 def tls_server(folder: Path) -> Iterator[TlsServer]:
-    """Started with its settings, and stopped in the end. No variable names it: tests give its address."""
+    """Starts the server with TLS, and stops it at the end. No variable names it: tests pass its address."""
     home, ca = folder / "home", certificates(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HEAP", "384m")
@@ -70,7 +70,7 @@ def tls_server(folder: Path) -> Iterator[TlsServer]:
 
 
 def certificates(folder: Path) -> Path:
-    """Writes server.key and server.crt, and the authority that signed it, whose file is returned."""
+    """Writes server.key, server.crt and the file of the signing authority; returns that file."""
     authority, ca = _signed("an authority of the tests", None)
     key, certificate = _signed("grantpath tests", (authority, ca))
     (folder / "server.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
@@ -84,7 +84,7 @@ Signed = tuple[ec.EllipticCurvePrivateKey, x509.Certificate]
 
 
 def _signed(name: str, by: Signed | None) -> Signed:
-    """A key with its certificate; an authority where nobody else signs it."""
+    """A key with its certificate; without an issuer, the certificate of an authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)

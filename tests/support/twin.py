@@ -1,4 +1,4 @@
-"""One random tenant twice, in the oracle and in the graph: what one answers and the other doesn't is a difference."""
+"""A random tenant both in the oracle and in the graph, to find differences between their answers."""
 
 import os
 import random
@@ -20,7 +20,7 @@ Asked = tuple[str, str, str, tuple[tuple[str, str], ...], str | None]  # subject
 
 
 class Twin:
-    """A tenant in the oracle and the same in the graph; collects what they answered differently."""
+    """A tenant in the oracle and in the graph; collects the differences between their answers."""
 
     def __init__(self, tenants: Tenants, policy: str, seed: str, size: int) -> None:
         self.rng = random.Random(f"{policy} {seed}")
@@ -37,7 +37,7 @@ class Twin:
 
     # ---- facts -----------------------------------------------------------------------------------------------
     def say(self, facts: Iterable[str]) -> None:
-        """Tells both the same facts, good and bad ones; both must take the same of them."""
+        """Gives both the same facts, valid and invalid ones; both must accept the same ones."""
         facts = list(facts)
         expected = [self.world.given(fact) for fact in facts]
         got = ["invalid" if problem else "done" for problem in self.graph.given(facts)]
@@ -46,16 +46,16 @@ class Twin:
             self.compare(f"given {fact!r}", wanted, answer)
 
     def say_bad_ones(self, count: int) -> None:
-        """Statements of which many are against the rules, as facts."""
+        """Gives both statements as facts, many of which break rules."""
         self.say(statement for statement, _, _ in random_statements(self.world.policy, self.world, self.rng, count))
 
     # ---- questions -------------------------------------------------------------------------------------------
     def check_random(self, count: int) -> None:
-        """Checks spread over all that can be asked, in one batch."""
+        """Runs random checks of all names, in one batch."""
         self.check([_asked(*check) for check in random_checks(self.world, self.rng, count)])
 
     def check(self, asked: list[Asked]) -> None:
-        """Proper checks, in one batch."""
+        """Runs valid checks, in one batch."""
         expected = [self.world.check(subject, name, on, dict(with_), role) for subject, name, on, with_, role in asked]
         got = self.graph.check_many(_as_check(each) for each in asked)
         for each, wanted, decision in zip(asked, expected, got, strict=True):
@@ -67,7 +67,7 @@ class Twin:
         self.questions += zip(map(_as_check, asked), expected, strict=True)
 
     def list_everything(self) -> None:
-        """For each name on each type: who may on some object, and on which objects some subject may."""
+        """Runs one `who` and one `which` question for each name on each type."""
         subjects = [str(ref) for ref in sorted(self.world.existing) if ref.type in self.world.people]
         for type_ in self.world.types:
             objects = self.world.objects(type_)
@@ -81,7 +81,7 @@ class Twin:
         return self.rng.choice([role for role in self.world.subjects() if role.startswith("role:")])
 
     def who(self, name: str, on: str, second: dict[str, str], subjects: list[str]) -> None:
-        """One list of users, each of which is a decision."""
+        """Compares one list of users, each of which is a decision."""
         wanted = outcome(lambda: sorted(self.world.who(name, on, second), key=str.encode))
         got = outcome(lambda: list(self.graph.who(name, on, with_=second)))
         self.compare(f"who can {name} on {on} with {second}", wanted, got)
@@ -93,7 +93,7 @@ class Twin:
     def which(
         self, type_: str, subject: str, name: str, second: dict[str, str], role: str | None, objects: list[str]
     ) -> None:
-        """One list of objects, each of which is a decision."""
+        """Compares one list of objects, each of which is a decision."""
         wanted = outcome(lambda: sorted(self.world.which(type_, subject, name, second, role), key=str.encode))
         got = outcome(lambda: list(self.graph.which(type_, subject, name, with_=second, as_role=role)))
         self.compare(f"which {type_} can {subject} as {role} {name} with {second}", wanted, got)
@@ -103,7 +103,7 @@ class Twin:
             self.allowed += len(wanted)
 
     def ask_wrongly(self, count: int) -> None:
-        """Checks with one word replaced by another one from anywhere: mostly errors, and the same ones."""
+        """Runs checks with one word replaced by a random word; mostly errors, which must be the same in both."""
         names = [*self.world.privileges, *self.world.operations, "FLY", "fly"]
         nowhere = ["user:not-there", "role:not-there", "spaceship:x", "nothing", "user:`a", "user:a b"]
         refs = [*self.world.objects(), *nowhere]
@@ -120,7 +120,7 @@ class Twin:
             self.questions.append((_as_check(_asked(subject, name, on, with_, role)), wanted))
 
     def explain_some(self, count: int) -> None:
-        """Explanations decide as checks do, and their paths start at the subject."""
+        """Explanations must agree with checks, and their paths must start at the subject."""
         for check in random_checks(self.world, self.rng, count):
             subject, name, on, with_, role = check
             told = self.graph.explain(subject, name, on, with_=with_, as_role=role)
@@ -129,19 +129,19 @@ class Twin:
             if any(not path.startswith(f"{subject} -") for path in paths):
                 self.differences.append(f"explain {check} has a path from somebody else: {told.paths}")
 
-    # ---- what came of it -------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------------------
     def compare(self, what: str, wanted: object, got: object) -> None:
-        """Notes a difference."""
+        """Records a difference, if there is one."""
         if wanted != got:
             self.differences.append(f"{what}: the oracle says {_short(wanted, got)}, the graph {_short(got, wanted)}")
 
     def report(self) -> str:
-        """For a failed test: the seed, what differed, and how many differences there are."""
+        """The text of a failed test: the seed, the differences and their number."""
         return "\n".join([self.label, f"{len(self.differences)} differences:", *self.differences[:10]])
 
 
 def outcome(ask: Callable[[], bool | list[str]]) -> Answer:
-    """The answer, or that it is an error."""
+    """The answer, or the fact that it is an error."""
     try:
         return ask()
     except (OracleError, Invalid):
@@ -158,7 +158,7 @@ def _as_check(asked: Asked) -> Check:
 
 
 def _short(mine: object, other: object) -> object:
-    """Of two long lists, what only this one has."""
+    """The elements that only this list has, if both lists are long."""
     if isinstance(mine, list) and isinstance(other, list):
         return [each for each in mine if each not in other] or f"{len(mine)} of these"
     return mine

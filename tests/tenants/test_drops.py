@@ -1,4 +1,4 @@
-"""Roots are dropped: nothing of them comes back, and they can be made again."""
+"""Dropped roots leave nothing behind, and can be created again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ __all__ = ["run"]
 
 
 # ---- roots -----------------------------------------------------------------------------------------------------------
-def test_a_dropped_root_is_gone_and_may_be_made_again(tenant: Tenants) -> None:
+def test_dropped_root_can_be_created_again(tenant: Tenants) -> None:
     auth = tenant(given=FACTS)
     registry.remove(auth.store, auth.tenant)
     with pytest.raises(Unknown, match="does not exist"):
@@ -34,7 +34,7 @@ def test_a_dropped_root_is_gone_and_may_be_made_again(tenant: Tenants) -> None:
     assert (auth.log(), auth.log(refused=True), sum(map(len, facts_of(auth).values()))) == ([], [], 0)
 
 
-def test_what_a_change_has_dropped_says_so_whatever_is_asked(tenant: Tenants, tmp_path: Path) -> None:
+def test_every_call_reports_a_root_that_a_change_has_dropped(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant(given=FACTS)
     dump(auth, tmp_path / "kept")
     auth.change("drop metalake:ml")
@@ -49,13 +49,13 @@ def test_what_a_change_has_dropped_says_so_whatever_is_asked(tenant: Tenants, tm
         lambda: importer.load(auth, tmp_path / "kept", replace=True),
         lambda: upgrade(auth, auth.policy),
     ):
-        with pytest.raises(Unknown, match=r"was dropped, and its history alone is left; `grantpath roots drop`"):
+        with pytest.raises(Unknown, match=r"was dropped, and only its history is left; `grantpath roots drop`"):
             ask()
     assert (auth.log(), sum(map(len, facts_of(auth).values()))) == (before, 0)
-    assert auth.tenant not in registry.names(auth.store)  # it never had a name of its own
+    assert auth.tenant not in registry.names(auth.store)  # it was never created
 
 
-def test_what_a_killed_drop_left_does_not_come_back(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remains_of_a_killed_drop_do_not_come_back(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant(given=FACTS)
 
     def dies(*_: object) -> None:
@@ -98,9 +98,11 @@ def test_roots_are_listed_and_dropped(run: Run, root: str) -> None:
     assert root not in run("roots").out
 
 
-def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Run, root: str, tmp_path: Path) -> None:
+def test_root_dropped_by_a_change_is_listed_until_its_history_is_dropped(run: Run, root: str, tmp_path: Path) -> None:
     either = [run(*words, "--json").json["answer"] for words in (["roots", "list"], ["roots"])]
-    one, other = ([each for each in answer if each["root"] == root] for answer in either)  # others test beside this one
+    one, other = (
+        [each for each in answer if each["root"] == root] for answer in either
+    )  # other tests run concurrently
     assert one == other != []
     run("change", f"owner user:ann of {root}", "--root", root)
     assert run("change", f"drop {root}", "--by", "user:ann", "--root", root, "--yes").code == 0
@@ -119,7 +121,7 @@ def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Ru
         ["policy", "upgrade", "gravitino"],
     ):
         ran = run(*words, "--root", root)
-        assert (ran.code, "`grantpath roots drop` takes that away too" in ran.err) == (2, True), ran.err
+        assert (ran.code, "`grantpath roots drop` removes that too" in ran.err) == (2, True), ran.err
     assert run("roots", "drop", root, "--yes").code == 0
     assert root not in run("roots").out
     assert run("change", "add catalog:x", "--root", root, "--policy", "gravitino", "--create").code == 0
@@ -127,7 +129,7 @@ def test_a_root_dropped_by_a_change_is_listed_until_its_history_goes_too(run: Ru
 
 
 @pytest.mark.slow
-def test_a_root_is_dumped_replaced_and_upgraded(run: Run, root: str, tmp_path: Path) -> None:
+def test_commands_dump_replace_and_upgrade_a_root(run: Run, root: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     dumped = run("dump", str(kept), "--root", root, "--json").json
     assert (dumped["rows"]["objects"], dumped["revision"]) == (3, 12)

@@ -1,4 +1,4 @@
-"""A service goes on when its root is given another policy; two policies are told apart by the whole digest."""
+"""A service continues when its root gets another policy; policies are identified by the full digest."""
 
 import hashlib
 import threading
@@ -43,7 +43,7 @@ def titled(model: Policy, title: str) -> Policy:
 
 
 def opened(tmp_path: Path) -> Policy:
-    """lakehouse, in which SELECT_TABLE alone loads a table, with an operation of its own."""
+    """lakehouse with another rule for loading a table (only SELECT_TABLE), and an additional operation."""
     file = tmp_path / "mine.yaml"
     table = "{peek: SELECT_TABLE, load_table: SELECT_TABLE}"
     file.write_text(f"policy: mine\nextends: lakehouse\noperations:\n  table: {table}\n")
@@ -56,22 +56,22 @@ def put(store: Store, root: str, new: Policy) -> None:
 
 
 # ---- following -------------------------------------------------------------------------------------------------------
-def test_an_authorizer_opened_without_a_policy_follows(root: str, store: Store, tmp_path: Path) -> None:
+def test_authorizer_opened_without_a_policy_follows_its_root(root: str, store: Store, tmp_path: Path) -> None:
     with Authorizer.open(root, timeout=60) as auth, Authorizer.open(root, "lakehouse", timeout=60) as held:
         assert auth.check(*BOB).allowed and held.check(*BOB).allowed
         with pytest.raises(Unknown):
             auth.check("user:bob", "peek", "table:c.s.t")
         put(store, root, opened(tmp_path))
-        assert auth.check("user:bob", "peek", "table:c.s.t").allowed  # not in the policy that it was opened with
+        assert auth.check("user:bob", "peek", "table:c.s.t").allowed  # unknown in the policy that it was opened with
         assert auth.policy.name == "mine"
         assert auth.change("add user:cas").id and [each.statement for each in auth.log(limit=1)] == ["add user:cas"]
         for ask in (lambda: held.check(*BOB), lambda: held.change("add user:dan")):
-            with pytest.raises(Inconsistent, match="open it anew") as error:
+            with pytest.raises(Inconsistent, match="open it again") as error:
                 ask()
             assert error.value.code == "policy_changed"
 
 
-def test_every_verb_follows(root: str, store: Store) -> None:
+def test_every_method_follows(root: str, store: Store) -> None:
     with Authorizer.open(root, "lakehouse", follow_policy=True, timeout=60) as auth:
         verbs: list[Callable[[], object]] = [
             lambda: auth.check_many([BOB])[0].allowed,
@@ -89,10 +89,10 @@ def test_every_verb_follows(root: str, store: Store) -> None:
             assert auth.policy.file.title == f"Number {number}"
 
 
-def test_a_service_asks_throughout_upgrades(
+def test_service_gets_right_answers_during_upgrades(
     root: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One policy says yes, the other one no: each answer is held to the policy of its revision."""
+    """One policy says yes, the other says no: each answer must agree with the policy of its revision."""
     question = ("user:bob", "load_table", "table:c.s.t")
     policies = [policy.load("lakehouse"), opened(tmp_path)]
     stop, errors, asked = threading.Event(), list[BaseException](), list[tuple[int, bool]]()
@@ -123,13 +123,13 @@ def test_a_service_asks_throughout_upgrades(
 
 
 # ---- digests ---------------------------------------------------------------------------------------------------------
-def test_the_digest_is_the_whole_sha256(root: str, store: Store) -> None:
+def test_digest_is_the_full_sha256(root: str, store: Store) -> None:
     kept = registry.find(store, root)
     assert kept and kept["digest"] == hashlib.sha256(kept["source"].encode()).hexdigest()
 
 
 def shorten(store: Store, root: str, digest: str | None = None) -> None:
-    """The digest as older versions wrote it."""
+    """Stores the digest in the form of older versions."""
     store.execute(
         "MATCH (m:Revision {root: $root}) SET m.digest = coalesce($digest, left(m.digest, 16))",
         {"root": root, "digest": digest},
@@ -137,7 +137,7 @@ def shorten(store: Store, root: str, digest: str | None = None) -> None:
 
 
 @pytest.mark.parametrize("named", [None, "lakehouse"])
-def test_a_root_with_a_short_digest_opens_and_gets_the_whole_one(root: str, store: Store, named: str | None) -> None:
+def test_short_digest_is_replaced_when_the_root_opens(root: str, store: Store, named: str | None) -> None:
     shorten(store, root)
     with Authorizer.open(root, named, timeout=60) as auth:
         assert auth.check(*BOB).allowed
@@ -146,11 +146,11 @@ def test_a_root_with_a_short_digest_opens_and_gets_the_whole_one(root: str, stor
     assert kept and len(kept["digest"]) == 64
 
 
-def test_a_policy_is_not_taken_for_another_with_the_same_short_digest(root: str, store: Store) -> None:
+def test_policies_with_the_same_short_digest_are_different(root: str, store: Store) -> None:
     other = titled(policy.load("lakehouse"), "Other")
     for digest in (other.digest[:16], other.digest):
-        shorten(store, root, digest)  # as if the two had one
-        with pytest.raises(InvalidPolicy, match="does not fit its digest"):
+        shorten(store, root, digest)  # as if both had the same short digest
+        with pytest.raises(InvalidPolicy, match="does not match its digest"):
             Authorizer.open(root, timeout=60)
     store.execute(
         "MATCH (m:Revision {root: $root}) SET m.source = $source, m.digest = left($digest, 16)",
@@ -161,10 +161,10 @@ def test_a_policy_is_not_taken_for_another_with_the_same_short_digest(root: str,
     assert error.value.code == "policy_differs"
 
 
-def test_a_source_that_another_version_wrote_is_the_same_policy(root: str, store: Store) -> None:
+def test_source_written_by_another_version_is_the_same_policy(root: str, store: Store) -> None:
     kept = registry.find(store, root)
     assert kept
-    source = kept["source"].replace('"title": ', '"title":  ')  # the same JSON, other bytes
+    source = kept["source"].replace('"title": ', '"title":  ')  # equal JSON, different bytes
     digest = hashlib.sha256(source.encode()).hexdigest()
     store.execute(
         "MATCH (m:Revision {root: $root}) SET m.source = $source, m.digest = $digest",

@@ -1,4 +1,4 @@
-"""Several tenants of several policies in one graph: what one has shows in no other's answers."""
+"""Several tenants of several policies in one graph never see each other's facts."""
 
 import uuid
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from grantpath.spark_sync.graph_reader import read
 
 from ..conftest import Tenants
 
-# The same names everywhere; who may what is for each tenant to say.
+# All tenants have the same names but different grants.
 TABLE = [
     "add catalog:hr",
     "add schema:hr.public",
@@ -30,7 +30,7 @@ QUESTION = ("load_table", "table:hr.public.staff")
 
 @pytest.fixture
 def tenants(tenant: Tenants) -> dict[str, Authorizer]:
-    """Two of one policy and one of another three, all with user:bob."""
+    """Two tenants of one policy, and one of each of three others, all with user:bob."""
     return {
         "his": tenant("gravitino", [*TABLE, "member user:bob of role:analyst"]),
         "hers": tenant("gravitino", [*TABLE, "member user:ann of role:analyst", "add user:bob"]),
@@ -40,7 +40,7 @@ def tenants(tenant: Tenants) -> dict[str, Authorizer]:
     }
 
 
-def test_answers_stay_inside(tenants: dict[str, Authorizer]) -> None:
+def test_answers_contain_only_own_entities(tenants: dict[str, Authorizer]) -> None:
     for name, allowed in (("his", ["user:bob"]), ("hers", ["user:ann"]), ("nested", ["user:bob"])):
         assert list(tenants[name].who(*QUESTION)) == allowed
         assert bool(tenants[name].check("user:bob", *QUESTION)) == ("user:bob" in allowed)
@@ -50,14 +50,14 @@ def test_answers_stay_inside(tenants: dict[str, Authorizer]) -> None:
     assert list(tenants["github"].who("clone", "repository:hr.public")) == []
 
 
-def test_a_name_of_another_tenant_is_unknown_and_not_hinted_at(tenants: dict[str, Authorizer]) -> None:
+def test_name_of_another_tenant_is_unknown_and_not_suggested(tenants: dict[str, Authorizer]) -> None:
     tenants["his"].change("add catalog:payroll")
     with pytest.raises(Unknown) as error:
         tenants["hers"].check("user:bob", "load_catalog", "catalog:payrol")
     assert "payroll" not in str(error.value)
 
 
-def test_a_change_moves_one_revision_and_one_log(tenants: dict[str, Authorizer]) -> None:
+def test_change_affects_one_revision_and_one_log(tenants: dict[str, Authorizer]) -> None:
     before = {name: each.ask("tenant_state")["revision"] for name, each in tenants.items()}
     tenants["his"].change("drop role:analyst")
     after = {name: each.ask("tenant_state")["revision"] for name, each in tenants.items()}
@@ -66,7 +66,7 @@ def test_a_change_moves_one_revision_and_one_log(tenants: dict[str, Authorizer])
     assert tenants["nested"].check("user:bob", *QUESTION)
 
 
-def test_a_dropped_tenant_takes_nothing_of_another_along(tenants: dict[str, Authorizer], store: Store) -> None:
+def test_drop_removes_nothing_of_another_tenant(tenants: dict[str, Authorizer], store: Store) -> None:
     kept = {name: each.ask("tenant_state") for name, each in tenants.items() if name != "his"}
     registry.remove(store, tenants["his"].tenant)
     assert {name: tenants[name].ask("tenant_state") for name in kept} == kept
@@ -84,7 +84,7 @@ def test_spark_reads_its_own_tenant_only(tenants: dict[str, Authorizer], server:
         assert ends <= {entity.ref for entity in graph.entities}
 
 
-def test_a_root_keeps_its_policy(store: Store) -> None:
+def test_root_keeps_its_policy(store: Store) -> None:
     name = f"metalake:kept-{uuid.uuid4().hex}"
     opening.open_root(store, name, "gravitino", may_create=True)
     try:
@@ -97,14 +97,14 @@ def test_a_root_keeps_its_policy(store: Store) -> None:
 
 @pytest.fixture
 def named(store: Store) -> Iterator[list[str]]:
-    """Roots with names of their own, for a test to make."""
+    """Unique names for the roots that a test creates."""
     made = ["metalake:twice-named", "organization:twice-named", "metalake:once-named", "metalake:`dot.ted`"]
     yield made
     for name in made:
         registry.remove(store, name)
 
 
-def test_a_root_is_found_by_its_bare_name(server: Connection, named: list[str]) -> None:
+def test_root_is_found_by_its_name_without_type(server: Connection, named: list[str]) -> None:
     for name, policy in zip(named, ("gravitino", "deltastream", "gravitino"), strict=False):
         Authorizer.open(name, policy, server.uri, create=True).close()
     with Authorizer.open("once-named", uri=server.uri) as auth:
@@ -114,7 +114,7 @@ def test_a_root_is_found_by_its_bare_name(server: Connection, named: list[str]) 
         Authorizer.open("twice-named", uri=server.uri)
 
 
-def test_a_root_is_made_with_the_policy_of_who_was_first(
+def test_root_has_the_policy_of_its_first_creator(
     server: Connection, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create = registry.create
@@ -130,7 +130,7 @@ def test_a_root_is_made_with_the_policy_of_who_was_first(
 
 
 @pytest.mark.parametrize("name", ["metalake:dot.ted", "dot.ted"])
-def test_the_name_of_a_root_is_one_segment(server: Connection, named: list[str], name: str) -> None:
+def test_name_of_a_root_is_one_segment(server: Connection, named: list[str], name: str) -> None:
     for policy in (None, "gravitino"):
         with pytest.raises(InvalidReference, match=r"one segment; .* write metalake:`dot\.ted`"):
             Authorizer.open(name, policy, server.uri, create=True)
@@ -138,7 +138,7 @@ def test_the_name_of_a_root_is_one_segment(server: Connection, named: list[str],
         assert not auth.check("user:bob", "load_metalake", "metalake:`dot.ted`")
 
 
-def test_what_is_closed_says_so_whatever_is_asked(server: Connection, named: list[str]) -> None:
+def test_every_call_on_a_closed_authorizer_raises(server: Connection, named: list[str]) -> None:
     with Authorizer.open(named[0], "gravitino", server.uri, create=True) as auth:
         auth.change("add user:ann")
     for ask in (
@@ -155,6 +155,6 @@ def test_what_is_closed_says_so_whatever_is_asked(server: Connection, named: lis
 
 
 @pytest.mark.parametrize("timeout", ["soon", 0, -1, float("nan"), float("inf"), True, None])
-def test_no_time_to_wait_is_refused(server: Connection, timeout: float) -> None:
+def test_invalid_timeout_is_refused(server: Connection, timeout: float) -> None:
     with pytest.raises(InvalidInput, match=r"timeout=.* must be a number of seconds above 0"):
         Store(server, timeout)

@@ -1,4 +1,4 @@
-"""Opening a root: nothing creates one, or starts a server, unless it is asked to."""
+"""Opening a root creates it, or starts a server, only on request."""
 
 import uuid
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ __all__ = ["run"]
 
 @pytest.fixture
 def name(store: Store) -> Iterator[str]:
-    """A root that does not exist, and is removed after the test."""
+    """The name of a missing root, which is removed after the test."""
     made = f"metalake:opening_{uuid.uuid4().hex[:8]}"
     yield made
     registry.remove(store, made)
 
 
 def exists(store: Store, name: str) -> bool:
-    """Is there anything under that key: marks, facts, history?"""
+    """Has the key any marks, facts or history?"""
     found = store.read("MATCH (n:Entity|Revision|Change {root: $root}) RETURN count(n) AS many", {"root": name})
     return bool(found[0]["many"])
 
@@ -42,12 +42,12 @@ def test_open_creates_a_root_only_on_request(server: Connection, store: Store, n
         assert auth.policy.name == policy or opening.DEFAULT_POLICY
     Authorizer.open(name, uri=server.uri).close()
     registry.remove(store, name)
-    with pytest.raises(Unknown):  # a service that opens a dropped root again does not bring it back empty
+    with pytest.raises(Unknown):  # opening a dropped root again must not create it empty
         Authorizer.open(name, policy, server.uri)
     assert not exists(store, name)
 
 
-def test_a_mistyped_root_is_told_the_near_name(server: Connection, store: Store, name: str) -> None:
+def test_mistyped_root_suggests_a_similar_name(server: Connection, store: Store, name: str) -> None:
     Authorizer.open(name, "gravitino", server.uri, create=True).close()
     for typed in (name.replace("opening", "openign"), name.partition(":")[2] + "x"):
         with pytest.raises(Unknown, match=f"does not exist .did you mean [^)]*{name}"):
@@ -55,7 +55,7 @@ def test_a_mistyped_root_is_told_the_near_name(server: Connection, store: Store,
 
 
 @pytest.mark.parametrize("words", [["change", "add user:ann"], ["load", "."]])
-def test_a_command_creates_a_root_only_with_create(
+def test_command_creates_a_root_only_with_create(
     run: Run, store: Store, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\n")
@@ -67,11 +67,11 @@ def test_a_command_creates_a_root_only_with_create(
     assert not exists(store, name)
     ran = run(*words, *where, "--create")
     assert (ran.code, f"created the root {name} with the policy gravitino" in ran.err) == (0, True)
-    assert run(*words, *where, "--create").code in (0, 2)  # the user is there already
+    assert run(*words, *where, "--create").code in (0, 2)  # the user exists already
 
 
 @pytest.mark.parametrize("other", [["--by", "user:ann"], ["--dry-run"]])
-def test_create_goes_with_facts_alone(run: Run, store: Store, name: str, other: list[str]) -> None:
+def test_create_is_accepted_only_with_facts(run: Run, store: Store, name: str, other: list[str]) -> None:
     ran = run("change", "add user:bob", "--root", name, "--policy", "gravitino", "--create", *other)
     assert (ran.code, f"--create writes a new root; omit {other[0]}" in ran.err) == (2, True)
     assert not exists(store, name)
@@ -79,7 +79,7 @@ def test_create_goes_with_facts_alone(run: Run, store: Store, name: str, other: 
 
 @pytest.fixture
 def no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No address is named, and whatever would start the embedded server fails."""
+    """Names no address, and makes every start of the embedded server fail."""
 
     def start(*_: object) -> None:
         raise AssertionError("the embedded server was started")
@@ -92,7 +92,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_server")
-def test_the_embedded_server_can_be_forbidden(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_embedded_server_can_be_forbidden(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRANTPATH_EMBEDDED", "never")
     for use in (connection, up, lambda: Authorizer.open("metalake:ml")):
         with pytest.raises(ServerError, match=r"GRANTPATH_EMBEDDED=never .* by --uri or NEO4J_URI"):
@@ -113,7 +113,7 @@ def test_the_embedded_server_can_be_forbidden(run: Run, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("no_server")
-def test_the_switch_against_the_embedded_server_has_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switch_of_the_embedded_server_accepts_only_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_EMBEDDED", "no")
     with pytest.raises(InvalidInput, match="GRANTPATH_EMBEDDED=no is not a valid value; write never"):
         connection()
@@ -122,7 +122,7 @@ def test_the_switch_against_the_embedded_server_has_one_word(monkeypatch: pytest
         connection()
 
 
-def test_a_server_that_is_named_needs_no_embedded_one(server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_server_needs_no_embedded_one(server: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_EMBEDDED", "never")
     try:
         Authorizer.open("metalake:opening_none", uri=server.uri).close()

@@ -1,4 +1,4 @@
-"""Roots that go and come again under the same name: nothing that is read is of two of them, nothing written is lost."""
+"""Roots that are dropped and created again: no answer mixes the old and the new one, and no write is lost."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ ASKED = "USE_CATALOG", "catalog:c"
 
 
 def facts(*users: str) -> list[str]:
-    """Of the same length for the same number of users, so that the revision is the same."""
+    """Facts for these users; equal numbers of users give equal revisions."""
     granted = ["add catalog:c", "add role:r", "allow USE_CATALOG on catalog:c to role:r"]
     return [*granted, *(f"add user:{user}" for user in users), *(f"member user:{user} of role:r" for user in users)]
 
@@ -41,8 +41,8 @@ def nodes(store: Store, tenant: str) -> int:
     return int(store.execute("MATCH (n {root: $root}) RETURN count(n) AS n", {"root": tenant})[0]["n"])
 
 
-# ---- read half before, half after --------------------------------------------------------------------------------
-def test_a_list_does_not_go_on_in_another_root(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+# ---- reads across a recreation -----------------------------------------------------------------------------------
+def test_list_does_not_continue_in_a_recreated_root(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant("gravitino", facts("a", "b"))
     monkeypatch.setattr(listing, "PAGE", 1)
     listed = iter(auth.who(*ASKED))
@@ -53,7 +53,7 @@ def test_a_list_does_not_go_on_in_another_root(tenant: Tenants, monkeypatch: pyt
     assert list(auth.who(*ASKED)) == ["user:c", "user:d"]
 
 
-def test_a_dump_is_not_of_two_roots(tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_dump_does_not_mix_two_roots(tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     auth = tenant("gravitino", facts("a", "b"))
     write, again = exporter._write, [["c", "d"]]
 
@@ -69,7 +69,7 @@ def test_a_dump_is_not_of_two_roots(tenant: Tenants, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "members.csv").read_text().split()[1:] == ["user:c,role:r", "user:d,role:r"]
 
 
-def test_a_mirror_is_not_of_two_roots(server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mirror_does_not_mix_two_roots(server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant("gravitino", facts("a", "b"))
     graph, again = mirroring._graph, [["c", "d"]]
 
@@ -85,10 +85,10 @@ def test_a_mirror_is_not_of_two_roots(server: Connection, tenant: Tenants, monke
     assert sorted(found.member) == ["user:c", "user:d"]
 
 
-# ---- taken back, taken away --------------------------------------------------------------------------------------
+# ---- removals ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("keep", [True, False])
-def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: bool) -> None:
-    """A command that made a root and then fails takes it back, while another's change is worked out under the lock."""
+def test_failed_command_keeps_a_root_that_another_caller_changed(tenant: Tenants, keep: bool) -> None:
+    """A failing command removes the root that it created, while another caller's change runs under the lock."""
     auth = tenant("gravitino")
     locked = threading.Event()
 
@@ -96,7 +96,7 @@ def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: b
 
     def waits(*words: Any) -> Any:
         locked.set()
-        time.sleep(0.5)  # the other one waits for the lock by now
+        time.sleep(0.5)  # the other caller now waits for the lock
         return record(*words)
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
@@ -113,7 +113,7 @@ def test_what_another_wrote_meanwhile_is_not_taken_back(tenant: Tenants, keep: b
         assert nodes(auth.store, auth.tenant) == 0
 
 
-def test_what_a_killed_drop_left_can_be_dropped(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remains_of_a_killed_drop_can_be_dropped(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "metalake:killed-drop"
     assert run("change", "add user:a", "--root", name, "--policy", "gravitino", "--create").code == 0
 
@@ -130,7 +130,7 @@ def test_what_a_killed_drop_left_can_be_dropped(run: Run, store: Store, monkeypa
     assert run("roots", "drop", name, "--yes").code == 2
 
 
-def test_a_drop_of_the_root_said_again_was_done(run: Run, store: Store) -> None:
+def test_repeated_drop_of_the_root_was_already_made(run: Run, store: Store) -> None:
     name = "metalake:dropped-twice"
     drop = ["change", f"drop {name}", "--root", name, "--id", "d1", "--yes"]
     try:
@@ -139,6 +139,6 @@ def test_a_drop_of_the_root_said_again_was_done(run: Run, store: Store) -> None:
         assert run(*drop).out == "done revision 2\n"
         assert run(*drop, "--dry-run").out.startswith("done already at revision 2")
         other = run("change", "add user:b", "--root", name, "--id", "d2")
-        assert (other.code, "was dropped, and its history alone is left" in other.err) == (2, True)
+        assert (other.code, "was dropped, and only its history is left" in other.err) == (2, True)
     finally:
         registry.remove(store, name)

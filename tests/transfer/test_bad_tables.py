@@ -1,4 +1,4 @@
-"""Tables that a load refuses: the row or the file is named, and nothing is loaded."""
+"""Bad tables: the load names the row or the file, and changes nothing."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from grantpath.engine.transfer.tables import TABLES
 from ..conftest import Tenants
 from ..support.table_files import ESTATE, GIVEN, WRITERS, dump, marks, settled, write
 
-# ---- what is refused ---------------------------------------------------------------------------------------------
+# ---- refused tables ----------------------------------------------------------------------------------------------
 BAD_ROWS: list[tuple[str, list[str], str]] = [
     ("subjects", ["user"], "not a reference: write type:name"),
     ("subjects", ["usr:bob"], "the type 'usr' is unknown.*did you mean user"),
-    ("subjects", ["catalog:x"], "a catalog is listed in objects, not in subjects"),
-    ("objects", ["role:r"], "a role is listed in subjects, not in objects"),
-    ("objects", ["metalake:ml"], "is the root and is not listed"),
+    ("subjects", ["catalog:x"], "a catalog must be listed in objects, not in subjects"),
+    ("objects", ["role:r"], "a role must be listed in subjects, not in objects"),
+    ("objects", ["metalake:ml"], "is the root, which must not be listed"),
     ("objects", ["metalake:other"], "another tenant"),
     ("objects", ["schema:sales.public"], "no parent: catalog:sales does not exist.*list it in objects"),
     ("objects", ["table:hr.staff"], "a table has 3 segments, not 2"),
@@ -50,7 +50,7 @@ BAD_ROWS: list[tuple[str, list[str], str]] = [
 
 @pytest.fixture(scope="module")
 def empty(module_tenant: Tenants) -> Authorizer:
-    """A tenant that refuses everything in these tests."""
+    """A tenant whose loads all fail in these tests."""
     return module_tenant()
 
 
@@ -58,7 +58,7 @@ def empty(module_tenant: Tenants) -> Authorizer:
     ("format_", "table", "row", "says"),
     [("csv", *each) for each in BAD_ROWS] + [(format_, *BAD_ROWS[at]) for format_ in WRITERS for at in (0, 6, -1)],
 )
-def test_one_bad_row_is_named_and_nothing_is_loaded(
+def test_single_bad_row_is_named_and_prevents_the_load(
     empty: Authorizer, tmp_path: Path, format_: str, table: str, row: list[str], says: str
 ) -> None:
     auth, before = empty, dump(empty)
@@ -73,21 +73,21 @@ def test_one_bad_row_is_named_and_nothing_is_loaded(
     assert marks(auth) == settled(0)
 
 
-def test_a_policy_without_deny_takes_none(tenant: Tenants, tmp_path: Path) -> None:
+def test_policy_without_deny_refuses_a_deny(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("onehouse", ["add project:p", "add user:ann"], root="main")
     write(tmp_path, {"grants": [["deny", "PROJECT_MEMBER", "project:p", "user:ann"]]})
     with pytest.raises(InvalidInput, match=r"grants\.csv:2: the policy onehouse has no DENY"):
         importer.load(auth, tmp_path)
 
 
-def test_another_owner_is_not_replaced(tenant: Tenants, tmp_path: Path) -> None:
+def test_load_does_not_replace_an_owner(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant(given=[*GIVEN, "add user:eve"])
     write(tmp_path, {"owners": [["catalog:hr", "user:eve"]]})
-    with pytest.raises(InvalidInput, match=r"owners\.csv:2: catalog:hr is owned by user:ann; hand it on"):
+    with pytest.raises(InvalidInput, match=r"owners\.csv:2: catalog:hr is already owned by user:ann; transfer it"):
         importer.load(auth, tmp_path)
 
 
-def test_many_bad_rows_are_counted_and_the_first_are_shown(tenant: Tenants, tmp_path: Path) -> None:
+def test_bad_rows_are_counted_and_the_first_are_shown(tenant: Tenants, tmp_path: Path) -> None:
     subjects = [[f"nobody:{at}"] for at in range(15)]
     members = [[f"user:u{at}", "group:readers"] for at in range(15)]
     with pytest.raises(InvalidInput) as raised:
@@ -110,18 +110,18 @@ def test_many_bad_rows_are_counted_and_the_first_are_shown(tenant: Tenants, tmp_
         ([["group:y", "group:x"]], "group:y in group:x in group:m in group:y"),
     ],
 )
-def test_circles_are_found_with_what_is_in_the_graph(
+def test_circles_through_the_graph_are_found(
     tenant: Tenants, tmp_path: Path, rows: list[list[str]], circle: str
 ) -> None:
     given = ["add group:x", "add group:m", "add group:y", "member group:x of group:m", "member group:m of group:y"]
     auth = tenant("lakehouse", given)
     subjects = [["group:a"], ["group:b"], ["group:c"], ["role:r"], ["role:s"]]
-    with pytest.raises(InvalidInput, match=rf"members\.csv:\d: with this there is a circle: .*({circle})"):
+    with pytest.raises(InvalidInput, match=rf"members\.csv:\d: this row closes a circle: .*({circle})"):
         importer.load(auth, write(tmp_path, {"subjects": subjects, "members": rows}))
     assert marks(auth) == settled(len(given))
 
 
-def test_a_diamond_is_no_circle(tenant: Tenants, tmp_path: Path) -> None:
+def test_diamond_is_not_a_circle(tenant: Tenants, tmp_path: Path) -> None:
     subjects = [[f"group:{name}"] for name in ("top", "left", "right", "bottom")]
     members = [["left", "top"], ["right", "top"], ["bottom", "left"], ["bottom", "right"], ["bottom", "top"]]
     rows = [[f"group:{one}", f"group:{other}"] for one, other in members]
@@ -132,36 +132,36 @@ FILES: list[tuple[str, bytes, str]] = [
     ("subjects.csv", b"", "subjects.csv:1: the column 'ref' is missing"),
     ("subjects.csv", b"ref,name\n", "subjects.csv:1: the column 'name' is unknown; the columns are ref"),
     ("members.csv", b"member,of,of\n", "members.csv:1: the column 'of' is duplicated"),
-    ("subjects.csv", b"ref\nuser:a,user:b\n", "subjects.csv:2: 2 values, not 1: write ref"),
+    ("subjects.csv", b"ref\nuser:a,user:b\n", "subjects.csv:2: has 2 values, not 1; write ref"),
     ("subjects.csv", b'ref\nuser:a\n"user:b\n', "subjects.csv:3: unexpected end of data"),
-    ("subjects.csv", b"ref\nuser:a\nuser:\xff\n", "subjects.csv:3: this is not UTF-8"),
-    ("subjects.jsonl", b'{"ref": "user:a"}\n{"ref": \n', "subjects.jsonl:2: .*each line is one object"),
+    ("subjects.csv", b"ref\nuser:a\nuser:\xff\n", "subjects.csv:3: not UTF-8"),
+    ("subjects.jsonl", b'{"ref": "user:a"}\n{"ref": \n', "subjects.jsonl:2: .*each line must be one object"),
     ("subjects.jsonl", b'{"ref": "user:a", "x": 1}\n', "subjects.jsonl:1: the column 'x' is unknown"),
     ("members.jsonl", b'{"member": "user:a"}\n', "members.jsonl:1: the column 'of' is missing"),
-    ("subjects.jsonl", b"[1]\n", "subjects.jsonl:1: not an object"),
+    ("subjects.jsonl", b"[1]\n", "subjects.jsonl:1: the line is not an object"),
     ("subjects.jsonl", b'{"ref": "user:a", "ref": "user:b"}\n', "subjects.jsonl:1: duplicate key"),
-    ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
-    ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a text"),
+    ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a string"),
+    ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a string"),
     ("subjects.parquet", b"PAR1 no", "subjects.parquet cannot be read as Parquet"),
     ("subject.csv", b"ref\n", r"subject.csv is not a table \(did you mean subjects.csv\?\)"),
 ]
 
 
 @pytest.mark.parametrize(("name", "content", "says"), FILES)
-def test_a_bad_file_is_named(empty: Authorizer, tmp_path: Path, name: str, content: bytes, says: str) -> None:
+def test_bad_file_is_named(empty: Authorizer, tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidInput, match=says):
         importer.load(empty, tmp_path)
 
 
-def test_a_byte_order_mark_blank_lines_and_other_files_are_no_matter(tenant: Tenants, tmp_path: Path) -> None:
+def test_byte_order_mark_blank_lines_and_other_files_are_ignored(tenant: Tenants, tmp_path: Path) -> None:
     (tmp_path / "subjects.csv").write_bytes("\ufeffref\r\nuser:a\r\n\r\nuser:b\r\n".encode())
     (tmp_path / "objects.jsonl").write_bytes(b'\n{"ref": "catalog:c"}\n\n')
     (tmp_path / "notes.txt").write_text("what this is")
     assert importer.load(tenant(), tmp_path).rows == {**dict.fromkeys(TABLES, 0), "subjects": 2, "objects": 1}
 
 
-def test_parquet_columns_are_texts_without_gaps(tenant: Tenants, tmp_path: Path) -> None:
+def test_parquet_columns_must_be_texts_without_nulls(tenant: Tenants, tmp_path: Path) -> None:
     pq.write_table(pa.table({"ref": [1, 2]}), tmp_path / "subjects.parquet")
     with pytest.raises(
         InvalidInput, match=r"subjects\.parquet: the column 'ref' has the type int64; write it as strings"
@@ -175,7 +175,7 @@ def test_parquet_columns_are_texts_without_gaps(tenant: Tenants, tmp_path: Path)
     assert importer.load(tenant(), tmp_path).rows["subjects"] == 3
 
 
-def test_one_table_in_two_formats_is_refused(tenant: Tenants, tmp_path: Path) -> None:
+def test_table_in_two_formats_is_refused(tenant: Tenants, tmp_path: Path) -> None:
     write(tmp_path, {"subjects": [["user:a"]]}, "csv")
     write(tmp_path, {"subjects": [["user:a"]]}, "jsonl")
     with pytest.raises(InvalidInput, match=r"subjects\.jsonl: subjects\.csv exists too; keep one file for subjects"):

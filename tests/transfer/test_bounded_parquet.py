@@ -1,4 +1,4 @@
-"""Parquet files from outside: small files that would take much memory, other columns, long texts."""
+"""Untrusted Parquet files: small files that would need much memory, wrong columns, long texts."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def write(file: Path, ref: Any, n: Any = None, **options: Any) -> Path:
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
 @pytest.mark.parametrize("stored", [True, False])
-def test_texts_are_read_once_each(kind: pa.DataType, stored: bool, tmp_path: Path) -> None:
+def test_repeated_texts_are_read_once(kind: pa.DataType, stored: bool, tmp_path: Path) -> None:
     one = write(tmp_path / "a.parquet", pa.array(["x", "y", "x"]).cast(kind), [1, 2, 3], store_schema=stored)
     two = write(tmp_path / "b.parquet", pa.array(["z", "x"]).cast(kind), [4, 5], store_schema=stored)
     table = read_bounded([one, two], KINDS)
@@ -38,7 +38,7 @@ def test_texts_are_read_once_each(kind: pa.DataType, stored: bool, tmp_path: Pat
     assert few.to_pydict() == {"n": [1, 3, 5]}
 
 
-def test_a_column_without_values_is_read(tmp_path: Path) -> None:
+def test_column_without_values_is_read(tmp_path: Path) -> None:
     file = write(tmp_path / "a.parquet", pa.nulls(3), [1, 2, 3])
     number, texts = codes(read_bounded([file], KINDS)["ref"])
     assert number.to_pylist() == [None] * 3 and len(texts) == 0
@@ -65,7 +65,7 @@ def test_other_columns_and_long_texts_are_refused(columns: dict[str, Any], messa
 
 
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
-def test_texts_written_as_changes_of_the_text_before_are_refused(encoding: str, tmp_path: Path) -> None:
+def test_delta_encoded_texts_are_refused(encoding: str, tmp_path: Path) -> None:
     file = write(
         tmp_path / "odd.parquet", ["a"], [1], use_dictionary=False, column_encoding={"ref": encoding, "n": "PLAIN"}
     )
@@ -73,7 +73,7 @@ def test_texts_written_as_changes_of_the_text_before_are_refused(encoding: str, 
         read_bounded([file], KINDS)
 
 
-def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "odd.parquet"
     for content in (b"", b"PAR1", b"PAR1" * 20, os.urandom(500)):
         file.write_bytes(content)
@@ -82,7 +82,7 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
 
 
 def long_text(file: Path) -> None:
-    """One text of 50 MB, which 2,000 rows name: 100 GB as plain texts."""
+    """One text of 50 MB in 2,000 rows: 100 GB as plain texts."""
     text = pa.array(["x" * 50_000_000])
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), text)
     write(file, column, [1] * 2_000, compression="zstd", write_statistics=False)
@@ -98,7 +98,7 @@ def many_rows(file: Path) -> None:
 
 
 def many_texts(file: Path) -> None:
-    """400 parts, each with a text of 1 MB of its own."""
+    """400 row groups, each with a different text of 1 MB."""
     with pq.ParquetWriter(file, pa.schema({"ref": pa.string(), "n": pa.int64()}), compression="zstd") as writer:
         for at in range(400):
             writer.write_table(pa.table({"ref": [chr(65 + at % 26) * 1_000_000], "n": [at]}))
@@ -122,7 +122,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     ("make", "message"),
     [(long_text, "a text of 50,000,000 bytes"), (many_rows, "would take"), (many_texts, "would take")],
 )
-def test_a_small_file_takes_little_memory(make: Any, message: str, tmp_path: Path) -> None:
+def test_small_file_needs_little_memory(make: Any, message: str, tmp_path: Path) -> None:
     file = tmp_path / "bomb.parquet"
     make(file)
     assert file.stat().st_size < 1_000_000

@@ -1,4 +1,4 @@
-"""A dump is whole or not there, of one revision, closed to others, and holds every name."""
+"""A dump is complete or absent, of one revision, closed to other users, and contains every name."""
 
 import os
 import random
@@ -32,7 +32,7 @@ def tables(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("policy_name", POLICIES)
-def test_a_dump_loaded_into_a_fresh_root_is_the_same_root(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
+def test_dump_loaded_into_a_new_root_gives_the_same_root(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
     auth = tenant(policy_name, random_world(policy_name, random.Random(policy_name), 90), ROOT_NAME)
     dump(auth, tmp_path / "first")
     fresh = tenant(policy_name, root=ROOT_NAME)
@@ -46,7 +46,7 @@ def test_a_dump_loaded_into_a_fresh_root_is_the_same_root(tenant: Tenants, tmp_p
 
 
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet"])
-def test_every_format_holds_every_name(tenant: Tenants, tmp_path: Path, format_: Format) -> None:
+def test_every_format_preserves_every_name(tenant: Tenants, tmp_path: Path, format_: Format) -> None:
     auth, fresh = tenant(given=FACTS), tenant()
     assert dump(auth, tmp_path / "kept", format_).revision == len(FACTS)
     assert importer.load(fresh, tmp_path / "kept").changed
@@ -54,7 +54,7 @@ def test_every_format_holds_every_name(tenant: Tenants, tmp_path: Path, format_:
     assert sum(map(len, facts_of(auth).values())) == len(FACTS)
 
 
-def test_a_dump_writes_over_nothing(tenant: Tenants, tmp_path: Path) -> None:
+def test_dump_overwrites_nothing(tenant: Tenants, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InvalidInput, match="new or empty"):
         dump(tenant(), tmp_path)
@@ -62,7 +62,7 @@ def test_a_dump_writes_over_nothing(tenant: Tenants, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o177])
-def test_a_dump_is_closed_to_others(tenant: Tenants, tmp_path: Path, umask: int) -> None:
+def test_dump_is_closed_to_other_users(tenant: Tenants, tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         dump(tenant(given=FACTS), tmp_path / "kept")
@@ -74,7 +74,7 @@ def test_a_dump_is_closed_to_others(tenant: Tenants, tmp_path: Path, umask: int)
     )
 
 
-def test_a_dump_that_fails_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_dump_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     auth, empty = tenant(given=FACTS), tmp_path / "empty"
     empty.mkdir()
     add = Writer.add
@@ -91,13 +91,13 @@ def test_a_dump_that_fails_leaves_nothing(tenant: Tenants, tmp_path: Path, monke
     assert [file.name for file in tmp_path.rglob("*")] == ["empty"]
 
 
-def test_a_part_of_a_dump_is_not_loaded(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does another dump write among its files."""
+def test_unfinished_dump_is_not_loaded(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another dump does not write into the folder, either."""
     auth, seen, finish = tenant(given=FACTS), [], Writer.finish
 
     def looking(self: Writer) -> str:
         digest = finish(self)
-        with pytest.raises(InvalidInput, match="part of a dump"):
+        with pytest.raises(InvalidInput, match="contains an unfinished dump"):
             importer.load(auth, tmp_path / "kept", replace=True)
         with pytest.raises(InvalidInput, match="new or empty"):
             dump(auth, tmp_path / "kept")
@@ -112,7 +112,7 @@ def test_a_part_of_a_dump_is_not_loaded(tenant: Tenants, tmp_path: Path, monkeyp
 
 
 class Disturbed:
-    """A store in which a change comes into the first `times` readings of a root."""
+    """A store in which a change disturbs the first `times` reads of a root."""
 
     def __init__(self, auth: Authorizer, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = times
@@ -127,20 +127,20 @@ class Disturbed:
         monkeypatch.setattr(Store, "read_all", changing)
 
 
-def test_a_dump_is_of_one_revision(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dump_has_one_revision(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant(given=FACTS)
     Disturbed(auth, 1, monkeypatch)
     assert dump(auth, tmp_path / "kept").revision == len(FACTS) + 1 == auth.revision_now()
     Disturbed(auth, 100, monkeypatch)
-    with pytest.raises(Inconsistent, match="changed each of the 5 times"):
+    with pytest.raises(Inconsistent, match="changed during each of 5 tries"):
         dump(auth, tmp_path / "never")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept"]
 
 
-def test_what_reads_a_whole_root_has_no_limit_in_all(
+def test_reads_of_a_whole_root_have_no_time_limit(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dump and the sizes of a root send only queries about its marks with the timeout."""
+    """A dump and the sizes of a root use the timeout only for queries about the marks."""
     auth, limited = tenant(given=FACTS), list[str]()
     ask_once = Store._ask_once
 

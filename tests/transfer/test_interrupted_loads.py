@@ -1,4 +1,4 @@
-"""Loads that are cut off, killed or met by another: everything is done or nothing, and others raise meanwhile."""
+"""Interrupted, killed and concurrent loads are done completely or not at all, and other calls raise meanwhile."""
 
 import signal
 import subprocess
@@ -19,13 +19,13 @@ from ..support.table_files import ESTATE, GIVEN, dump, history, marks, settled, 
 from ..support.tiers import others_slow
 
 
-# ---- what others see -----------------------------------------------------------------------------------------------
+# ---- concurrent calls ----------------------------------------------------------------------------------------------
 class Stop(Exception):
-    """Raised inside of a load."""
+    """Raised inside a load."""
 
 
 def attempts(auth: Authorizer) -> Iterator[Callable[[], object]]:
-    """All ways of asking and changing."""
+    """All kinds of questions and changes."""
     yield lambda: auth.check("user:bob", "load_table", "table:hr.`a.b`.staff")
     yield lambda: auth.check_many([("user:bob", "SELECT_TABLE", "metalake:ml")])
     yield lambda: list(auth.which("catalog", "user:bob", "load_catalog"))
@@ -40,13 +40,13 @@ def all_raise(auth: Authorizer) -> None:
 
 
 def all_raise_beside_a_killed_load(auth: Authorizer) -> None:
-    """Asked by one who waits long for a sign of life, so that a slow machine does not take the load for dead."""
+    """Uses a long stall limit, so that the load is not taken for dead on a slow machine."""
     patient = Store(connection(), timeout=60, stall_limit=3600)
     all_raise(Authorizer(patient, auth.tenant, auth.policy, auth.root))
     patient.close()
 
 
-def test_while_a_load_writes_everything_else_raises(
+def test_other_calls_raise_while_a_load_writes(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH", 4)
@@ -64,7 +64,7 @@ def test_while_a_load_writes_everything_else_raises(
     assert auth.check("user:bob", "load_table", "table:hr.`a.b`.staff")
 
 
-def test_a_load_that_raises_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_that_raises_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "BATCH", 4)
     auth = tenant(given=["add catalog:hr", "add user:bob"])
     before = dump(auth)
@@ -76,11 +76,11 @@ def test_a_load_that_raises_leaves_nothing(tenant: Tenants, tmp_path: Path, monk
     with pytest.raises(Stop):
         importer.load(auth, write(tmp_path, ESTATE), stop)
     assert dump(auth) == before
-    assert marks(auth) == settled(3)  # not 2: a check that ran all the while must not take before for after
+    assert marks(auth) == settled(3)  # not 2: a check that ran meanwhile must not mistake the old state for the new one
     assert history(auth) == ["add catalog:hr", "add user:bob"]
 
 
-def test_two_loads_take_turns_or_the_second_says_why_not(
+def test_second_load_waits_or_names_the_first(
     tenant: Tenants, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant()
@@ -105,7 +105,7 @@ def test_two_loads_take_turns_or_the_second_says_why_not(
     assert not importer.load(auth, tmp_path / "b").changed
 
 
-# ---- what a killed load leaves -------------------------------------------------------------------------------------
+# ---- killed loads --------------------------------------------------------------------------------------------------
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -135,7 +135,7 @@ def killed(auth: Authorizer, folder: Path, at: int, what: str = "writing") -> No
 
 @pytest.mark.crash
 @pytest.mark.parametrize("at", others_slow([9, 0, 15, 18]))
-def test_a_killed_load_is_done_by_the_next(tenant: Tenants, tmp_path: Path, at: int) -> None:
+def test_killed_load_is_replaced_by_the_next_load(tenant: Tenants, tmp_path: Path, at: int) -> None:
     auth = tenant(given=["add user:eve"])
     folder = write(tmp_path, ESTATE)
     killed(auth, folder, at)
@@ -149,7 +149,7 @@ def test_a_killed_load_is_done_by_the_next(tenant: Tenants, tmp_path: Path, at: 
 
 @pytest.mark.slow
 @pytest.mark.crash
-def test_a_killed_load_is_undone_by_another_even_if_that_is_killed_or_bad(tenant: Tenants, tmp_path: Path) -> None:
+def test_killed_load_is_undone_even_if_the_next_is_killed_or_bad(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant(given=["add catalog:hr", "add user:bob"])
     before = dump(auth)
     estate = write(tmp_path / "estate", ESTATE)

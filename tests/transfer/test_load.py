@@ -1,4 +1,4 @@
-"""A bulk import is all or nothing: what it accepts, what it refuses, and what others see while it writes or dies."""
+"""A bulk import is all or nothing, and has the same effect as the statements of its rows."""
 
 import random
 from pathlib import Path
@@ -41,9 +41,9 @@ def tables_of(auth: Authorizer) -> dict[str, list[list[str]]]:
     return tables
 
 
-# ---- what is accepted ----------------------------------------------------------------------------------------------
+# ---- accepted tables -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("format_", WRITERS)
-def test_an_import_says_what_statements_say(tenant: Tenants, tmp_path: Path, format_: str) -> None:
+def test_import_has_the_effect_of_its_statements(tenant: Tenants, tmp_path: Path, format_: str) -> None:
     loaded, said = tenant(), tenant(given=GIVEN)
     report = importer.load(loaded, write(tmp_path, ESTATE, format_))
     assert report == importer.LoadReport({name: len(rows) for name, rows in ESTATE.items()}, True, 1, report.added, 0)
@@ -58,7 +58,7 @@ def test_an_import_says_what_statements_say(tenant: Tenants, tmp_path: Path, for
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_random_facts_arrive_whole_in_every_policy(
+def test_random_facts_are_loaded_completely_in_every_policy(
     tenant: Tenants, tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH", 7)
@@ -74,7 +74,7 @@ def test_random_facts_arrive_whole_in_every_policy(
     assert dump(loaded) == dump(said)
 
 
-def test_the_same_folder_twice_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
+def test_loading_the_same_folder_twice_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant()
     folder = write(tmp_path, {name: [*rows, *rows] for name, rows in ESTATE.items()})
     assert importer.load(auth, folder).changed
@@ -84,7 +84,7 @@ def test_the_same_folder_twice_changes_nothing(tenant: Tenants, tmp_path: Path) 
     assert (dump(auth), history(auth), marks(auth)) == before
 
 
-def test_an_import_adds_to_what_is_there(tenant: Tenants, tmp_path: Path) -> None:
+def test_import_adds_to_existing_facts(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant(given=GIVEN)
     more: Tables = {
         "objects": [["table:hr.`a.b`.more"]],
@@ -106,7 +106,7 @@ def test_an_import_adds_to_what_is_there(tenant: Tenants, tmp_path: Path) -> Non
     assert dump(auth) == dump(tenant(given=[*GIVEN, *new]))
 
 
-def test_a_name_that_holds_grants_may_come_first_where_the_policy_says_so(tenant: Tenants, tmp_path: Path) -> None:
+def test_grants_on_missing_names_are_loaded_if_the_policy_allows_them(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("cdap", root="main")
     subjects = {"subjects": [["user:ann"]]}
     grants = {"grants": [["allow", "READ", "dataset:ns.d", "user:ann"]]}
@@ -118,7 +118,7 @@ def test_a_name_that_holds_grants_may_come_first_where_the_policy_says_so(tenant
     assert dump(auth) == dump(said)
 
 
-def test_progress_is_told(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_reports_progress(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "BATCH", 3)
     told: list[tuple[str, int, int]] = []
     importer.load(tenant(), write(tmp_path, ESTATE), lambda *each: told.append(each))
@@ -129,17 +129,17 @@ def test_progress_is_told(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.M
         assert counts == sorted(counts) and ends == {counts[-1]}
 
 
-def test_an_empty_table_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
+def test_empty_table_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
     (tmp_path / "owners.csv").write_text("object,owner\n")
     report = importer.load(tenant(), tmp_path)
     assert report == importer.LoadReport(dict.fromkeys(TABLES, 0), False, 0, 0, 0)
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_a_folder_without_a_table_is_refused(tenant: Tenants, tmp_path: Path, replace: bool) -> None:
+def test_folder_without_a_table_is_refused(tenant: Tenants, tmp_path: Path, replace: bool) -> None:
     auth = tenant(given=GIVEN)
     before = dump(auth)
     (tmp_path / "kept.txt").write_text("ref\n")
-    with pytest.raises(InvalidInput, match=r"holds no table: .* subjects, objects, .* as \.parquet"):
+    with pytest.raises(InvalidInput, match=r"contains no table; .* subjects, objects, .* as \.parquet"):
         importer.load(auth, tmp_path, replace=replace)
     assert (dump(auth), len(history(auth))) == (before, len(GIVEN))

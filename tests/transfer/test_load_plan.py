@@ -1,4 +1,4 @@
-"""What a load would do, and the consent that a replacement needs."""
+"""The plan of a load, and the consent that a replacement needs."""
 
 import io
 import random
@@ -32,7 +32,7 @@ def statements(auth: Authorizer) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("policy_name", others_slow(["gravitino", "lakehouse", "onehouse", "cdap"]))
 @pytest.mark.parametrize("replace", [False, True])
-def test_a_dry_run_lists_exactly_what_the_load_then_does(
+def test_dry_run_lists_exactly_the_changes_of_the_load(
     tenant: Tenants, tmp_path: Path, policy_name: str, replace: bool
 ) -> None:
     world = random_world(policy_name, random.Random("before"), 90)
@@ -75,13 +75,13 @@ def load_columns(table: str) -> list[str]:
     return list(TABLE_COLUMNS[table])
 
 
-def test_a_replacement_that_removes_a_tenth_of_a_table_needs_no_consent(tenant: Tenants, tmp_path: Path) -> None:
+def test_replacement_that_removes_a_tenth_of_a_table_needs_no_consent(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant()
     users = many(auth, 20)
     assert importer.load(auth, folder_of(tmp_path, users[2:]), replace=True).removed == 2
 
 
-def test_a_replacement_that_removes_more_than_a_tenth_needs_consent(tenant: Tenants, tmp_path: Path) -> None:
+def test_replacement_that_removes_more_than_a_tenth_needs_consent(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant()
     folder = folder_of(tmp_path, many(auth, 20)[3:])
     before = statements(auth)
@@ -100,7 +100,7 @@ def test_a_replacement_that_removes_more_than_a_tenth_needs_consent(tenant: Tena
     assert importer.load(auth, folder, replace=True, consent=True).removed == 3
 
 
-def test_a_replacement_without_a_table_file_needs_consent(tenant: Tenants, tmp_path: Path) -> None:
+def test_replacement_without_a_table_file_needs_consent(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant()
     folder = folder_of(tmp_path, many(auth, 20)[1:])
     (folder / "grants.csv").unlink()
@@ -110,8 +110,8 @@ def test_a_replacement_without_a_table_file_needs_consent(tenant: Tenants, tmp_p
     assert importer.load(auth, folder, replace=True).removed == 1
 
 
-def test_what_goes_along_with_an_entity_counts(tenant: Tenants, tmp_path: Path) -> None:
-    """One user of twenty goes, with half of the memberships."""
+def test_edges_removed_with_an_entity_count(tenant: Tenants, tmp_path: Path) -> None:
+    """One user of twenty is removed with half of the memberships."""
     auth = tenant()
     users = many(auth, 20)
     auth.given(["add role:r", "add role:s", "member user:u00 of role:r", "member user:u01 of role:s"])
@@ -133,7 +133,7 @@ def test_duplicate_rows_are_counted(tenant: Tenants, tmp_path: Path) -> None:
 
 # ---- the command line ------------------------------------------------------------------------------------------------
 @pytest.mark.slow
-def test_the_command_lists_asks_and_removes(
+def test_command_lists_removals_asks_and_removes(
     run: Run, store: Store, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"metalake:plan-{tmp_path.name}"
@@ -165,7 +165,7 @@ def test_the_command_lists_asks_and_removes(
         registry.remove(store, name)
 
 
-def test_the_statements_of_a_plan_are_the_facts_of_the_load(tenant: Tenants, tmp_path: Path) -> None:
+def test_statements_of_a_plan_are_the_facts_of_the_load(tenant: Tenants, tmp_path: Path) -> None:
     planned = importer.load(tenant(), write(tmp_path, ESTATE), dry_run=True)
     assert planned.plan
     assert sorted(each for rows in planned.plan.added.lists().values() for each in rows) == sorted(GIVEN)

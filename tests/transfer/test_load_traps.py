@@ -1,4 +1,4 @@
-"""What a load refuses, or shows, so that a mistake in a folder does no harm."""
+"""Mistakes in a folder that a load must refuse or report."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from ..support.table_files import ESTATE, marks, settled, write
 
 @pytest.fixture(scope="module")
 def empty(module_tenant: Tenants) -> Authorizer:
-    """A tenant that refuses everything in these tests."""
+    """A tenant whose loads all fail in these tests."""
     return module_tenant()
 
 
@@ -33,7 +33,7 @@ def empty(module_tenant: Tenants) -> Authorizer:
         ("history.parquet", r"history\.parquet is not a table"),
     ],
 )
-def test_a_table_file_of_an_unknown_name_is_refused(empty: Authorizer, tmp_path: Path, name: str, hint: str) -> None:
+def test_table_file_with_an_unknown_name_is_refused(empty: Authorizer, tmp_path: Path, name: str, hint: str) -> None:
     write(tmp_path, ESTATE)
     (tmp_path / name).write_text("effect,privilege,object,subject\n")
     with pytest.raises(InvalidInput, match=hint):
@@ -42,7 +42,7 @@ def test_a_table_file_of_an_unknown_name_is_refused(empty: Authorizer, tmp_path:
 
 
 @pytest.mark.parametrize("format_", ["csv", "jsonl"])
-def test_a_text_table_has_a_bound_on_its_rows(
+def test_text_table_has_a_maximum_of_rows(
     empty: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str
 ) -> None:
     monkeypatch.setattr(tables, "MAX_ROWS", 3)
@@ -84,7 +84,7 @@ def one_long_text(file: Path) -> None:
 
 
 def numbers(file: Path) -> None:
-    """A million numbers where texts belong."""
+    """A million numbers in a column of texts."""
     write_bomb(file, {name: pa.array(np.zeros(1_000_000, np.int64)) for name in tables.TABLES["grants"]})
 
 
@@ -93,9 +93,7 @@ def write_bomb(file: Path, columns: dict[str, pa.Array]) -> None:
 
 
 @pytest.mark.parametrize("make", [one_row_many_times, one_long_text, numbers])
-def test_a_small_parquet_file_takes_little_memory(
-    make: Callable[[Path], None], tmp_path: Path, closing: Closing
-) -> None:
+def test_small_parquet_file_needs_little_memory(make: Callable[[Path], None], tmp_path: Path, closing: Closing) -> None:
     file = tmp_path / "grants.parquet"
     make(file)
     assert file.stat().st_size < 100_000

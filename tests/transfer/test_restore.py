@@ -1,4 +1,4 @@
-"""A dump restores the root that it was made of: facts, policy, revision, history, refusals, request ids."""
+"""A dump restores its root: facts, policy, revision, history, refusals, request ids."""
 
 import json
 import random
@@ -65,7 +65,7 @@ def lived(tenant: Tenants) -> Authorizer:
 
 
 def everything(auth: Authorizer) -> dict[str, Any]:
-    """What can be asked of a root's present and past."""
+    """All questions about the present and the past of a root."""
     return {
         "facts": facts_of(auth),
         "revision": auth.revision_now(),
@@ -78,7 +78,7 @@ def everything(auth: Authorizer) -> dict[str, Any]:
     }
 
 
-def test_a_restored_root_answers_like_the_original(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
+def test_restored_root_answers_like_the_original(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
     before = everything(lived)
     done = dump(lived, tmp_path / "kept")
     assert done.entries == {"history": len(FACTS) + 3, "refusals": 1, "requests": 3}
@@ -98,7 +98,7 @@ def test_a_restored_root_answers_like_the_original(lived: Authorizer, tenant: Te
 
 
 @pytest.mark.parametrize("policy_name", others_slow(["gravitino", "lakehouse", "deltastream", "cdap"]))
-def test_a_root_restored_under_another_name_decides_alike(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
+def test_root_restored_under_another_name_decides_alike(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
     rng = random.Random(f"restore {policy_name}")
     facts = random_world(policy_name, rng, 60)
     auth = tenant(policy_name, facts, ROOT_NAME)
@@ -125,7 +125,7 @@ def test_a_root_restored_under_another_name_decides_alike(tenant: Tenants, tmp_p
     assert [each.statement for each in other.log(limit=500)] == [each.statement for each in auth.log(limit=500)]
 
 
-def test_a_dump_is_loaded_into_a_root_with_facts_as_tables(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
+def test_dump_loaded_into_a_used_root_adds_only_its_tables(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
     dump(lived, tmp_path / "kept")
     auth = tenant(given=["add user:eve"])
     report = importer.load(auth, tmp_path / "kept")
@@ -137,10 +137,10 @@ def test_a_dump_is_loaded_into_a_root_with_facts_as_tables(lived: Authorizer, te
     assert (report.restored, report.removed, facts_of(auth)) == (False, 1, facts_of(lived))
     onto = tenant("lakehouse")
     report = importer.load(onto, tmp_path / "kept")
-    assert report.note == f"{onto.tenant} has the policy lakehouse, and the dump gravitino"
+    assert report.note == f"{onto.tenant} has the policy lakehouse, but the dump has gravitino"
 
 
-def test_a_dry_run_of_a_restore_writes_nothing(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
+def test_dry_run_of_a_restore_writes_nothing(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
     dump(lived, tmp_path / "kept")
     fresh = tenant()
     report = importer.load(fresh, tmp_path / "kept", dry_run=True)
@@ -149,7 +149,7 @@ def test_a_dry_run_of_a_restore_writes_nothing(lived: Authorizer, tenant: Tenant
     assert (fresh.log(), sum(map(len, facts_of(fresh).values()))) == ([], 0)
 
 
-# ---- a dump that was changed ---------------------------------------------------------------------------------------
+# ---- altered dumps -------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def kept(module_tenant: Tenants, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept") / "dump"
@@ -186,19 +186,20 @@ def damage(folder: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        ("a table", r"grants\.csv: its sha256 is not the one in meta\.json: .*dump the root again"),
-        ("the history", r"history\.jsonl: its sha256 is not the one in meta\.json"),
+        (
+            "a table",
+            r"grants\.csv was changed or damaged: its sha256 differs from the one in meta\.json; .*dump the root again",
+        ),
+        ("the history", r"history\.jsonl was changed or damaged: its sha256 differs from the one in meta\.json"),
         ("no table", r"owners\.csv is missing from the dump"),
         ("a table more", r"owners\.csv is missing from the dump"),
         ("no meta", r"history\.jsonl is not a table"),
         ("no json", r"history\.jsonl is not a table"),
-        ("version", r"meta\.json: the format is 'grantpath dump 2', and this version .* restore it with the version"),
+        ("version", r"meta\.json: the format is 'grantpath dump 2', but this version .* restore it with the version"),
         ("a key", r"meta\.json: revision: Input should be a valid integer"),
     ],
 )
-def test_a_dump_that_was_changed_is_refused(
-    empty: Authorizer, kept: Path, tmp_path: Path, what: str, says: str
-) -> None:
+def test_altered_dump_is_refused(empty: Authorizer, kept: Path, tmp_path: Path, what: str, says: str) -> None:
     folder = tmp_path / "dump"
     folder.mkdir()
     for file in kept.iterdir():
@@ -209,10 +210,10 @@ def test_a_dump_that_was_changed_is_refused(
     assert (empty.revision_now(), empty.log()) == (0, [])
 
 
-# ---- a restore that dies -------------------------------------------------------------------------------------------
+# ---- killed restores -----------------------------------------------------------------------------------------------
 @pytest.mark.crash
 @pytest.mark.parametrize(("what", "at"), others_slow([("writing", 8), ("writing", 0), ("writing history", 1)]))
-def test_a_killed_restore_is_completed_by_the_next(
+def test_killed_restore_is_completed_by_the_next(
     lived: Authorizer, tenant: Tenants, tmp_path: Path, what: str, at: int
 ) -> None:
     before = everything(lived)
@@ -228,7 +229,7 @@ def test_a_killed_restore_is_completed_by_the_next(
 
 @pytest.mark.slow
 @pytest.mark.crash
-def test_a_killed_restore_is_undone_by_another_load(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
+def test_killed_restore_is_undone_by_another_load(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
     dump(lived, tmp_path / "kept")
     auth = tenant()
     killed(auth, tmp_path / "kept", 1, "writing history")
@@ -251,7 +252,7 @@ def names(store: Store, tmp_path: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.slow
-def test_the_command_line_restores_a_root(run: Run, names: list[str], tmp_path: Path) -> None:
+def test_command_restores_a_root(run: Run, names: list[str], tmp_path: Path) -> None:
     name, other = names
     folder, facts = str(tmp_path / "dump"), tmp_path / "facts.txt"
     facts.write_text("\n".join(FACTS).replace("metalake:ml", name))
@@ -267,8 +268,8 @@ def test_the_command_line_restores_a_root(run: Run, names: list[str], tmp_path: 
     assert "history, refused attempts and request ids, revision 11" in restored.out
     assert run("log", "--root", name, "--json").out == log
     repeated = ["change", "--file", str(facts), "--root", name, "--by", "user:ann"]
-    assert run(*repeated).code == 2  # all of it is there
-    assert run("change", "--file", str(facts), "--root", name, "--id", "mine").code == 0  # and was done under this id
+    assert run(*repeated).code == 2  # the history is complete
+    assert run("change", "--file", str(facts), "--root", name, "--id", "mine").code == 0  # and contains the request id
     moved = run("load", folder, "--root", other, "--create", "--json").json
     assert (moved["restored"], moved["revision"], moved["note"]) == (True, 11, None)
     assert run("check", "user:bob", "load_table", "table:hr.public.staff", "--root", other).code == 0

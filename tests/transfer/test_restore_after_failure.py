@@ -1,4 +1,4 @@
-"""A dump is restored into a root that a failed try has counted up; the root is created again first."""
+"""A restore after a failed try, which increased the root's revision: the root is created again first."""
 
 from pathlib import Path
 
@@ -36,30 +36,30 @@ def auth(tenant: Tenants, kept: Path) -> Authorizer:
     return auth
 
 
-def test_a_short_history_is_restored_after_a_failed_try(auth: Authorizer, kept: Path) -> None:
-    """The undone try has counted the revision up; no reader meets one revision with two contents."""
+def test_short_history_is_restored_after_a_failed_try(auth: Authorizer, kept: Path) -> None:
+    """The undone try has increased the revision; no reader may see one revision with two contents."""
     made = auth.state_now()
     assert importer.load(auth, kept).restored
     assert auth.state_now()[0] == 1 and auth.state_now() != made
     assert [each.statement for each in auth.log()] == ["add user:ann"]
 
 
-def test_a_dry_run_does_not_create_the_root_again(auth: Authorizer, kept: Path) -> None:
+def test_dry_run_does_not_create_the_root_again(auth: Authorizer, kept: Path) -> None:
     made = auth.state_now()
     assert importer.load(auth, kept, dry_run=True).restored
     assert auth.state_now() == made and not auth.log()
 
 
-def test_a_fact_written_before_the_root_is_created_again_is_kept(
+def test_fact_written_before_the_recreation_is_kept(
     auth: Authorizer, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create_anew = Restore.create_anew
+    recreate = Restore.recreate
 
     def late(restore: Restore) -> None:
         auth.change("add user:other")
-        create_anew(restore)
+        recreate(restore)
 
-    monkeypatch.setattr(Restore, "create_anew", late)
+    monkeypatch.setattr(Restore, "recreate", late)
     done = importer.load(auth, kept)
     assert not done.restored and done.note == f"{auth.tenant} has facts or a history of its own"
     assert sum(size for name, size in done.rows.items()) == done.added == 1

@@ -1,4 +1,4 @@
-"""A dry run of a policy upgrade says what is against it, and exactly what would come and go."""
+"""A dry run of a policy upgrade lists the violations, or exactly the facts that would be added and removed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ RENAMED = (SELECT, SELECT.replace("SELECT", "READ") + "\n  SELECT_TABLE: {alias_
 
 
 @pytest.mark.parametrize("changes", [(PUBLIC,), (RENAMED,), (PUBLIC, RENAMED)])
-def test_it_lists_exactly_what_the_upgrade_then_does(
+def test_dry_run_lists_exactly_the_changes_of_the_upgrade(
     tenant: Tenants, edited: Callable[..., policy.Policy], changes: tuple[tuple[str, str], ...]
 ) -> None:
     auth, new = tenant(given=FACTS), edited(*changes)
@@ -41,7 +41,7 @@ def test_it_lists_exactly_what_the_upgrade_then_does(
         assert (set(back.added), set(back.removed)) == (set(), set(planned.added))
 
 
-def test_it_lists_what_is_against_the_policy(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
+def test_dry_run_lists_violations_of_the_policy(tenant: Tenants, edited: Callable[..., policy.Policy]) -> None:
     auth = tenant(given=FACTS)
     planned = upgrade(auth, edited(("  role: user, group", "  role: user")), dry_run=True)
     assert (planned.changed, len(planned.problems)) == (False, 1)
@@ -50,7 +50,7 @@ def test_it_lists_what_is_against_the_policy(tenant: Tenants, edited: Callable[.
     assert (same.changed, same.problems, same.added, same.removed) == (False, [], [], [])
 
 
-def test_the_command_lists_both(run: Run, store: Store, tmp_path: Path) -> None:
+def test_command_lists_changes_and_violations(run: Run, store: Store, tmp_path: Path) -> None:
     name, mine = f"metalake:rehearsed-{tmp_path.name}", tmp_path / "mine.yaml"
     source = (BUILT_IN / "gravitino.yaml").read_text()
     words = ["--root", name]
@@ -66,6 +66,6 @@ def test_the_command_lists_both(run: Run, store: Store, tmp_path: Path) -> None:
         assert run("change", "add role:public", *words).code == 0
         against = run("policy", "upgrade", str(mine), "--dry-run", *words)
         assert (against.code, "would be refused" in against.out, "add role:public: " in against.out) == (2, True, False)
-        assert "role:public: gravitino brings a role:public of its own" in against.out
+        assert "role:public: role:public is built into gravitino" in against.out
     finally:
         registry.remove(store, name)

@@ -1,4 +1,4 @@
-"""Keeping an estate: roots listed and dropped, dumps that load reads, loads that replace, policies upgraded."""
+"""Replacing loads: they make the root equal to the folder, report that, and survive a crash."""
 
 import random
 import threading
@@ -26,7 +26,7 @@ __all__ = ["run"]
 
 # ---- load --replace --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("policy_name", others_slow(POLICIES))
-def test_a_load_that_replaces_makes_the_root_equal_to_the_folder(
+def test_replacing_load_makes_the_root_equal_to_the_folder(
     tenant: Tenants, tmp_path: Path, policy_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH", 7)
@@ -49,12 +49,12 @@ def test_a_load_that_replaces_makes_the_root_equal_to_the_folder(
     ("subjects", "grants", "rows", "added", "removed"),
     [
         ("user:ann user:bob role:analyst", "table:hr.s.t table:hr.s.u", 10, 2, 0),  # a table, and a grant on it
-        ("user:ann user:bob role:analyst", "table:hr.s.u", 9, 2, 1),  # the grant goes
-        ("user:ann role:analyst", "table:hr.s.t", 7, 1, 1),  # bob goes with his membership
-        ("user:ann", "", 5, 1, 2),  # bob and the role go with all that was theirs
+        ("user:ann user:bob role:analyst", "table:hr.s.u", 9, 2, 1),  # removes the grant
+        ("user:ann role:analyst", "table:hr.s.t", 7, 1, 1),  # removes bob with the membership
+        ("user:ann", "", 5, 1, 2),  # removes bob and the role with all their facts
     ],
 )
-def test_a_load_that_replaces_says_what_it_wrote_and_what_it_took(
+def test_replacing_load_reports_additions_and_removals(
     run: Run, tenant: Tenants, tmp_path: Path, subjects: str, grants: str, rows: int, added: int, removed: int
 ) -> None:
     objects = ["catalog:hr", "schema:hr.s", "table:hr.s.t"]
@@ -84,7 +84,7 @@ def test_a_load_that_replaces_says_what_it_wrote_and_what_it_took(
 
 
 @pytest.mark.slow
-def test_the_command_says_what_a_load_wrote_and_took(run: Run, store: Store, tmp_path: Path) -> None:
+def test_command_reports_additions_and_removals(run: Run, store: Store, tmp_path: Path) -> None:
     name = f"metalake:replaced-{tmp_path.name}"
     words = ["load", str(tmp_path), "--root", name, "--policy", "gravitino", "--create"]
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
@@ -99,8 +99,8 @@ def test_the_command_says_what_a_load_wrote_and_took(run: Run, store: Store, tmp
     registry.remove(store, name)
 
 
-def test_what_is_not_in_the_folder_does_not_help_it(tenant: Tenants, tmp_path: Path) -> None:
-    """Parents, subjects and owners count only where the folder lists them."""
+def test_replacing_load_ignores_facts_outside_the_folder(tenant: Tenants, tmp_path: Path) -> None:
+    """Parents, subjects and owners must be in the folder, too."""
     auth = tenant(given=FACTS)
     before = state(auth)
     (tmp_path / "objects.csv").write_text("ref\nschema:hr.s\n")
@@ -115,13 +115,15 @@ def test_what_is_not_in_the_folder_does_not_help_it(tenant: Tenants, tmp_path: P
 
 
 def folder_of(tenant: Tenants, tmp_path: Path) -> Path:
-    """A folder in which bob reads one table less and another group is denied."""
+    """A folder in which bob can read one table less, and another group is denied."""
     wanted = tenant(given=[*FACTS[:-2], "add group:new", f"allow SELECT_TABLE on {ODD} to role:analyst"])
     dump(wanted, tmp_path / "wanted")
     return tmp_path / "wanted"
 
 
-def test_readers_never_see_half_of_it(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_never_see_half_a_replacing_load(
+    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importer, "BATCH", 1)
     monkeypatch.setattr(importer, "FEW", 1)
     auth = tenant(given=FACTS)
@@ -148,14 +150,14 @@ def test_readers_never_see_half_of_it(tenant: Tenants, tmp_path: Path, monkeypat
 
 
 class Killed(BaseException):
-    """The end of a process, for those who are in it."""
+    """Simulates the end of the process."""
 
 
 @pytest.mark.parametrize(("batches", "ended"), [(4, False), (9, True), *all_slow([(1, False), (11, True)])])
-def test_a_load_that_dies_is_undone_or_ended_by_the_next(
+def test_killed_replacing_load_is_undone_or_completed(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, ended: bool
 ) -> None:
-    """Killed before its last transaction it never was; killed behind it, it is ended."""
+    """A load that is killed before its last transaction is undone; after it, the load is completed."""
     monkeypatch.setattr(importer, "BATCH", 2)
     monkeypatch.setattr(importer, "FEW", 1)
     auth = tenant(given=FACTS)

@@ -1,4 +1,4 @@
-"""Processes that ask beside a writer that never stops: all answers are right, nobody starves; the cost is printed."""
+"""Reader processes during continuous writes: all answers are right, no reader starves, and the cost is printed."""
 
 import json
 import subprocess
@@ -31,11 +31,11 @@ from .test_races import BYSTANDERS, FACTS
 pytestmark = pytest.mark.trust
 
 LONG = size(full=20, short=3)
-SLOW = 1.0  # seconds, and more, that such a question takes
+SLOW = 1.0  # seconds that such a question takes at least
 READERS = size(full=8, short=4)
 SLICES = size(full=5, short=2)
-ROUNDS = size(full=50, short=20)  # of each reader in a slice: three checks, now and then a batch and lists
-PROGRESS = 20  # changes that the writer must have made, and answers that must have been torn: else nothing is shown
+ROUNDS = size(full=50, short=20)  # rounds of a reader in a slice: three checks, sometimes a batch and lists
+PROGRESS = 20  # changes and torn answers that the test needs at least to prove anything
 STANDING = [
     f"allow MODIFY_TABLE on {STAFF} to role:analyst",
     f"allow SELECT_TABLE on {STAFF} to role:analyst",
@@ -44,7 +44,7 @@ STANDING = [
 
 
 def turns(root: str) -> list[list[str]]:
-    """What the writer does in a round: a batch leaves ALWAYS yes and NEVER no; alone come AT_TIMES, and noise."""
+    """The changes of a round: a batch keeps ALWAYS yes and NEVER no; single changes turn AT_TIMES, or are noise."""
     return [
         [
             f"allow MODIFY_TABLE on {STAFF} to role:auditor",
@@ -67,16 +67,16 @@ def turns(root: str) -> list[list[str]]:
 
 @dataclass
 class Writer:
-    """Changes the root without a pause, and knows at which revisions the answer to AT_TIMES turned; first it is no."""
+    """Changes the root continuously, and records the revisions that change the answer to AT_TIMES, first from no."""
 
     auth: Authorizer
     turned: list[int] = field(default_factory=list)
     changes: int = 0
-    seconds: list[float] = field(default_factory=list)  # of each call
+    seconds: list[float] = field(default_factory=list)  # seconds of each call
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Writes for as long as the block takes."""
+        """Writes until the block ends."""
         stop = Event()
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(self.write, stop)
@@ -101,7 +101,7 @@ class Writer:
                 self.turned.append(made[0].revision)
 
     def right(self, asked: tuple[str, str, str], revision: int) -> bool:
-        """The answer to a question at a revision."""
+        """The right answer to a question at a revision."""
         return asked == ALWAYS or (asked == AT_TIMES and bisect_right(self.turned, revision) % 2 == 1)
 
 
@@ -119,7 +119,7 @@ class Process:
         return line
 
     def ask(self) -> dict[str, Any]:
-        """Lets it ask; returns what it saw."""
+        """Makes the reader ask; returns its observations."""
         assert self.run.stdin
         self.run.stdin.write(f"{ROUNDS}\n")
         self.run.stdin.flush()
@@ -129,11 +129,11 @@ class Process:
 
 @contextmanager
 def processes(root: str) -> Iterator[list[Process]]:
-    """The readers, each ready to ask; ended with the block."""
+    """The readers, ready to ask; ended with the block."""
     with ExitStack() as stack:
         readers = [Process(root) for _ in range(READERS)]
         for reader in readers:
-            stack.enter_context(reader.run)  # it waits for the end
+            stack.enter_context(reader.run)  # waits for the process to end
             stack.callback(reader.run.kill)
         for reader in readers:
             assert reader.line() == "ready\n"
@@ -141,7 +141,7 @@ def processes(root: str) -> Iterator[list[Process]]:
 
 
 class Phase:
-    """What the readers saw in one of the two phases, over all its slices; in each all of them ask at once."""
+    """The observations of the readers in one of the two phases, over all slices, in which all readers ask at once."""
 
     def __init__(self) -> None:
         self.saw: list[dict[str, Any]] = []
@@ -156,11 +156,11 @@ class Phase:
         self.guard += sum((Counter(each["guard"]) for each in saw), Counter[str]())
 
     def seconds(self, kind: str) -> list[float]:
-        """How long each question of this kind took, from the quickest to the slowest."""
+        """The sorted times of all questions of this kind."""
         return sorted(seconds for saw in self.saw for seconds in saw["seconds"][kind])
 
     def rate(self) -> float:
-        """Questions a second."""
+        """Questions per second."""
         return sum(len(self.seconds(kind)) for kind in KINDS) / self.took
 
     def told(self) -> str:
@@ -175,7 +175,7 @@ class Phase:
         )
 
     def all_right(self, writer: Writer) -> Counter[bool]:
-        """Holds each answer to what the writer did; how often AT_TIMES was yes, and how often no."""
+        """Compares each answer with the writer's record; returns how often AT_TIMES was yes and no."""
         at_times = Counter[bool]()
         for saw in self.saw:
             all_right(saw["seen"], writer)
@@ -186,7 +186,7 @@ class Phase:
 
 
 def all_right(seen: Sequence[tuple[int, int, bool]], writer: Writer) -> None:
-    """Holds each decision to what the writer did, and none older than the one before."""
+    """Compares each decision with the writer's record, and checks that revisions never go back."""
     revisions = [revision for _, revision, _ in seen]
     assert revisions == sorted(revisions)
     for at, revision, allowed in seen:
@@ -195,7 +195,7 @@ def all_right(seen: Sequence[tuple[int, int, bool]], writer: Writer) -> None:
 
 @pytest.fixture
 def writer(server: Connection) -> Iterator[Writer]:
-    """Of a root of its own, with the plans made that the server needs."""
+    """A writer on a root of its own, after the server has planned the queries."""
     with Authorizer.open(f"metalake:busy{uuid.uuid4().hex}", "gravitino", server.uri, 60, create=True) as auth:
         try:
             assert not any(auth.given([*FACTS, *BYSTANDERS, *STANDING]))
@@ -206,11 +206,11 @@ def writer(server: Connection) -> Iterator[Writer]:
             registry.remove(auth.store, auth.tenant)
 
 
-def test_readers_beside_a_writer_that_never_stops(writer: Writer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_readers_get_right_answers_during_continuous_writes(writer: Writer, capsys: pytest.CaptureFixture[str]) -> None:
     quiet, busy = Phase(), Phase()
     with processes(writer.auth.tenant) as readers:
-        Phase().ask(readers)  # what is asked first takes longer
-        for _ in range(SLICES):  # in turns, as the server grows quicker all the time
+        Phase().ask(readers)  # the first questions take longer
+        for _ in range(SLICES):  # alternating, because the server becomes faster over time
             quiet.ask(readers)
             with writer.busy():
                 busy.ask(readers)
@@ -222,7 +222,7 @@ def test_readers_beside_a_writer_that_never_stops(writer: Writer, capsys: pytest
         f" p50 of a check; the writer: {writer.changes:,} changes, its slowest call {max(writer.seconds):.2f} s",
     )
     assert quiet.guard["torn"] == quiet.guard["locked"] == 0
-    assert not quiet.all_right(writer)[True], "in quiet AT_TIMES is no"
+    assert not quiet.all_right(writer)[True], "without a writer, AT_TIMES must be no"
     at_times = busy.all_right(writer)
     assert min(at_times[True], at_times[False]) >= PROGRESS
     assert min(busy.guard["torn"], writer.changes) >= PROGRESS
@@ -230,18 +230,20 @@ def test_readers_beside_a_writer_that_never_stops(writer: Writer, capsys: pytest
 
 
 @pytest.mark.slow
-def test_a_question_that_takes_longer_than_the_writer_pauses(
+def test_question_longer_than_the_pauses_of_writers_is_answered(
     writer: Writer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is torn each time: it isn't asked twelve times in vain, but once more with the writer kept out."""
+    """Each try is torn, so the question is repeated once under the lock instead of twelve times in vain."""
     reader, many = Reader(writer.auth), list(QUESTIONS)
     quiet = 0.0
     while quiet < SLOW:
         many *= 2
-        writer.auth.check_many(many)  # the server has plans to make
+        writer.auth.check_many(many)  # the server plans its queries first
         reader.batch(many)
         quiet = reader.seconds["check_many"][-1]
-    store = Store(connection(), TIMEOUT)  # of its own: in one store questions and changes take turns before the lock
+    store = Store(
+        connection(), TIMEOUT
+    )  # a separate store: in one store, questions and changes take turns before the lock
     reader = Reader(Authorizer(store, writer.auth.tenant, writer.auth.policy, writer.auth.root))
     guard = Guard(monkeypatch)
     with writer.busy():
@@ -256,5 +258,5 @@ def test_a_question_that_takes_longer_than_the_writer_pauses(
         f" the writer: {writer.changes:,} changes, its slowest call {max(writer.seconds):.2f} s",
     )
     all_right(reader.seen, writer)
-    assert guard.count["locked"], "none was disturbed: nothing is shown"
+    assert guard.count["locked"], "no question was disturbed, so nothing is proven"
     store.close()

@@ -69,7 +69,7 @@ MOMENTS = ["before the mark", "behind the mark", "behind the commit"]
 
 
 def killed_client(auth: Authorizer, how: str, at: str, folder: Path, after: float) -> None:
-    """A process that writes, killed by itself at a moment, or from outside after some seconds of work."""
+    """A writing process, killed by itself at a given moment, or from outside after some seconds."""
     command = [sys.executable, "-c", CLIENT, auth.tenant, how, at, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout and client.stdout.readline() == "ready\n"
@@ -80,7 +80,7 @@ def killed_client(auth: Authorizer, how: str, at: str, folder: Path, after: floa
 
 
 def nothing_left(auth: Authorizer, number: int) -> float:
-    """The next reader answers and the next writer writes, in time; returns how long that took."""
+    """Checks that the next reader and the next writer finish in time; returns the seconds."""
     began = time.monotonic()
     assert not auth.check("user:nobody", "USE_CATALOG", "catalog:hr")
     auth.change(f"add user:next{number}")
@@ -91,7 +91,9 @@ def nothing_left(auth: Authorizer, number: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["change", "change_all"])
-def test_a_client_is_killed(server: OwnServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
+def test_killed_client_leaves_no_half_change_and_no_lock(
+    server: OwnServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
     root = f"killed_{how}"
     patient = server.tenant(root, "gravitino", 60.0)
     assert not any(patient.given(FACTS))
@@ -107,7 +109,7 @@ def test_a_client_is_killed(server: OwnServer, tmp_path: Path, capsys: pytest.Ca
         odd += revision != begun
         assert at == "any" or (revision != begun) is (at != "before the mark"), at
         slowest = max(slowest, nothing_left(auth, number))
-        made = len(whole(auth)) - before - 1  # the last one is the next writer's
+        made = len(whole(auth)) - before - 1  # the last change is the next writer's
         assert made % size_ == 0, "half a batch"
         assert at == "any" or made == (size_ if at == "behind the commit" else 0), at
     auth.close()
@@ -119,8 +121,10 @@ def test_a_client_is_killed(server: OwnServer, tmp_path: Path, capsys: pytest.Ca
     assert odd >= 2
 
 
-def test_a_loading_client_is_killed(server: OwnServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody reads half a load; the lock is free, and the next load ends or undoes the killed one."""
+def test_killed_load_is_completed_or_undone(
+    server: OwnServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No reader sees half a load, the lock is free, and the next load completes or undoes the killed one."""
     killed, kinds = 0, Counter[str]()
     folder = tmp_path / "estate"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Changes at the same time: what must not come of two does not, whoever is first; 16 threads share an Authorizer."""
+"""Concurrent changes: two changes that are only valid alone never both succeed, in either order."""
 
 import time
 from collections import Counter
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.trust
 TRIES = size(full=5_000, short=60)
 PART = 100  # tries in one tenant
 CONTROL_SECONDS = 60.0
-Said = tuple[str, str | None]  # a statement and who acts
+Said = tuple[str, str | None]  # a statement and its actor
 Edge = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Try:
-    """Two changes at once: what became of each, and whether each began before the other had ended."""
+    """Two concurrent changes: the outcome of each, and whether they overlapped."""
 
     number: int
     first: object
@@ -38,7 +38,7 @@ class Try:
 
     @property
     def done(self) -> list[int]:
-        """Which of the two were done."""
+        """The changes that were made."""
         return [at for at, what in enumerate((self.first, self.second)) if isinstance(what, Change)]
 
     @property
@@ -47,7 +47,7 @@ class Try:
 
 
 def at_once(auth: Authorizer, numbers: Sequence[int], pair: Callable[[int], tuple[Said, Said]]) -> list[Try]:
-    """Tries each pair, both of a pair let go at the same moment, by two stores that meet only in the database."""
+    """Runs both changes of each pair at the same moment, through two stores that share only the database."""
     barrier = Barrier(2)
     other = Authorizer(Store(connection(), timeout=60), auth.tenant, auth.policy, auth.root)
 
@@ -89,7 +89,7 @@ def parts() -> Iterator[range]:
 
 
 def told(capsys: pytest.CaptureFixture[str], what: str, tries: Sequence[Try]) -> None:
-    """Prints what was tried; fails where too little of it was at the same time, or only one was ever first."""
+    """Prints the tries; fails if too few of them overlapped, or if the same change always came first."""
     who = Counter(tuple(each.done) for each in tries)
     errors = Counter(kind.__name__ for each in tries for kind in each.errors)
     overlapped = sum(each.overlapped for each in tries)
@@ -101,13 +101,13 @@ def told(capsys: pytest.CaptureFixture[str], what: str, tries: Sequence[Try]) ->
     assert len(tries) == TRIES and overlapped >= TRIES / 2
 
 
-# ---- pairs that must not both have their way -------------------------------------------------------------------------
+# ---- pairs that must not both succeed -------------------------------------------------------------------------
 def circle(number: int) -> tuple[Said, Said]:
     a, b = f"group:a{number}", f"group:b{number}"
     return (f"member {a} of {b}", None), (f"member {b} of {a}", None)
 
 
-def test_two_memberships_that_only_together_make_a_circle(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_memberships_do_not_close_a_circle(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
     tries = []
     for part in parts():
         auth = tenant("lakehouse", [f"add group:{side}{number}" for number in part for side in "ab"])
@@ -122,8 +122,8 @@ def test_two_memberships_that_only_together_make_a_circle(tenant: Tenants, capsy
     told(capsys, "a circle", tries)
 
 
-def test_two_owners(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
-    """The owner hands the same catalog to two others: behind the first one it is no longer his."""
+def test_concurrent_transfers_leave_one_owner(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+    """The owner transfers the same catalog to two users: after the first transfer it has another owner."""
 
     def hand_on(number: int) -> tuple[Said, Said]:
         owner = f"user:owner{number}"
@@ -146,8 +146,8 @@ def owned(number: int) -> list[str]:
     return [f"add catalog:c{number}", f"add user:owner{number}", f"owner user:owner{number} of catalog:c{number}"]
 
 
-def test_two_creators(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
-    """One of them creates it, and he alone is rewarded."""
+def test_concurrent_creators_get_one_owner(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only one of them creates it, and only that user becomes the owner."""
     rights = [f"allow CREATE_CATALOG on metalake:ml to role:{user}" for user in "xy"]
     roles = [
         line for user in "xy" for line in (f"add user:{user}", f"add role:{user}", f"member user:{user} of role:{user}")
@@ -168,8 +168,8 @@ def test_two_creators(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> No
     told(capsys, "two creators", tries)
 
 
-def test_a_drop_and_a_grant_on_it(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
-    """The object is dropped, or in every other try the role, while a grant on it is made: nothing of it stays."""
+def test_grant_concurrent_with_a_drop_leaves_nothing(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+    """The object or, in every other try, the role is dropped while a grant is made: no part of the grant remains."""
 
     def drop_and_grant(number: int) -> tuple[Said, Said]:
         dropped = f"catalog:d{number}" if number % 2 else f"role:d{number}"
@@ -191,12 +191,12 @@ def test_a_drop_and_a_grant_on_it(tenant: Tenants, capsys: pytest.CaptureFixture
     told(capsys, "a drop and a grant", tries)
 
 
-def test_without_the_lock_circles_are_made(
+def test_control_without_the_lock_makes_circles(
     tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The control: the same tries with writers that take no turns. What the tests above look for is found there."""
+    """The control: the same tries without the lock produce the errors that the tests above look for."""
     other_texts(monkeypatch, {"lock": "RETURN $root AS root"})
-    monkeypatch.setattr(MarkBook, "begin", lambda *_: True)  # nor compare what another one has changed meanwhile
+    monkeypatch.setattr(MarkBook, "begin", lambda *_: True)  # and do not compare the marks, either
     circles, tries, start = 0, 0, time.monotonic()
     while not circles and time.monotonic() - start < CONTROL_SECONDS:
         auth = tenant("lakehouse", [f"add group:{side}{number}" for number in range(20) for side in "ab"])

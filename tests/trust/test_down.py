@@ -1,4 +1,4 @@
-"""While the server is stopped, hung or refuses the login, every question raises Unavailable in time; none answers."""
+"""While the server is stopped, hung or refuses the login, every question raises Unavailable in time."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
 CHECKS = size(full=1_000, short=200)
 THREADS = 50
-TIMEOUT = 2.0  # as the authorizer is configured
-MARGIN = 1.0  # for 50 threads of Python to be woken, beside whatever else the machine does
-KEEP_ALIVE = 8.0  # the embedded server promises a sign of life in this time; a change that it began waits for it
-SOON = 120.0  # the answers are back: a server that was just started plans slowly, beside other work even more so
+TIMEOUT = 2.0  # the timeout of the authorizer
+MARGIN = 1.0  # seconds to wake 50 Python threads on a busy machine
+KEEP_ALIVE = 8.0  # the embedded server sends a sign of life within this time; a running change waits for it
+SOON = 120.0  # seconds until answers return: a newly started server plans slowly, even more so on a busy machine
 FACTS = [
     "add catalog:hr",
     "add user:ann",
@@ -40,7 +40,7 @@ YES, NO = ("user:bob", "USE_CATALOG", "catalog:hr"), ("user:bob", "CREATE_SCHEMA
 
 @dataclass
 class Outcome:
-    """Of one question: what it raised or answered, and after how long."""
+    """The error or the answer of one question, and the seconds that it took."""
 
     what: object
     seconds: float
@@ -67,14 +67,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
 
 @pytest.fixture
 def auth(server: OwnServer) -> Iterator[Authorizer]:
-    """With connections that were in use before the trouble begins."""
+    """An authorizer whose connections were in use before the failure."""
     patient = server.tenant("ml", "gravitino", timeout=60.0)
     if not patient.revision_now():
         assert not any(patient.given(FACTS))
     answers(patient)
     patient.close()
     mine = Authorizer(Store(server.connection, TIMEOUT), patient.tenant, patient.policy, patient.root)
-    for _ in range(5):  # a login takes the server long
+    for _ in range(5):  # a login is slow
         with ThreadPoolExecutor(THREADS) as pool:
             warm = [outcome.what for outcome in pool.map(lambda _: tried(partial(mine.check, *YES)), range(THREADS))]
         if all(isinstance(what, Decision) for what in warm):
@@ -88,7 +88,7 @@ def answers(auth: Authorizer) -> None:
 
 
 def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None:
-    """Every check from every thread, and one of each other kind of question, raises in time."""
+    """Checks that all checks of all threads, and one question of each other kind, raise in time."""
     with ThreadPoolExecutor(THREADS) as pool:
         outcomes = list(pool.map(lambda number: tried(lambda: auth.check(*(YES, NO)[number % 2])), range(CHECKS)))
     raised = [outcome for outcome in outcomes if isinstance(outcome.what, Unavailable)]
@@ -112,7 +112,7 @@ def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) 
 
 
 def back(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None:
-    """The answers are back, and right ones, for the same authorizer."""
+    """Checks that the same authorizer gets right answers again."""
     began = time.monotonic()
     while True:
         try:
@@ -127,7 +127,9 @@ def back(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None
     assert [outcome for outcome in outcomes if not outcome.what] == []
 
 
-def test_stopped(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_questions_raise_while_the_server_is_stopped(
+    server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.stop()
     try:
         all_refused(auth, capsys, "stopped")
@@ -136,13 +138,15 @@ def test_stopped(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixt
     finally:
         server.start()
     patient = server.tenant("ml", "gravitino", timeout=60.0)
-    answers(patient)  # a server that was just started takes longer than the timeout to plan its first queries
+    answers(patient)  # a newly started server takes longer than the timeout to plan its first queries
     patient.close()
     back(auth, capsys, "stopped")
     assert auth.log(id="eve") == []
 
 
-def test_hung(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_questions_raise_while_the_server_hangs(
+    server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.suspend()
     try:
         all_refused(auth, capsys, "hung")
@@ -155,10 +159,10 @@ def test_hung(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture
     assert auth.log(id="eve") == []
 
 
-def test_hung_behind_the_lock(
+def test_question_under_the_lock_raises_while_the_server_hangs(
     server: OwnServer, auth: Authorizer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A question that writers disturb is read under the lock: there, too, it raises in time."""
+    """A question that writers disturb is repeated under the lock, and raises in time there, too."""
     run, question, began = neo4j.Transaction.run, cypher.load("check").text, 0.0
 
     def suspended(self: neo4j.Transaction, text: Any, *given: Any, **named: Any) -> neo4j.Result:
@@ -186,8 +190,10 @@ def test_hung_behind_the_lock(
 
 
 @pytest.mark.slow
-def test_hung_in_the_middle_of_checks(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
-    """Answers that were under way come right or not at all, and in time."""
+def test_running_checks_end_in_time_when_the_server_hangs(
+    server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Running questions get right answers or none, in time."""
     stop = Event()
 
     def ask() -> list[Outcome]:
@@ -215,8 +221,10 @@ def test_hung_in_the_middle_of_checks(server: OwnServer, auth: Authorizer, capsy
     back(auth, capsys, "hung at work")
 
 
-def test_refusing_logins(server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The password is another one by now, and the connections that were opened with the old one are gone."""
+def test_questions_raise_while_the_server_refuses_the_login(
+    server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The password has changed, and the connections that used the old one are closed."""
     right, wrong = server.connection.password, "another-password"
     login = (server.connection.user, right)
     with (

@@ -1,8 +1,8 @@
-"""A writer is paused at each step of a change and may lose its lock meanwhile: no answer is of two states.
+"""A writer is paused at each step of a change and may lose its lock meanwhile: no answer mixes two states.
 
-Another writer makes no change, one, two, or is in the middle of one when the first goes on. Then the log, the facts and
-what each was told must agree, and the root must not stay blocked. The same with marks that are set without a
-comparison must fail.
+Another writer makes no change, one or two, or is in the middle of one when the first continues. Then the log, the facts
+and the outcomes must agree, and the root must not stay blocked. The control, in which marks are set without a
+comparison, must fail.
 """
 
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ ASKED = ("user:bob", "USE_CATALOG", "catalog:hr")
 JOIN, LEAVE = "member user:bob of role:r", "remove user:bob from role:r"
 STEPS = ["locked", "read", "worked", "begin", "commit", "end"]
 LOST = ["kept", "terminated", "cut"]
-# What another writer does meanwhile: complete changes, and then one that is held before its commit or its end mark.
+# The other writer makes complete changes, and then one that is paused before its commit or its end mark.
 OTHERS = [(0, ""), (1, ""), (2, ""), (0, "commit"), (1, "commit"), (0, "end"), (1, "end")]
 WORST = [("terminated", (0, "commit")), ("terminated", (1, "end")), ("cut", (2, "")), ("kept", (1, "end"))]
 LOG = """MATCH (change:Change {root: $root})
 RETURN change.revision AS revision, change.id AS id, change.statement AS statement ORDER BY revision"""
 Order = tuple[str, str, tuple[int, str]]
-# The statements of old: nothing is compared.
+# The control's statements: they set marks without a comparison.
 UNGUARDED = {
     "begin_mark": "MATCH (mark:Revision {root: $root}) SET mark.begun = $to RETURN $to AS to",
     "end_mark": "MATCH (mark:Revision {root: $root}) WHERE mark.revision < $to SET mark.revision = $to"
@@ -43,7 +43,7 @@ UNGUARDED = {
 
 
 def stop_at(client: Client, step: str) -> Stop:
-    """The client stops when it has the lock, has read the marks, before its work is marked, at each mark."""
+    """Stops the client after it got the lock, after it read the marks, or before it sets a mark."""
     stop, guard = Stop(), client.guard
     if step == "locked":
         before(guard, "_repaired", stop)
@@ -51,7 +51,7 @@ def stop_at(client: Client, step: str) -> Stop:
         after(guard, "_repaired", stop)
     elif step == "worked":
         before(guard, "_begin", stop)
-    elif step == "begin":  # the lock was seen to be held a moment ago
+    elif step == "begin":  # just after it checked that the lock is held
         before(guard._marks, "begin", stop)
     else:
         before(guard, f"_{step}", stop)
@@ -59,7 +59,7 @@ def stop_at(client: Client, step: str) -> Stop:
 
 
 def finally_(holder: object, name: str, stop: Stop) -> None:
-    """Has this object stop when it has tried to do `name`, however that ended."""
+    """Makes this object stop after it tried to do `name`, with any outcome."""
     step = getattr(holder, name)
 
     def trying(*words: Any) -> Any:
@@ -72,7 +72,7 @@ def finally_(holder: object, name: str, stop: Stop) -> None:
 
 
 class Round:
-    """One order of events; `found` is what went wrong."""
+    """One order of events; `found` lists the problems."""
 
     def __init__(self, server: Connection, auth: Authorizer) -> None:
         self.auth = auth
@@ -100,7 +100,7 @@ class Round:
         assert tried.reached.wait(WAIT)
         if held == "commit":
             self.look()
-        else:  # the other one holds no lock
+        else:  # the other writer does not hold the lock
             self.ask()
         tried.go.set()
         if held:
@@ -130,13 +130,13 @@ class Round:
             self.read.append((decision.revision, decision.allowed))
 
     def look(self) -> None:
-        """Another writer is about to commit: its marks must still keep readers out."""
+        """Checks that the marks of another writer that is about to commit still block readers."""
         marks = self.auth.store._guard._marks.read(self.auth.tenant)
         if marks.begun == marks.revision:
             self.found.append(f"readers are let in at {marks.revision}, before the commit")
 
     def settle(self) -> None:
-        """What was read and told is what the log says."""
+        """Compares the answers and the outcomes with the log."""
         self.ask()
         log = self.auth.store.read(LOG, {"root": self.auth.tenant})
         for revision, allowed in self.read:
@@ -155,14 +155,14 @@ class Round:
 
 
 def orders(step: str) -> Iterator[Order]:
-    """All; in the short form the worst ones."""
+    """All orders of events; in the short form, the most dangerous ones."""
     for lost, others in product(LOST, OTHERS) if size(1, 0) else WORST:
-        if lost != "kept" or others == (0, "") or step == "end":  # else the lock keeps the other writer out
+        if lost != "kept" or others == (0, "") or step == "end":  # otherwise the lock blocks the other writer
             yield step, lost, others
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_paused_writer_changes_no_marks_but_its_own(
+def test_paused_writer_changes_only_its_own_marks(
     server: Connection, tenant: Tenants, step: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found, read, chosen = [], 0, list(orders(step))

@@ -1,4 +1,4 @@
-"""A fork with an open Authorizer: each side gets right answers over connections of its own, and no other error."""
+"""A fork with an open Authorizer: both sides get right answers over their own connections, and no error."""
 
 import json
 import os
@@ -34,7 +34,7 @@ CONTROL_FORKS, CONTROL_LIMIT = size(full=80, short=4), 100
 
 
 def forked(auth: Authorizer, server: Connection, mode: str, forks: int, control: str = "") -> Counter[str]:
-    """What the program counted."""
+    """The counts that the program printed."""
     login = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
     ended = subprocess.run(
         [sys.executable, PROGRAM, mode, str(forks), auth.tenant, control],
@@ -50,13 +50,13 @@ def forked(auth: Authorizer, server: Connection, mode: str, forks: int, control:
 
 
 def trouble(outcomes: Counter[str]) -> dict[str, int]:
-    """Everything but right answers."""
+    """The counts other than right answers."""
     good = {"forks", "right", "parent right", "change right"}
     return {key: count for key, count in outcomes.items() if count and key not in good}
 
 
 @pytest.mark.parametrize("mode", FORKS)
-def test_both_sides_of_a_fork_are_answered_rightly(
+def test_both_sides_of_a_fork_get_right_answers(
     tenant: Tenants, server: Connection, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     auth = tenant(given=FACTS)
@@ -71,7 +71,7 @@ def test_both_sides_of_a_fork_are_answered_rightly(
 def test_connections_shared_across_a_fork_mix_up_answers(
     tenant: Tenants, server: Connection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The control: the same forks where both sides go on with the connections that were open."""
+    """The control: the same forks, but both sides continue to use the open connections."""
     auth, outcomes = tenant(given=FACTS), Counter[str]()
     while outcomes["forks"] < CONTROL_FORKS or (not trouble(outcomes) and outcomes["forks"] < CONTROL_LIMIT):
         outcomes += forked(auth, server, "preload", 4, "control")

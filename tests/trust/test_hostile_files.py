@@ -1,4 +1,4 @@
-"""Hostile files and file names: policies, scenarios, import rows, folders, snapshots; refused by name, or plain data.
+"""Hostile files and names (policies, scenarios, import rows, folders, snapshots) are refused by name, or plain data.
 
 GRANTPATH_TRUST=full tries all of them, otherwise a part; GRANTPATH_SEED chooses others.
 """
@@ -68,7 +68,7 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("what", BOMBS)
-def test_a_document_that_grows_or_lies_is_refused(what: str) -> None:
+def test_document_that_grows_or_lies_is_refused(what: str) -> None:
     began = time.monotonic()
     with pytest.raises(InvalidInput, match=r"odd\.yaml"):
         parse_documents(BOMBS[what], "odd.yaml")
@@ -76,7 +76,7 @@ def test_a_document_that_grows_or_lies_is_refused(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", CONDITIONS)
-def test_a_condition_that_grows_is_refused(what: str, tmp_path: Path) -> None:
+def test_condition_that_grows_is_refused(what: str, tmp_path: Path) -> None:
     file = tmp_path / "odd.yaml"
     file.write_text(CONDITIONS[what] + "operations:\n  table:\n    zap: d0\n")
     began = time.monotonic()
@@ -85,13 +85,13 @@ def test_a_condition_that_grows_is_refused(what: str, tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
 
 
-def test_a_document_at_its_limits_is_read() -> None:
+def test_document_at_its_limits_is_accepted() -> None:
     deep = parse_documents("[" * MAX_DEPTH + "]" * MAX_DEPTH, "f")
     wide = parse_documents("[" + "a," * (MAX_VALUES - 10) + "]", "f")
     assert len(deep) == 1 and len(wide[0].data) == MAX_VALUES - 10  # type: ignore[arg-type]
 
 
-def test_policies(tmp_path: Path, closing: Closing) -> None:
+def test_hostile_policies_are_refused_or_plain_data(tmp_path: Path, closing: Closing) -> None:
     words, tries, file = Words(f"policies {SEED}"), Tries("policies"), tmp_path / "odd.yaml"
     places = [
         "title: {}\n",
@@ -125,12 +125,12 @@ def test_policies(tmp_path: Path, closing: Closing) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
-def test_rows(kind: str, tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
-    """One bad row loads nothing; without the bad ones, exactly the good ones are there, letter by letter."""
+def test_hostile_rows_are_refused_or_plain_data(kind: str, tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
+    """One bad row prevents the load; without the bad rows, exactly the good ones are loaded, unchanged."""
     words, graph = Words(f"rows {kind} {SEED}"), tenant("gravitino")
     types = ["user", "group", "role", "role", "user", "catalog", ""]
     rows = [words.reference(types) for _ in range(ROWS // 3)]
-    if kind != "jsonl":  # the others have no way to write half a character
+    if kind != "jsonl":  # the other formats cannot contain half a character
         rows = [row for row in rows if "\ud800" not in row and "\udfff" not in row]
     before = state(graph)
     write(tmp_path / f"subjects.{kind}", rows)
@@ -154,7 +154,7 @@ def test_rows(kind: str, tenant: Tenants, tmp_path: Path, closing: Closing) -> N
 
 
 def is_subject(text: str) -> bool:
-    """May it stand in the table of subjects?"""
+    """Is it allowed in the table of subjects?"""
     try:
         ref = POLICY.reference(text, ROOT)
     except GrantpathError:
@@ -163,7 +163,7 @@ def is_subject(text: str) -> bool:
 
 
 def write(file: Path, rows: list[str]) -> None:
-    """A table of one column."""
+    """Writes a table with one column."""
     if file.suffix == ".parquet":
         pq.write_table(pa.table({"ref": rows}), file)
     elif file.suffix == ".jsonl":
@@ -175,7 +175,7 @@ def write(file: Path, rows: list[str]) -> None:
             writer.writerows([row] for row in rows)
 
 
-def test_files_that_are_no_tables(tenant: Tenants, tmp_path: Path) -> None:
+def test_files_that_are_not_tables_are_refused(tenant: Tenants, tmp_path: Path) -> None:
     graph = tenant("gravitino")
     before = state(graph)
 
@@ -205,15 +205,17 @@ def test_files_that_are_no_tables(tenant: Tenants, tmp_path: Path) -> None:
     assert state(graph) == before
 
 
-def test_a_parquet_file_with_too_many_rows(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_file_with_too_many_rows_is_refused(
+    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tables, "MAX_ROWS", 10)
     write(tmp_path / "subjects.parquet", ["user:a"] * 11)
     with pytest.raises(InvalidInput, match="more than 10 rows"):
         load(tenant("gravitino"), tmp_path)
 
 
-def test_odd_paths(tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
-    """As a folder to load, a policy, a scenario file and a snapshot: refused by name, or what the folder holds."""
+def test_hostile_paths_are_refused_or_used(tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
+    """As a folder to load, a policy, a scenario file and a snapshot, a path is refused by name or used as it is."""
     graph, tries = tenant("gravitino"), Tries("paths")
     big = tmp_path / "big.yaml"
     with big.open("wb") as opened:

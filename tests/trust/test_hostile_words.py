@@ -1,4 +1,4 @@
-"""Hostile words: each is plain data, read back as it was said, or refused by name; none reaches the database as text.
+"""Hostile words are plain data, read back unchanged, or are refused by name; none reaches the database as query text.
 
 GRANTPATH_TRUST=full tries all of them, otherwise a part; GRANTPATH_SEED chooses others.
 """
@@ -28,7 +28,7 @@ REFERENCES = size(40_000, 4_000)
 STATEMENTS = size(30_000, 1_500)
 PARAMETERS = size(20_000, 800)
 BATCH = 250
-SLOWEST = 15.0  # seconds that one of them may take, on a machine with other work to do
+SLOWEST = 15.0  # seconds that one try may take on a busy machine
 BIG = "x" * 10_000_000
 HALF = "\ud800"
 FEW = ["add role:r", "add catalog:c", "member user:bob of role:r", "allow USE_CATALOG on catalog:c to role:r"]
@@ -37,7 +37,7 @@ ROOT = POLICY.root("ml")
 
 
 class Tries:
-    """How many were accepted and how many refused, by kind; each in bounded time."""
+    """Counts accepted and refused words by kind, and limits the time of each."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -45,7 +45,7 @@ class Tries:
         self.slowest = 0.0
 
     def __call__(self, work: Callable[[], Any]) -> tuple[Any, GrantpathError | None]:
-        """What comes of it: a value, or a refusal that is one of ours and says something short."""
+        """The result: a value, or an error of grantpath with a short message."""
         began = time.monotonic()
         try:
             value, error = work(), None
@@ -59,7 +59,7 @@ class Tries:
         return value, error
 
     def told(self, least_accepted: int, least_refused: int) -> str:
-        """The counts as a line; there must be as many of each."""
+        """The counts as a line; checks that there are enough of each kind."""
         accepted, refused = self.count["accepted"], self.count["refused"]
         assert accepted >= least_accepted and refused >= least_refused, self.count
         return (
@@ -70,7 +70,7 @@ class Tries:
 
 
 def state(graph: Authorizer) -> dict[str, list[str]]:
-    """All that a tenant holds, in an order."""
+    """All facts of a tenant, sorted."""
     row = graph.ask("tenant_state")
     return {part: sorted(map(repr, (sorted(each.items()) for each in row[part]))) for part in ("entities", "edges")}
 
@@ -91,7 +91,7 @@ def test_references(closing: Closing) -> None:
     closing(f"{tries.told(REFERENCES // 5, REFERENCES // 5)}; {len(spelled):,} different ones, none taken for another")
 
 
-def test_limits_of_references_and_lines() -> None:
+def test_references_and_lines_have_limits() -> None:
     longest = "x" * MAX_SEGMENT_BYTES
     assert parse(f"catalog:{longest}").name == longest
     assert parse("table:" + ".".join(["x"] * ((MAX_REFERENCE_BYTES - 6) // 2))).type == "table"
@@ -121,7 +121,7 @@ def test_limits_of_references_and_lines() -> None:
 
 
 def test_statements(tenant: Tenants, closing: Closing) -> None:
-    """What is accepted, and what it leaves in the graph, is what the oracle says, letter by letter."""
+    """The accepted statements and the resulting graph agree with the oracle exactly."""
     words, tries = Words(f"statements {SEED}"), Tries("statements")
     beside, graph, world = tenant("gravitino", FEW), tenant("gravitino", FEW), oracle("gravitino", "ml")
     for fact in FEW:
@@ -141,7 +141,7 @@ def test_statements(tenant: Tenants, closing: Closing) -> None:
                 assert problem is None or 10 < len(problem) < 50_000
                 tries.count["refused" if problem else "accepted"] += 1
     there = {entity["ref"] for entity in graph.ask("tenant_state")["entities"]} - {*POLICY.builtins}
-    named = {ref for ref in there if not ref.startswith(("user:", "group:"))}  # those come by their mention
+    named = {ref for ref in there if not ref.startswith(("user:", "group:"))}  # a fact that mentions these adds them
     assert named == {str(ref) for ref in world.existing if ref.type not in ("user", "group")} - {*POLICY.builtins}
     assert there >= {str(ref) for ref in world.existing} - {*POLICY.builtins}
     assert set(grants(graph)) == {
@@ -156,18 +156,18 @@ def test_statements(tenant: Tenants, closing: Closing) -> None:
 
 
 def grants(graph: Authorizer) -> list[tuple[str, str, str, str]]:
-    """The grants that a tenant holds."""
+    """The grants of a tenant."""
     edges = [edge for edge in graph.ask("tenant_state")["edges"] if edge["privilege"]]
     return [(edge["kind"], edge["privilege"], edge["target"], edge["source"]) for edge in edges]
 
 
 def too_odd(statement: str) -> bool:
-    """Does it hold what no name may, or more than a line may?"""
+    """Does it contain characters that no name may contain, or is it too long for a line?"""
     return "\0" in statement or len(statement) > MAX_LINE or any("\ud800" <= char <= "\udfff" for char in statement)
 
 
-def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
-    """Python does not hold a caller to the types; each of these is refused as ours, not as a TypeError."""
+def test_arguments_of_wrong_types_are_refused(tenant: Tenants) -> None:
+    """Python does not enforce types, so each wrong type raises an error of grantpath, not a TypeError."""
     auth: Any = tenant(given=FEW)
     on = ("USE_CATALOG", "catalog:c")
     works: tuple[Callable[[], object], ...] = (
@@ -197,7 +197,7 @@ def test_what_is_of_another_kind_is_refused(tenant: Tenants) -> None:
     assert list(auth.who(*on, limit=1)) == ["user:bob"]
 
 
-def test_one_change_at_a_time_is_kept_letter_by_letter(tenant: Tenants) -> None:
+def test_single_changes_are_stored_unchanged(tenant: Tenants) -> None:
     graph, words, kept = tenant("gravitino", FEW), Words(f"changes {SEED}"), 0
     for number in range(60):
         name = f"{number}{words.name()}".replace("\0", "0")
@@ -219,7 +219,7 @@ def test_one_change_at_a_time_is_kept_letter_by_letter(tenant: Tenants) -> None:
 
 
 def test_parameters(tenant: Tenants, closing: Closing) -> None:
-    """Whatever is asked, the answer is no or a refusal, and the graph stays as it is."""
+    """Every question is answered no or refused, and the graph is unchanged."""
     words, tries = Words(f"parameters {SEED}"), Tries("parameters")
     graph = tenant("gravitino", FEW)
     before, revision = state(graph), graph.revision_now()
@@ -248,9 +248,9 @@ def test_parameters(tenant: Tenants, closing: Closing) -> None:
                 lambda: graph.change("add user:x", by="user:bob", as_role=ref, dry_run=True) and False,  # noqa: B023
             ]
             chosen = [asks[number % len(asks)] if number % 100 else words.rng.choice(asks)]
-            for ask in asks if number in (0, 100) else chosen:  # all of them with the big ones
+            for ask in asks if number in (0, 100) else chosen:  # the long words are always included
                 answer, _ = tries(ask)
-                assert not answer, "nobody may, nothing is there"
+                assert not answer, "no subject exists, so none is allowed"
         for odd in (2**70, -(2**70), 5, None, b"user:bob", ["user:bob"], object(), float("inf")):
             wrong: list[Callable[[], Any]] = [
                 lambda: graph.check(odd, "USE_CATALOG", "catalog:c"),  # type: ignore[arg-type]  # noqa: B023

@@ -1,4 +1,4 @@
-"""A connection that is lost, or left in the middle of an answer: the next answer is right, read from its beginning."""
+"""After a connection is lost, or an answer is only half read, the next answer is right."""
 
 import socket
 import time
@@ -30,9 +30,9 @@ ASKING = 8  # threads
 
 
 class Proxy:
-    """Passes bytes to the server and back; connections can be doomed: the next word on one of them closes it.
+    """Forwards bytes to and from the server. A doomed connection is closed at the next byte.
 
-    Where it is frozen, it passes nothing any more, and hides from the server that a client is gone.
+    A frozen proxy forwards nothing, and hides from the server that a client is gone.
     """
 
     def __init__(self, uri: str) -> None:
@@ -113,7 +113,7 @@ def test_question_survives_a_lost_connection(auth: Authorizer, proxy: Proxy) -> 
             assert proxy.lost > lost
 
 
-def test_server_that_is_gone_is_asked_twice_and_no_more(auth: Authorizer, proxy: Proxy) -> None:
+def test_lost_server_is_asked_only_twice(auth: Authorizer, proxy: Proxy) -> None:
     assert auth.check(*YES)
     proxy.close()
     proxy.doom()
@@ -124,7 +124,7 @@ def test_server_that_is_gone_is_asked_twice_and_no_more(auth: Authorizer, proxy:
 
 
 def test_system_probes_idle_connections(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a firewall does not forget them, and a peer that vanished is noticed."""
+    """Firewalls then keep the connections, and a lost peer is detected."""
     seen: list[dict[str, int]] = []
     names = ("SO_KEEPALIVE", "TCP_KEEPIDLE", "TCP_USER_TIMEOUT")
     send: Callable[[BoltSocketBase, bytes], None] = BoltSocketBase.sendall
@@ -144,15 +144,15 @@ def test_system_probes_idle_connections(auth: Authorizer, monkeypatch: pytest.Mo
 
 # ---- an exception in the middle of an answer -------------------------------------------------------------------------
 class Interrupted(BaseException):
-    """As gevent's Timeout and KeyboardInterrupt."""
+    """Like gevent's Timeout and KeyboardInterrupt."""
 
 
 class SoftTimeLimit(Exception):
-    """As Celery's."""
+    """Like Celery's."""
 
 
 def raising(at: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Raises once, behind the read of that number: what was read is lost. Returns whether it has raised."""
+    """Raises once after the read with that number, whose data is lost. Returns whether it has raised."""
     receive: Callable[[BoltSocketBase, memoryview, int], int] = BoltSocketBase.recv_into
     reads = [0]
 
@@ -168,8 +168,8 @@ def raising(at: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("error", [Interrupted, SoftTimeLimit, TimeoutError])
-def test_answer_after_an_exception_in_the_middle_of_one(auth: Authorizer, error: type[BaseException]) -> None:
-    """At each read of an answer: the next question is not answered by what is left of this one."""
+def test_answer_is_right_after_an_interrupted_answer(auth: Authorizer, error: type[BaseException]) -> None:
+    """An interruption at any read of an answer does not affect the next answer."""
     at, left = 1, 0
     assert auth.check(*YES)
     while True:
@@ -187,8 +187,8 @@ def test_answer_after_an_exception_in_the_middle_of_one(auth: Authorizer, error:
 
 
 @pytest.mark.parametrize("error", [Interrupted, SoftTimeLimit])
-def test_change_after_an_exception_in_the_middle_of_one(auth: Authorizer, error: type[BaseException]) -> None:
-    """At some reads of a change: the root is not kept, and what the log says was done is there."""
+def test_change_succeeds_after_an_interrupted_change(auth: Authorizer, error: type[BaseException]) -> None:
+    """An interruption at some reads of a change does not block the root, and the log agrees with the graph."""
     for at in range(1, 60, 6):
         with pytest.MonkeyPatch.context() as patch:
             raising(at, error, patch)

@@ -1,4 +1,4 @@
-"""Loads, upgrades and drops that lose their lock: nothing is done by halves, and each is reported rightly."""
+"""Loads, upgrades and drops that lose their lock are never half done, and report their outcome correctly."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -45,7 +45,7 @@ def client(server: Connection) -> Iterator[Opens]:
 
 
 def stopped(patch: pytest.MonkeyPatch, place: Any, name: str, at: Callable[..., None] = before) -> Stop:
-    """The first caller of it stops there, until the test ends."""
+    """Makes the first caller stop there until the test ends."""
     stop = Stop()
     patch.setattr(place, name, getattr(place, name))
     at(place, name, stop)
@@ -60,7 +60,7 @@ def tables(folder: Path, **rows: str) -> Path:
 
 
 def told(working: "Future[object]") -> str:
-    """What a caller was told: done, not done, or that this is not known."""
+    """The reported outcome: done, not done, or unknown."""
     try:
         working.result(WAIT)
     except GrantpathError as error:
@@ -74,7 +74,7 @@ def counts(auth: Authorizer) -> Mapping[str, int]:
 
 # ---- one owner ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("meanwhile", ["done", "before its begin mark", "before its commit"])
-def test_a_load_that_lost_its_lock_sets_no_second_owner(
+def test_load_that_lost_its_lock_sets_no_second_owner(
     client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meanwhile: str
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -104,7 +104,7 @@ def test_a_load_that_lost_its_lock_sets_no_second_owner(
         assert (loaded, changed) == ("not done", "done")
 
 
-def test_a_dry_run_that_lost_its_lock_shows_no_old_plan(
+def test_dry_run_that_lost_its_lock_shows_no_old_plan(
     client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -120,10 +120,10 @@ def test_a_dry_run_that_lost_its_lock_shows_no_old_plan(
         loading.result(WAIT)
 
 
-# ---- a load reports what became of it ------------------------------------------------------------------------------
+# ---- the outcome of a load ------------------------------------------------------------------------------
 @pytest.mark.parametrize("how", ["terminated", "cut"])
 @pytest.mark.parametrize("step", ["batches", "end"])
-def test_a_load_that_loses_its_lock_reports_rightly(
+def test_load_that_loses_its_lock_reports_its_outcome(
     client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str, how: str
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -139,11 +139,11 @@ def test_a_load_that_loses_its_lock_reports_rightly(
     assert counts(auth)["new"] == (2 if said == "done" else 0) and said != "unknown"
     assert auth.check("user:ann", "USE_CATALOG", "catalog:hr").revision == auth.revision_now()
     if step == "batches":
-        assert said == "done", "the lock is not what makes a load's ownership"
+        assert said == "done", "the mark, not the lock, proves that a load owns the root"
 
 
 @pytest.mark.parametrize("lost", ["one answer", "all from then on"])
-def test_a_load_whose_commit_is_not_answered_is_looked_up(
+def test_load_with_an_unanswered_commit_is_looked_up(
     client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lost: str
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -153,7 +153,7 @@ def test_a_load_whose_commit_is_not_answered_is_looked_up(
         if gone and lost != "one answer":
             raise Unavailable("the server is gone")
         result = real(held, work)
-        if work.__name__ == "work":  # that of Bulk.finish
+        if work.__name__ == "work":  # the commit in Bulk.finish
             gone.append(True)
             raise Unavailable("the connection was cut")
         return result
@@ -167,7 +167,7 @@ def test_a_load_whose_commit_is_not_answered_is_looked_up(
 
 
 # ---- a policy, a root ----------------------------------------------------------------------------------------------
-def test_an_upgrade_that_lost_its_lock_before_a_change_is_not_done(
+def test_upgrade_that_lost_its_lock_before_a_change_is_not_done(
     client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -176,7 +176,7 @@ def test_an_upgrade_that_lost_its_lock_before_a_change_is_not_done(
     upgrading = operator.start(lambda: upgrade(operator.auth, titled(auth.policy, "Another title")))
     assert stop.reached.wait(WAIT)
     operator.lose("terminated")
-    auth.change("add user:new1")  # its facts were not held to the new policy
+    auth.change("add user:new1")  # its facts were not checked against the new policy
     stop.go.set()
     with pytest.raises(Inconsistent, match="another writer changed the root; nothing was written, run it again"):
         upgrading.result(WAIT)
@@ -184,7 +184,7 @@ def test_an_upgrade_that_lost_its_lock_before_a_change_is_not_done(
 
 
 @pytest.mark.parametrize("step", ["end_root", "sweep_root", "_sweep_some"])
-def test_a_drop_that_was_paused_takes_nothing_from_the_root_that_was_made_again(
+def test_paused_drop_removes_nothing_of_a_recreated_root(
     client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -202,11 +202,11 @@ def test_a_drop_that_was_paused_takes_nothing_from_the_root_that_was_made_again(
     assert counts(auth) == there and auth.revision_now() == 3
 
 
-def test_a_drop_that_lost_its_lock_does_not_take_the_marks_of_the_next_writer(client: Opens, tenant: Tenants) -> None:
+def test_drop_that_lost_its_lock_leaves_the_marks_of_the_next_writer(client: Opens, tenant: Tenants) -> None:
     auth = tenant("gravitino", FACTS)
     dropper, other = client(auth), client(auth)
     stop, between = Stop(), Stop()
-    before(dropper.guard, "_dead_load", stop)  # it has the lock, and has not read the marks
+    before(dropper.guard, "_dead_load", stop)  # it has the lock, but has not read the marks yet
     dropping = dropper.start(lambda: registry.remove(dropper.store, auth.tenant))
     assert stop.reached.wait(WAIT)
     dropper.lose("terminated")
@@ -220,9 +220,9 @@ def test_a_drop_that_lost_its_lock_does_not_take_the_marks_of_the_next_writer(cl
     assert counts(auth)["new"] == 1 and auth.revision_now() == len(FACTS) + 1
 
 
-# ---- who is in the way -----------------------------------------------------------------------------------------------
+# ---- the holder -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("what", ["a change", "`load "])
-def test_the_holder_of_a_lock_is_named(
+def test_error_names_the_holder_of_the_lock(
     server: Connection, client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
 ) -> None:
     auth = tenant("gravitino", FACTS)

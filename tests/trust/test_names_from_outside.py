@@ -1,4 +1,4 @@
-"""Names that come from outside: references and statements made of them mean those names, and nothing else."""
+"""Names from outside: references and statements that are built from them mean exactly those names."""
 
 from functools import cache
 
@@ -48,7 +48,7 @@ name = st.one_of(
 @long
 @given(name)
 @example("`bob`")
-def test_a_subject_has_the_name_that_went_in(raw: str) -> None:
+def test_subject_reference_has_the_given_name(raw: str) -> None:
     for type_ in SUBJECTS:
         read = parse(reference(type_, raw), SUBJECTS)
         assert (read.type, read.segments) == (type_, (raw,))
@@ -56,7 +56,7 @@ def test_a_subject_has_the_name_that_went_in(raw: str) -> None:
 
 @long
 @given(st.lists(name, min_size=1, max_size=4))
-def test_an_object_has_the_names_that_went_in(raw: list[str]) -> None:
+def test_object_reference_has_the_given_names(raw: list[str]) -> None:
     read = parse(reference("table", *raw))
     assert (read.type, read.segments) == ("table", tuple(raw))
 
@@ -74,13 +74,13 @@ def test_different_names_are_different_references(one: str, other: str) -> None:
 @long
 @given(st.lists(name, min_size=2, max_size=4), st.lists(name, min_size=2, max_size=4))
 @example(["a", "b.c"], ["a.b", "c"])
-def test_names_do_not_run_into_each_other(one: list[str], other: list[str]) -> None:
+def test_adjacent_names_stay_separate(one: list[str], other: list[str]) -> None:
     assert (reference("table", *one) == reference("table", *other)) == (one == other)
 
 
 @long
 @given(name, name, name)
-def test_a_statement_of_references_says_what_they_name(user: str, group: str, table: str) -> None:
+def test_statement_of_references_names_the_same_entities(user: str, group: str, table: str) -> None:
     text = statement("member", reference("user", user), "of", reference("group", group))
     read = parse_statement(text)
     assert (read.kind, read.subject, read.object) == ("member", reference("user", user), reference("group", group))
@@ -96,7 +96,7 @@ loaded = cache(policy.load)
 @pytest.mark.parametrize("path", sorted(BUILT_IN.glob("*.yaml")), ids=lambda path: path.stem)
 @long
 @given(raw=name)
-def test_every_policy_reads_the_name_that_went_in(path: object, raw: str) -> None:
+def test_every_policy_parses_the_given_name(path: object, raw: str) -> None:
     model = loaded(getattr(path, "stem", ""))
     for type_ in model.names.one_segment:
         if type_ != model.root_type:
@@ -110,12 +110,12 @@ def test_plain_names_are_not_quoted() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "a\0b", "x" * 256, "\ud800", None, 5])
-def test_a_name_that_no_reference_can_have_is_refused(wrong: str) -> None:
+def test_impossible_name_is_refused(wrong: str) -> None:
     with pytest.raises(InvalidReference):
         reference("user", wrong)
 
 
-def test_a_type_is_not_made_of_anything() -> None:
+def test_invalid_type_is_refused() -> None:
     for wrong in ("user:x", "User", "", "a b", None):
         with pytest.raises(InvalidReference, match="is not a type"):
             reference(wrong, "bob")  # type: ignore[arg-type]
@@ -124,6 +124,6 @@ def test_a_type_is_not_made_of_anything() -> None:
 
 
 @pytest.mark.parametrize("word", ["SELECT_TABLE on table:a.b.c to user:eve with", "A B", "", " X", "`"])
-def test_a_word_of_a_statement_stays_one_word(word: str) -> None:
+def test_argument_of_a_statement_is_one_word(word: str) -> None:
     with pytest.raises(InvalidInput):
         statement("allow", word, "on", "table:hr.public.staff", "to", "user:bob")

@@ -1,4 +1,4 @@
-"""Checks while a writer is busy whose every committed state says no: a plain query is fooled, the product never."""
+"""Checks during writes whose every committed state gives no: an unguarded query gives wrong answers, a check never."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from ..support.sizes import size
 
 pytestmark = pytest.mark.trust
 
-# Of the control, and due of the product at the control's rate: before that, nothing is shown.
+# Wrong answers that the control must give, and that the product would owe at its rate, to prove anything.
 WRONG_ENOUGH = size(full=30, short=5)
 SECONDS_AT_MOST = size(full=3_600, short=120)
 
@@ -30,7 +30,7 @@ FACTS = [
     *(f"add role:{name}" for name in ("analyst", "auditor")),
     *(f"member {BOB} of role:{name}" for name in ("analyst", "auditor")),
 ]
-# bystanders: reading what is granted on the way up takes its time, as it does in an estate
+# other grants on the path to the root, so that reading it takes as long as in a real estate
 BYSTANDERS = [
     *(f"add role:other{n}" for n in range(60)),
     *(
@@ -46,7 +46,7 @@ BYSTANDERS = [
 
 @dataclass(frozen=True)
 class Race:
-    """A question, what stands throughout, and two changes in turn, each of which leaves the answer no."""
+    """A question, constant facts, and two alternating changes, each of which leaves the answer no."""
 
     asked: str
     standing: tuple[str, ...]
@@ -101,7 +101,7 @@ RACES = {
 
 
 class Listening(Authorizer):
-    """Keeps the parameters of the last question."""
+    """Records the parameters of the last question."""
 
     heard: dict[str, Any]
 
@@ -112,18 +112,18 @@ class Listening(Authorizer):
 
 @dataclass
 class Count:
-    """Of one reader."""
+    """The counts of one reader."""
 
     answers: int = 0
     wrong: int = 0
 
     def due(self, control: "Count") -> float:
-        """How many wrong answers it would have given at the control's rate."""
+        """The wrong answers that it would have given at the control's rate."""
         return self.answers * control.wrong / max(control.answers, 1)
 
 
 def unguarded(auth: Authorizer, asked: str) -> Callable[[], bool]:
-    """The control: check.cypher with the same parameters, its marks not looked at."""
+    """The control: check.cypher with the same parameters, without a comparison of the marks."""
     listening = Listening(auth.store, auth.tenant, auth.policy, auth.root)
     listening.check(BOB, asked, STAFF)
     text, parameters = cypher.load("check").text, listening.heard
@@ -157,7 +157,7 @@ def test_no_check_reads_half_a_change(
     def product() -> bool:
         return auth.check(BOB, race.asked, STAFF).allowed
 
-    for changes in (race.there, race.back):  # in quiet, both deny each committed state
+    for changes in (race.there, race.back):  # without a writer, both deny each committed state
         auth.change_all(changes)
         assert not control()
         assert not product()

@@ -24,7 +24,10 @@ pytestmark = [pytest.mark.crash, pytest.mark.trust]
 KILLS = size(full=20, short=2)
 ROOTS, WRITERS = 2, 4
 ENOUGH = 40  # changes or batches before a kill
-PATIENT, IMPATIENT = 90.0, 3.0  # seconds: one outlasts the server's coming back, so it reads back by itself
+PATIENT, IMPATIENT = (
+    90.0,
+    3.0,
+)  # seconds: one is longer than a restart of the server, so that writer reads back by itself
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
 
 @dataclass
 class Writer:
-    """Changes one root until it is stopped or cut off, and keeps what it was told of each change, by its id."""
+    """Changes one root until it is stopped or interrupted, and records the outcome of each change by its id."""
 
     auth: Authorizer
     name: str
@@ -57,7 +60,7 @@ class Writer:
                     return
 
     def say(self, id_: str, batch: list[str]) -> bool:
-        """Makes the changes under this id, and notes what it is told."""
+        """Makes the changes with this id, and records the outcome."""
         self.said[id_] = batch
         try:
             make(self.auth, id_, batch)
@@ -76,7 +79,7 @@ def make(auth: Authorizer, id_: str, batch: list[str]) -> None:
 
 
 class Commits:
-    """Hears of each commit: when it begins, and when it was not answered."""
+    """Observes each commit: its start, and whether it was answered."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.under_way = Event()
@@ -95,18 +98,18 @@ class Commits:
 
 
 def warm_up(writers: Sequence[Writer]) -> None:
-    """Waits until enough was written, half a minute at most: a server that was just started is slow."""
+    """Waits until enough was written, at most half a minute: a newly started server is slow."""
     deadline = time.monotonic() + 30
     while sum(len(writer.told) for writer in writers) < ENOUGH and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def test_the_server_is_killed_under_writers(
+def test_killed_server_loses_no_acknowledged_change(
     server: OwnServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commits = Commits(monkeypatch)
     rng, told, odd, back = random.Random("kills"), Counter[str](), 0, 0.0
-    kept: list[set[str]] = [set() for _ in range(ROOTS)]  # ids that were acknowledged, of all rounds
+    kept: list[set[str]] = [set() for _ in range(ROOTS)]  # acknowledged ids of all rounds
     for kill in range(KILLS):
         names = [f"crash{number}" for number in range(ROOTS)]
         for auth in [server.tenant(name, "gravitino", 60.0) for name in names]:
@@ -121,7 +124,7 @@ def test_the_server_is_killed_under_writers(
         with ThreadPoolExecutor(WRITERS) as pool:
             runs = [pool.submit(writer.work, stop) for writer in writers]
             warm_up(writers)
-            if kill % 2 == 0:  # any moment; else as near to a commit as can be
+            if kill % 2 == 0:  # any moment; in the other rounds, as near to a commit as possible
                 time.sleep(rng.random())
             else:
                 commits.under_way.clear()
@@ -157,7 +160,7 @@ def test_the_server_is_killed_under_writers(
 
 
 def classified(writer: Writer, found: set[str]) -> None:
-    """What is in the log is what the writer was told, and batches are there whole or not at all."""
+    """The log agrees with the outcomes that the writer recorded, and batches are complete or absent."""
     for id_, what in writer.told.items():
         ids = pieces(id_, writer.said[id_])
         made = len(found & ids)
@@ -172,7 +175,7 @@ def pieces(id_: str, batch: list[str]) -> set[str]:
 
 
 def again(writer: Writer, auth: Authorizer, found: set[str]) -> None:
-    """What was cut off is said again under its id: done once, whether it was done before or not."""
+    """Repeats interrupted changes with their ids: each is made once, whether or not it was made before."""
     for id_, batch in writer.said.items():
         if writer.told[id_] == "done":
             continue

@@ -1,4 +1,4 @@
-"""Many writers and threads: no deadlock, and threads that share one Authorizer get their own answers."""
+"""Many writers do not deadlock, and threads that share one Authorizer get their own answers."""
 
 import random
 import time
@@ -20,8 +20,8 @@ SHARING, SHARED_ROUNDS = 16, size(full=100, short=2)
 
 
 # ---- many writers ----------------------------------------------------------------------------------------------------
-def test_writers_in_opposite_order(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
-    """Batches that touch the same catalogs, half of the writers from the first, half from the last: no deadlock."""
+def test_writers_in_opposite_order_do_not_deadlock(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+    """Batches change the same catalogs, half of the writers in ascending and half in descending order."""
     catalogs = [f"catalog:c{number}" for number in range(OPPOSITE_SIZE)]
     writers = range(OPPOSITE_WRITERS)
     auth = tenant(given=[*(f"add {name}" for name in catalogs), *(f"add role:w{writer}" for writer in writers)])
@@ -50,7 +50,7 @@ def test_writers_in_opposite_order(tenant: Tenants, capsys: pytest.CaptureFixtur
 
 # ---- one Authorizer, many threads ------------------------------------------------------------------------------------
 class Owner:
-    """A thread that owns a schema of the shared tenant, and knows what must be true of it."""
+    """A thread that owns a schema of the shared tenant, and knows the right answers about it."""
 
     def __init__(self, auth: Authorizer, number: int) -> None:
         self.auth, self.number, self.asked = auth, number, Counter[str]()
@@ -90,7 +90,7 @@ class Owner:
         self.asked["changes"] += 1
 
     def ask(self) -> None:
-        """Everything that it knows the answer of."""
+        """Asks every question whose answer it knows."""
         seen = self.granted if self.holds else set()
         for table in self.tables:
             assert self.auth.check(self.reader, "load_table", table).allowed is (table in seen)
@@ -103,7 +103,7 @@ class Owner:
                 self.tables[0] in seen
             )
             self.asked["explained"] += 1
-        except Inconsistent:  # two questions of one revision are not to be had beside writers that never stop
+        except Inconsistent:  # during continuous writes, two questions are never answered at the same revision
             self.asked["not explained"] += 1
         with pytest.raises(Unknown):
             self.auth.check(self.reader, "load_table", f"table:hr.s{self.number}.none")
@@ -114,7 +114,9 @@ class Owner:
         self.asked["refused"] += 2
 
 
-def test_one_authorizer_shared_by_threads(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+def test_threads_that_share_an_authorizer_get_their_own_answers(
+    tenant: Tenants, capsys: pytest.CaptureFixture[str]
+) -> None:
     uses = [f"allow {use} on catalog:hr to role:everybody" for use in ("USE_CATALOG", "USE_SCHEMA")]
     auth = tenant(given=["add catalog:hr", "add role:everybody", *uses])
     owners = [Owner(auth, number) for number in range(SHARING)]

@@ -1,4 +1,4 @@
-"""Clients that are stopped in the middle of a change or a load: others go on within the limit, no change is lost."""
+"""Clients that are suspended in the middle of a change or a load: others continue in time, and no change is lost."""
 
 import os
 import signal
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.trust
 
 CLIENTS = size(full=50, short=3)
 LIMIT = size(full=int(STALL_LIMIT), short=6)
-STALL, SLOW = 5.0, 8.0  # seconds: the limit, and how long a writer that is alive has the lock
-MARGIN = size(full=3, short=15)  # seconds: in the short form other tests share the machine
+STALL, SLOW = 5.0, 8.0  # seconds: the limit, and the time for which a live writer holds the lock
+MARGIN = size(full=3, short=15)  # seconds: other tests share the machine in the short form
 CLIENT = """
 import os, signal, sys
 from pathlib import Path
@@ -61,7 +61,7 @@ STEPS = ["_commit", "write", "begin", "_begin", "finish", "_end"]
 
 
 def stopped(auth: Authorizer, step: str, folder: Path, server: Connection | None = None) -> "subprocess.Popen[str]":
-    """A client of this server, or of the one of all tests, that has stopped itself there."""
+    """A client of this server, or of the shared one, that has suspended itself at that step."""
     command, variables = [sys.executable, "-c", CLIENT, auth.tenant, step, str(folder)], dict(os.environ)
     if server:
         variables |= {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
@@ -71,7 +71,7 @@ def stopped(auth: Authorizer, step: str, folder: Path, server: Connection | None
 
 
 def answered(auth: Authorizer) -> float:
-    """Asks until there is an answer, and then makes a change; returns the seconds that this took."""
+    """Asks until there is an answer, then makes a change; returns the seconds."""
     began = time.monotonic()
     while True:
         try:
@@ -83,7 +83,7 @@ def answered(auth: Authorizer) -> float:
             time.sleep(0.1)
 
 
-def test_suspended_client_keeps_others_out_for_the_limit_at_most(
+def test_suspended_client_blocks_others_at_most_for_the_limit(
     server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "subjects.csv").write_text("ref\nuser:bob\nuser:mine\n")
@@ -107,10 +107,10 @@ def test_suspended_client_keeps_others_out_for_the_limit_at_most(
 
 
 @pytest.mark.parametrize("step", others_slow(["_commit", "write"]))
-def test_vanished_host_keeps_others_out_for_the_limit_at_most(
+def test_vanished_host_blocks_others_at_most_for_the_limit(
     server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str
 ) -> None:
-    """The server hears nothing of the client's death: its connections stay open."""
+    """The server does not learn that the client is dead: the connections stay open."""
     (tmp_path / "subjects.csv").write_text("ref\nuser:bob\nuser:mine\n")
     store, proxy = Store(server, timeout=10.0, stall_limit=LIMIT), Proxy(server.uri)
     made = tenant("gravitino", ["add catalog:hr"])
@@ -124,7 +124,7 @@ def test_vanished_host_keeps_others_out_for_the_limit_at_most(
         store.close()
         proxy.close()
     assert made.store.read(USERS, {"root": made.tenant})[0]["users"] == 0
-    assert took > LIMIT / 3, "it was not in the way"
+    assert took > LIMIT / 3, "the vanished client did not hold the lock"
     say(capsys, f"a host vanished at {step}: others went on after {took:.1f} s (limit {LIMIT} s)")
 
 
@@ -140,7 +140,7 @@ def test_slow_writer_that_is_alive_is_not_ended(server: Connection, tenant: Tena
     def work(writing: Writing) -> bool:
         begun.set()
         time.sleep(SLOW)
-        return bool(writing.ask("RETURN true AS alive", {}))  # raises where its transaction was ended
+        return bool(writing.ask("RETURN true AS alive", {}))  # raises if its transaction was ended
 
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(slow.write, auth.tenant, work)

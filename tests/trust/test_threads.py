@@ -1,4 +1,4 @@
-"""Many threads share one Authorizer: none fails because others wait; a wait too long names the thread in the way."""
+"""Many threads share one Authorizer: waiting makes no call fail, and the error of a long wait names the holder."""
 
 import os
 import re
@@ -32,10 +32,10 @@ FACTS = [
 YES = ("user:bob", "USE_CATALOG", "catalog:hr")
 
 
-def test_no_call_fails_where_many_threads_share_an_authorizer(
+def test_no_call_fails_when_many_threads_share_an_authorizer(
     tenant: Tenants, server: Connection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every other thread writes without a pause; the others ask."""
+    """Every other thread writes continuously; the others ask."""
     made = tenant(given=[*FACTS, *(f"add role:r{number}" for number in range(THREADS))])
     auth, barrier = Authorizer(Store(server, TIMEOUT), made.tenant, made.policy, made.root), Barrier(THREADS)
     before = auth.revision_now()
@@ -75,7 +75,7 @@ def test_no_call_fails_where_many_threads_share_an_authorizer(
 
 @pytest.fixture
 def auth(tenant: Tenants, server: Connection) -> Iterator[Authorizer]:
-    """With a short timeout."""
+    """An authorizer with a short timeout."""
     made = tenant(given=FACTS)
     store = Store(server, timeout=3.0)
     yield Authorizer(store, made.tenant, made.policy, made.root)
@@ -84,7 +84,7 @@ def auth(tenant: Tenants, server: Connection) -> Iterator[Authorizer]:
 
 @contextmanager
 def kept(auth: Authorizer) -> Iterator[None]:
-    """A thread named `busy-writer` is in the middle of a change until the block ends."""
+    """Keeps a thread named `busy-writer` in the middle of a change until the block ends."""
     begun, end = Event(), Event()
 
     def work(_: object) -> None:
@@ -101,7 +101,7 @@ def kept(auth: Authorizer) -> Iterator[None]:
         thread.join(60)
 
 
-def test_change_that_waits_too_long_names_the_thread_in_the_way(auth: Authorizer) -> None:
+def test_change_that_waits_too_long_names_the_active_thread(auth: Authorizer) -> None:
     with kept(auth), pytest.raises(Unavailable) as raised:
         auth.change("add role:other")
     text = str(raised.value)
@@ -110,7 +110,7 @@ def test_change_that_waits_too_long_names_the_thread_in_the_way(auth: Authorizer
     assert auth.change("add role:other").id
 
 
-def test_load_that_waits_too_long_names_the_thread_in_the_way(auth: Authorizer) -> None:
+def test_load_that_waits_too_long_names_the_active_thread(auth: Authorizer) -> None:
     with (
         kept(auth),
         pytest.raises(Inconsistent, match="thread busy-writer of this process"),
@@ -119,15 +119,15 @@ def test_load_that_waits_too_long_names_the_thread_in_the_way(auth: Authorizer) 
         pytest.fail("two writers at once")
 
 
-def test_question_behind_the_lock_takes_its_turn(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_question_under_the_lock_takes_its_turn(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
     with kept(auth), pytest.raises(Unavailable, match="thread busy-writer of this process"):
         auth.check(*YES)
     assert isinstance(auth.check(*YES), Decision)
 
 
-# ---- the line --------------------------------------------------------------------------------------------------------
-def test_first_to_come_is_first_served() -> None:
+# ---- the queue -----------------------------------------------------------------------------------------------------
+def test_threads_are_served_in_order() -> None:
     turns, served, threads = Turns(), list[int](), list[Thread]()
 
     def take(number: int) -> None:
@@ -145,7 +145,7 @@ def test_first_to_come_is_first_served() -> None:
     assert served == list(range(20)) and turns._lines == {}
 
 
-def test_questions_that_wait_share_a_turn() -> None:
+def test_waiting_questions_share_a_turn() -> None:
     turns, together = Turns(), Barrier(3)
 
     def ask() -> None:
@@ -163,13 +163,13 @@ def test_questions_that_wait_share_a_turn() -> None:
     assert not together.broken and not turns.busy("metalake:ml")
 
 
-def test_lines_of_two_roots_are_apart() -> None:
+def test_queues_of_two_roots_are_separate() -> None:
     turns = Turns()
     with turns.turn("metalake:a", "work", 60), turns.turn("metalake:b", "work", 0.1):
         pass
 
 
-def test_line_of_a_forked_child_is_empty() -> None:
+def test_queue_of_a_forked_child_is_empty() -> None:
     turns = Turns()
     with turns.turn("metalake:ml", "work", 60):
         pid = os.fork()

@@ -1,4 +1,4 @@
-"""The timeout: one meaning, also on the command line; what reads a whole root has no limit in all."""
+"""The timeout: it has one meaning, also on the command line, and does not limit reads of whole roots."""
 
 import time
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ def impatient(server: Connection) -> Iterator[Store]:
     opened.close()
 
 
-def test_reading_a_whole_root_takes_as_long_as_rows_come(impatient: Store) -> None:
+def test_read_of_a_whole_root_may_exceed_the_timeout(impatient: Store) -> None:
     rows, seconds = 2_000, 0.0
-    while seconds < 3:  # as many as take three times the timeout
+    while seconds < 3:  # enough rows for three times the timeout
         rows *= 2
         began = time.monotonic()
         assert sum(1 for _ in impatient.read_all(SLOW, {"rows": rows})) == rows
@@ -33,20 +33,20 @@ def test_reading_a_whole_root_takes_as_long_as_rows_come(impatient: Store) -> No
         impatient.read(SLOW, {"rows": rows})
 
 
-def test_whole_root_that_is_not_read_to_its_end_keeps_nobody_waiting(impatient: Store) -> None:
+def test_unfinished_read_of_a_whole_root_blocks_no_caller(impatient: Store) -> None:
     for _ in range(3):
         assert next(impatient.read_all("UNWIND range(1, 100000000) AS row RETURN row", {}))["row"] == 1
     assert impatient.read("RETURN 1 AS one", {}) == [{"one": 1}]
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "90000"])
-def test_timeout_of_the_command_line_is_a_time(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeout_option_must_be_a_time(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--timeout", seconds, "roots"], ["roots", "--timeout", seconds], ["log", "--timeout", seconds]):
         assert main(words) == 2
         assert f"--timeout={float(seconds)}" in capsys.readouterr().err
 
 
-def test_timeout_of_the_command_line_is_that_of_the_store(
+def test_timeout_option_sets_the_timeout_of_the_store(
     tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tenant()

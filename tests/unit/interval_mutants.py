@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is broken, in which module, by which change of its text."""
+    """A mutant: its description, its module, and the change of the module's text."""
 
     what: str
     module: str

@@ -1,4 +1,4 @@
-"""Addresses of servers: which are accepted, and that no message shows a login that was written into one."""
+"""Addresses of servers: the accepted ones, and that no message shows a login inside an address."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_each_scheme_of_neo4j_is_accepted(scheme: str) -> None:
     "address",
     ["http://127.0.0.1:7474", "https://127.0.0.1", "localhost:7687", "bolt://", "bolt://[::1", "bolt://h:x", "bolt:h"],
 )
-def test_other_addresses_are_refused_with_the_schemes_that_exist(
+def test_invalid_address_is_refused_with_the_valid_schemes(
     address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("NEO4J_PASSWORD", "s3cret")

@@ -1,4 +1,4 @@
-"""The architecture: which room may import which, one name for each, and no Cypher put together in Python."""
+"""The architecture: the imports between rooms, unique names, and no Cypher in Python code."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ import pytest
 HOUSE = Path(__file__).parents[2]
 PACKAGES = ("graph", "cypher", "engine", "spark_sync")
 MAX_ARROWS, MAX_FLOORS, MAX_LINES = 55, 8, 300
-# A room is a package folder. Each may import those that are listed for it, and no other.
+# A room is a package folder. It may import only the rooms that are listed for it.
 MAY_IMPORT = {
     "cypher": set[str](),
     "graph": {"cypher"},
@@ -55,8 +55,8 @@ KEYWORDS = (
     " ALTER REMOVE EXPLAIN PROFILE UNION LIMIT ORDER"
 )
 CYPHER = re.compile(
-    rf"\b({KEYWORDS.replace(' ', '|')})\b"  # as we write it
-    r"|(?i:\b(match|merge|unwind|foreach|create|delete)\s*[({$])"  # and in other letters
+    rf"\b({KEYWORDS.replace(' ', '|')})\b"  # in our own style
+    r"|(?i:\b(match|merge|unwind|foreach|create|delete)\s*[({$])"  # and in other letter case
     r"|-\[\w*:|\]->\(|\)-\["
 )
 FILES = [path for package in PACKAGES for path in sorted((HOUSE / package).rglob("*.py"))]
@@ -71,7 +71,7 @@ def room_of(path: Path) -> str:
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """What is imported of grantpath, as `engine.policy.policy.load`."""
+    """The imported names of grantpath, e.g. `engine.policy.policy.load`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "grantpath":
             module = (node.module or "").partition(".")[2]
@@ -101,7 +101,7 @@ def test_each_room_imports_exactly_what_the_matrix_allows() -> None:
     assert {room_of(path) for path in FILES} == set(MAY_IMPORT)
 
 
-def test_the_page_of_the_architecture_shows_the_matrix() -> None:
+def test_architecture_page_shows_the_matrix() -> None:
     page = (HOUSE / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \d \| `(\S+)` \| (.*) \|$", page, re.MULTILINE)
     assert {room: set(re.findall(r"`(\S+?)`", imported)) for room, imported in rows} == MAY_IMPORT
@@ -128,7 +128,7 @@ def _of_import(node: ast.stmt) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_no_cypher_in_python(path: Path) -> None:
-    """Not even a piece of it: no string but a docstring has a keyword of Cypher in capitals, or one of its patterns."""
+    """Not even fragments: only docstrings contain Cypher keywords in capitals, or Cypher patterns."""
     tree = ast.parse(path.read_text())
     described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
@@ -149,7 +149,7 @@ def is_loaded_query(node: ast.AST, loaded: set[str]) -> bool:
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room_of(path) != "cypher"], ids=name_of)
-def test_a_query_is_sent_by_run_which_checks_its_header(path: Path) -> None:
+def test_queries_are_sent_by_run_which_checks_the_header(path: Path) -> None:
     tree = ast.parse(path.read_text())
     for scope in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         loaded = {
@@ -167,7 +167,7 @@ def test_a_query_is_sent_by_run_which_checks_its_header(path: Path) -> None:
 
 
 def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Each target with its value, of tuples too."""
+    """Each assigned target with its value, also inside tuples."""
     for target in node.targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             yield from zip(target.elts, node.value.elts, strict=True)
@@ -176,14 +176,14 @@ def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_has_one_name(package: str) -> None:
+def test_package_has_one_name(package: str) -> None:
     run = subprocess.run([sys.executable, "-c", f"import {package}"], cwd=HOUSE, capture_output=True, text=True)
     assert f"ImportError: import grantpath.{package}, not {package}" in run.stderr
     assert (HOUSE / package / "py.typed").exists()
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_says_what_it_is_for_and_is_not_long(path: Path) -> None:
+def test_file_has_a_docstring_and_at_most_300_lines(path: Path) -> None:
     text = path.read_text()
     assert ast.get_docstring(ast.parse(text))
     assert len(text.splitlines()) <= MAX_LINES
@@ -207,7 +207,7 @@ NOT_REFERENCES = {
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_only_one_file_takes_references_apart(path: Path) -> None:
+def test_only_one_file_splits_references(path: Path) -> None:
     splits = bool(REFERENCE_SPLIT.search(path.read_text()))
     assert splits is (name_of(path) == "graph/reference.py" or name_of(path) in NOT_REFERENCES)
 
@@ -216,7 +216,7 @@ FACT_SPLIT = re.compile(r"""(split|partition)\(["'] (below )?["']\)|startswith\(
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if "facts" in path.read_text()], ids=name_of)
-def test_only_one_file_takes_facts_apart(path: Path) -> None:
+def test_only_one_file_splits_facts(path: Path) -> None:
     names = {name for name in imports(ast.parse(path.read_text())) if name.startswith("engine.policy.facts.")}
     assert not names or not FACT_SPLIT.search(path.read_text())
 

@@ -1,4 +1,4 @@
-"""The built-in policies: complete against their sheets' tables, and deciding as the oracle does on random tenants."""
+"""The built-in policies: complete by the tables of their sheets, and in agreement with the oracle on random tenants."""
 
 import random
 
@@ -28,16 +28,16 @@ def policy(request: pytest.FixtureRequest) -> Policy:
     return load(request.param)
 
 
-def test_there_are_the_five_documented_ones_the_default_and_an_example() -> None:
+def test_builtin_policies_are_five_documented_ones_a_default_and_an_example() -> None:
     assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "github"}
     for name in BUILT_IN_NAMES:
         assert load(name).name == name
 
 
-# ---- complete against the sheets' tables
+# ---- complete by the tables of the sheets
 
 
-def test_types_stand_where_the_sheet_says(policy: Policy) -> None:
+def test_types_have_the_parents_in_the_sheet(policy: Policy) -> None:
     expected = {
         child: parent
         for parent, children in TABLES[sheet_of(policy.name)]["types"].items()
@@ -46,7 +46,7 @@ def test_types_stand_where_the_sheet_says(policy: Policy) -> None:
     assert {name: entry.in_ for name, entry in policy.file.types.items() if entry.in_} == expected
 
 
-def test_operations_are_those_of_the_sheet_with_their_second_objects(policy: Policy) -> None:
+def test_operations_and_second_objects_are_those_of_the_sheet(policy: Policy) -> None:
     expected = {
         (words.split("+")[0], type_): set(words.split("+")[1:])
         for types, rows in TABLES[sheet_of(policy.name)]["operations"].items()
@@ -63,11 +63,11 @@ def test_operations_are_those_of_the_sheet_with_their_second_objects(policy: Pol
 @pytest.mark.parametrize(
     ("name", "count"), [("gravitino", 97), ("deltastream", 81), ("onehouse", 114), ("cdap", 59), ("cdap_design", 75)]
 )
-def test_the_number_of_operations_is_the_sheets(name: str, count: int) -> None:
+def test_number_of_operations_is_that_of_the_sheet(name: str, count: int) -> None:
     assert len(load(name).names.operation_types) == count
 
 
-def test_privileges_are_granted_and_in_effect_where_the_sheet_says(policy: Policy) -> None:
+def test_privileges_are_grantable_and_in_effect_on_the_types_in_the_sheet(policy: Policy) -> None:
     expected = {}
     for places, names in TABLES[sheet_of(policy.name)]["privileges"].items():
         on, _, effective = places.partition(">")
@@ -80,7 +80,7 @@ def test_privileges_are_granted_and_in_effect_where_the_sheet_says(policy: Polic
     } == expected
 
 
-def test_a_privilege_comes_with_another_where_the_sheet_says(policy: Policy) -> None:
+def test_privileges_include_those_in_the_sheet(policy: Policy) -> None:
     expected = {name: set(lower.split()) for name, lower in TABLES[sheet_of(policy.name)]["implied"].items()}
     there: dict[str, set[str]] = {}
     for name, sources in policy.names.sources.items():
@@ -89,8 +89,8 @@ def test_a_privilege_comes_with_another_where_the_sheet_says(policy: Policy) -> 
     assert there == expected
 
 
-def test_every_change_of_every_type_has_its_rule(policy: Policy) -> None:
-    """What has no rule may be done by nobody; the sheets leave out only what is impossible anyway."""
+def test_every_change_of_every_type_has_a_rule(policy: Policy) -> None:
+    """A change without a rule is never allowed; the sheets omit only impossible changes."""
     root, names = policy.root_type, policy.names
     assert {types for types in names.types if names.change("add", types) is None} == {root}
     dropless = {types for types in names.types if names.change("drop", types) is None}
@@ -104,7 +104,7 @@ def test_every_change_of_every_type_has_its_rule(policy: Policy) -> None:
     assert {types for types in names.types if names.change("owner", types)} == owned - kept
 
 
-def test_deltastream_comes_with_its_five_roles() -> None:
+def test_deltastream_has_five_builtin_roles() -> None:
     builtins = load("deltastream").builtins
     assert {reference: (set(entry.holds), set(entry.allow), entry.owns) for reference, entry in builtins.items()} == {
         "role:ORGADMIN": ({"role:SYSADMIN", "role:SECURITYADMIN"}, set(), ["organization"]),
@@ -135,11 +135,11 @@ def test_gravitino_hides_its_service_admins() -> None:
         assert load(name).builtins["role:service_admin"].members == ["user"]
 
 
-# ---- deciding as the oracle does
+# ---- agreement with the oracle
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_checks_are_decided_as_by_the_oracle(policy: Policy, seed: int) -> None:
+def test_random_checks_agree_with_the_oracle(policy: Policy, seed: int) -> None:
     rng = random.Random(seed)
     world = oracle(policy.name, ROOT_NAME)
     for fact in random_world(policy.name, rng, 150):
@@ -155,7 +155,7 @@ def test_random_checks_are_decided_as_by_the_oracle(policy: Policy, seed: int) -
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_changes_are_authorized_as_by_the_oracle(policy: Policy, seed: int) -> None:
+def test_random_changes_are_authorized_like_in_the_oracle(policy: Policy, seed: int) -> None:
     rng = random.Random(seed)
     world = oracle(policy.name, ROOT_NAME)
     for fact in random_world(policy.name, rng, 150):
@@ -174,7 +174,7 @@ def test_random_changes_are_authorized_as_by_the_oracle(policy: Policy, seed: in
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_the_oracle_asks_the_same_names_on_each_type(name: str) -> None:
+def test_oracle_checks_the_same_names_on_each_type(name: str) -> None:
     policy, world = load(name), oracle(name, ROOT_NAME)
     for type_ in policy.file.types:
         for asked, keys in world.names_on(type_):
@@ -187,7 +187,7 @@ def test_the_oracle_asks_the_same_names_on_each_type(name: str) -> None:
 # ---- the terms of the format
 
 
-def test_a_privilege_that_is_never_in_effect_on_a_type_is_an_error_or_a_no_as_the_policy_says() -> None:
+def test_policy_decides_whether_a_privilege_without_effect_is_an_error_or_a_no() -> None:
     with pytest.raises(Invalid, match="SELECT_TABLE cannot be granted on a fileset"):
         load("gravitino").question("SELECT_TABLE", "fileset")
     assert load("onehouse").question("SELECT", "lake").clauses == NEVER
@@ -212,7 +212,7 @@ def test_second_objects_are_named_exactly() -> None:
         onehouse.question("describe_table", "table", frozenset({"tag"}))
 
 
-def test_unknown_names_are_answered_with_the_nearest() -> None:
+def test_unknown_name_suggests_the_nearest_one() -> None:
     with pytest.raises(Unknown, match="did you mean load_table"):
         load("gravitino").question("load_tabel", "table")
     with pytest.raises(Unknown, match="did you mean SELECT_TABLE"):
@@ -223,7 +223,7 @@ def test_the_example_is_short() -> None:
     assert len((BUILT_IN / "github.yaml").read_text().splitlines()) < 60
 
 
-def test_the_default_says_only_what_differs() -> None:
+def test_default_policy_contains_only_differences() -> None:
     lakehouse, gravitino = load("lakehouse"), load("gravitino")
     assert lakehouse.file.operations == gravitino.file.operations
     assert lakehouse.file.changes == gravitino.file.changes

@@ -1,4 +1,4 @@
-"""Clauses: the rule for explanations and the kernel's are the same, and no simplification changes what holds."""
+"""Clauses: explanations and the kernel follow the same rule, and simplifications keep the meaning."""
 
 from itertools import chain
 
@@ -25,12 +25,12 @@ true_facts = st.sets(st.sampled_from(FACTS))
 
 
 def allows(clauses: Clauses, true: set[Fact]) -> bool:
-    """The rule, by the atom's own."""
+    """The rule, computed with the method of the atoms."""
     return any(all(any(one.holds(true) for one in term) for term in clause) for clause in clauses)
 
 
 def by_kernel(clauses: Clauses, worlds: list[set[Fact]]) -> list[bool]:
-    """For each world whether the kernel says that the condition holds: a world is a row of one position."""
+    """For each world, whether the kernel finds the condition true; a world is a row with one position."""
     pairs = [(at, CODES[fact]) for at, true in enumerate(worlds) for fact in (*true, ALL)]
     row, code = np.array([at for at, _ in pairs], np.int64), np.array([code for _, code in pairs], np.int64)
     nothing = np.zeros(len(pairs), np.int64)
@@ -54,14 +54,14 @@ def test_explanations_and_the_kernel_follow_one_rule(clauses: Clauses, worlds: l
 
 @settings(max_examples=200, deadline=None)
 @given(conditions, true_facts, st.sets(st.sampled_from(FACTS)))
-def test_known_facts_can_be_put_in_beforehand(clauses: Clauses, true: set[Fact], known: set[Fact]) -> None:
+def test_known_facts_can_be_substituted_first(clauses: Clauses, true: set[Fact], known: set[Fact]) -> None:
     folded = fold(clauses, {fact: fact in true for fact in known})
     assert allows(folded, {*true, ALL}) is allows(clauses, true)
     assert not known & set(facts_of(folded))
     assert by_kernel(folded, [true]) == [allows(clauses, true)]
 
 
-def test_what_is_asked_of_everything_below_stays_where_it_is_not_known_to_be_true() -> None:
+def test_condition_on_everything_below_remains_unless_known_to_be_true() -> None:
     asked = (((Atom((EVERY,)),),),)
     assert fold(asked, {EVERY: False}) == asked
     assert fold(asked, {EVERY: True}) == (((Atom((ALL,)),),),)
@@ -69,7 +69,7 @@ def test_what_is_asked_of_everything_below_stays_where_it_is_not_known_to_be_tru
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(conditions, max_size=3), true_facts)
-def test_and_and_or_are_minimised_without_a_change(parts: list[Clauses], true: set[Fact]) -> None:
+def test_minimising_and_and_or_keeps_the_meaning(parts: list[Clauses], true: set[Fact]) -> None:
     assert allows(either(parts), true) is any(allows(part, true) for part in parts)
     if len(list(chain(*parts))) <= 6:
         assert allows(both(parts), true) is all(allows(part, true) for part in parts)

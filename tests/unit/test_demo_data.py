@@ -1,4 +1,4 @@
-"""The demo's estate and the generated ones: the promised shape, no invalid row, the same for the same seed."""
+"""The estates of the demo and the generator: the promised shape, only valid rows, the same for the same seed."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ COLUMNS = {
 
 
 def statements(tables: DemoData) -> list[str]:
-    """The rows as facts, in an order in which each may be said."""
+    """The rows as statements, in an order in which each is valid."""
     return [
         *(f"add {row['ref']}" for row in tables["subjects"]),
         *(f"add {row['ref']}" for row in tables["objects"]),
@@ -47,7 +47,7 @@ def statements(tables: DemoData) -> list[str]:
 
 
 def told(tables: DemoData, policy: str, root: str) -> Oracle:
-    """An oracle that has accepted every row."""
+    """An oracle that contains every row."""
     world = oracle(policy, root)
     answers = [(statement, world.given(statement)) for statement in statements(tables)]
     assert [said for said in answers if said[1] != "done"] == []
@@ -59,7 +59,7 @@ def world(request: pytest.FixtureRequest) -> Oracle:
     return told(estate(request.param), "gravitino", "tpc")
 
 
-def test_the_demo_has_every_tpc_table_in_its_own_catalog() -> None:
+def test_demo_has_every_tpc_table_in_its_own_catalog() -> None:
     assert len({table for tables in TPC_DS.values() for table in tables}) == 24
     assert sum(map(len, TPC_DS.values())) == 24
     assert sum(map(len, TPC_H.values())) == len({table for tables in TPC_H.values() for table in tables}) == 8
@@ -67,7 +67,7 @@ def test_the_demo_has_every_tpc_table_in_its_own_catalog() -> None:
     assert {table for tables in CATALOGS["lab"].values() for table in tables} <= standard
 
 
-def test_the_demo_has_the_shape_of_an_import() -> None:
+def test_demo_has_the_shape_of_an_import() -> None:
     tables = estate()
     assert {name: set(row) for name, rows in tables.items() for row in rows} == COLUMNS
     assert {name for name, rows in tables.items() if any(set(row) != COLUMNS[name] for row in rows)} == set()
@@ -84,13 +84,13 @@ def test_the_demo_has_the_shape_of_an_import() -> None:
         assert len({tuple(row.items()) for row in rows}) == len(rows)
 
 
-def test_the_demo_follows_its_seed() -> None:
+def test_demo_is_reproducible_by_its_seed() -> None:
     assert estate(7) == estate(7)
     assert estate(7) != estate(8)
     assert ROOT not in {row["ref"] for row in estate()["objects"]}
 
 
-def test_the_written_estate_reads_back(tmp_path: Path) -> None:
+def test_written_estate_reads_back(tmp_path: Path) -> None:
     write_estate(tmp_path, seed=3)
     found = {
         file.stem: [json.loads(line) for line in file.read_text("utf-8").splitlines()] for file in tmp_path.iterdir()
@@ -98,7 +98,7 @@ def test_the_written_estate_reads_back(tmp_path: Path) -> None:
     assert found == estate(3)
 
 
-def test_the_stories_come_true(world: Oracle) -> None:
+def test_demo_stories_get_their_decisions(world: Oracle) -> None:
     assert world.check(*STORIES["allowed"])
     assert not world.check(*STORIES["denied_by_deny"])
     assert not world.check(*STORIES["denied_missing"])
@@ -108,7 +108,7 @@ def without(tables: DemoData, effect: str) -> DemoData:
     return {**tables, "grants": [row for row in tables["grants"] if row["effect"] != effect]}
 
 
-def test_the_allowed_story_goes_through_a_grant_on_the_catalog(world: Oracle) -> None:
+def test_allowed_story_depends_on_a_grant_on_the_catalog(world: Oracle) -> None:
     subject, _, table = STORIES["allowed"]
     assert world.check(subject, "SELECT_TABLE", "catalog:retail")
     assert not any(row["member"] == subject and row["of"].startswith("role:") for row in estate()["members"])
@@ -116,14 +116,14 @@ def test_the_allowed_story_goes_through_a_grant_on_the_catalog(world: Oracle) ->
     assert ("allow", "USE_CATALOG USE_SCHEMA SELECT_TABLE", [f"catalog:{catalog}"]) in ROLES["retail_reader"]
 
 
-def test_the_denied_story_is_the_deny_and_nothing_else(world: Oracle) -> None:
+def test_denied_story_depends_only_on_the_deny(world: Oracle) -> None:
     subject, _, table = STORIES["denied_by_deny"]
     assert told(without(estate(), "deny"), "gravitino", "tpc").check(*STORIES["denied_by_deny"])
     assert world.check(subject, "load_schema", "schema:retail.customer")
     assert not world.check(subject, "SELECT_TABLE", table)
 
 
-def test_the_missing_story_lacks_use_schema_and_nothing_else() -> None:
+def test_missing_story_lacks_only_use_schema() -> None:
     world = told(estate(), "gravitino", "tpc")
     subject, _, table = STORIES["denied_missing"]
     assert world.check(subject, "SELECT_TABLE", table)
@@ -133,7 +133,7 @@ def test_the_missing_story_lacks_use_schema_and_nothing_else() -> None:
     assert world.check(*STORIES["denied_missing"])
 
 
-def test_the_questions_of_the_demo_have_answers_worth_reading(world: Oracle) -> None:
+def test_demo_questions_have_readable_answers(world: Oracle) -> None:
     users = [row["ref"] for row in estate()["subjects"] if row["ref"].startswith("user:")]
     readers = world.who(*STORIES["who"])
     assert 0 < len(readers) < len(users)
@@ -142,7 +142,7 @@ def test_the_questions_of_the_demo_have_answers_worth_reading(world: Oracle) -> 
     assert 0 < len(tables) < sum(row["ref"].startswith("table:") for row in estate()["objects"])
 
 
-def test_the_storytellers_own_nothing() -> None:
+def test_story_users_own_nothing() -> None:
     for seed in range(20):
         assert STORYTELLERS.isdisjoint(row["owner"] for row in estate(seed)["owners"])
 
@@ -153,7 +153,7 @@ def generator() -> ModuleType:
 
 
 def loaded(name: str) -> ModuleType:
-    """A module of benchmarks/, which is a folder of programs and no package."""
+    """A module of benchmarks/, a folder of programs that is not a package."""
     spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -175,7 +175,7 @@ def test_every_generated_row_is_valid(generator: ModuleType, tmp_path: Path, opt
     counts = generator.generate(tmp_path, size, seed=5)
     tables = read(tmp_path)
     assert counts == {name: len(rows) for name, rows in tables.items()}
-    told(tables, size.policy, "acme")  # a cycle, a wrong type, a missing parent would be refused
+    told(tables, size.policy, "acme")  # it refuses cycles, wrong types and missing parents
     kinds = Counter(row["ref"].split(":")[0] for row in tables["subjects"] + tables["objects"])
     assert kinds == {"user": 300, "group": 60, "role": 60, "catalog": 3, "schema": 12, "table": 60}
     assert Counter(row["effect"] for row in tables["grants"]) == {"allow": 950, "deny": 50}
@@ -207,7 +207,7 @@ def test_generated_estates_are_skewed(generator: ModuleType, tmp_path: Path) -> 
         assert amounts[0] > 8 * sum(amounts) / len(amounts)
 
 
-def test_generated_estates_follow_their_seed(generator: ModuleType, tmp_path: Path) -> None:
+def test_generated_estates_are_reproducible_by_their_seed(generator: ModuleType, tmp_path: Path) -> None:
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         generator.generate(tmp_path / name, generator.Size(**SMALL), seed=seed)
     assert read(tmp_path / "one") == read(tmp_path / "again")
@@ -222,19 +222,19 @@ def test_generated_estates_follow_their_seed(generator: ModuleType, tmp_path: Pa
         ({"roles": 1, "grants": 100_000, "catalogs": 1, "schemas": 1, "tables": 1}, "take fewer"),
     ],
 )
-def test_impossible_sizes_are_named(
+def test_impossible_sizes_are_refused_by_name(
     generator: ModuleType, tmp_path: Path, options: dict[str, object], text: str
 ) -> None:
     with pytest.raises(ValueError, match=text):
         generator.generate(tmp_path, generator.Size(**options), seed=1)
 
 
-def test_sampled_questions_have_yes_and_no(generator: ModuleType, tmp_path: Path) -> None:
+def test_sampled_questions_have_both_answers(generator: ModuleType, tmp_path: Path) -> None:
     generator.generate(tmp_path, generator.Size(**SMALL), seed=5)
     sample = loaded("questions").sample_questions
     questions = sample(tmp_path, 400, 9)
     assert questions == sample(tmp_path, 400, 9) != sample(tmp_path, 400, 10)
     assert {operation for _, operation, _ in questions} == {"load_table", "alter_table", "create_table", "drop_table"}
     world = told(read(tmp_path), "gravitino", "ml")
-    yes = sum(world.check(*question) for question in questions)  # an unknown name would raise
+    yes = sum(world.check(*question) for question in questions)  # raises for unknown names
     assert 40 < yes < 360

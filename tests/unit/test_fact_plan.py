@@ -1,4 +1,4 @@
-"""A question without some of its places: what it still allows, the whole question allows."""
+"""A question reduced to some of its places allows only subjects that the whole question allows."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ def atom(any_: list[str], none: list[str] | None = None) -> Atom:
 
 
 def holds(question: Clauses, facts: set[Fact]) -> bool:
-    """Any clause, all its terms, any atom of a term: one fact of `any` is there, and none of `none`."""
+    """Any clause, all its terms, any atom of a term: at least one fact of `any` exists, and none of `none`."""
     return any(
         all(any(facts & set(atom.any) and not facts & set(atom.none) for atom in term) for term in clause)
         for clause in question
@@ -34,18 +34,18 @@ def holds(question: Clauses, facts: set[Fact]) -> bool:
 
 @settings(max_examples=500, deadline=None)
 @given(clauses, st.sets(st.sampled_from(PLACES)), st.sets(st.sampled_from(FACTS)))
-def test_what_is_left_allows_no_more_than_the_whole(question: Clauses, away: set[str], facts: set[Fact]) -> None:
+def test_reduced_question_allows_no_more_than_the_whole(question: Clauses, away: set[str], facts: set[Fact]) -> None:
     left = FactPlan(question).without(away)
     assert not away & set(left.at) and not left.below and not left.every
     if holds(left.clauses, facts):
         assert holds(question, facts)
 
 
-def test_a_deny_on_a_place_that_is_away_takes_its_allow_along() -> None:
+def test_omitting_a_place_of_a_deny_also_omits_its_allow() -> None:
     everywhere = atom(["ALLOW SELECT table", "ALLOW SELECT schema"], ["DENY SELECT table", "DENY SELECT schema"])
     above, owner = atom(["ALLOW MANAGE schema"], ["DENY MANAGE schema"]), atom(["OWNS table"])
     plan = FactPlan((((everywhere, above, owner),), ((owner,), (above,))))
     assert plan.without({"table"}).clauses == (((above,),),)
     assert plan.without({"schema"}).clauses == (((owner,),),)
     assert plan.without(set()).clauses == plan.clauses
-    assert FactPlan(((),)).without({"table"}).clauses == ((),)  # what is always allowed stays so
+    assert FactPlan(((),)).without({"table"}).clauses == ((),)  # a condition that is always true stays true

@@ -1,4 +1,4 @@
-"""Facts as texts: what is written can be read, whatever the names in it are."""
+"""Facts as texts: every printed fact can be parsed, whatever names it contains."""
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +56,7 @@ def test_any_other_text_is_refused(text: str) -> None:
         assert str(fact) == text
 
 
-def test_the_texts_that_the_queries_get() -> None:
+def test_queries_get_facts_in_this_form() -> None:
     written = {
         "ALLOW SELECT_TABLE table": Fact(FactKind.ALLOW, "table", ("SELECT_TABLE",)),
         "DENY SELECT_TABLE with.tag.tag": Fact(FactKind.DENY, "with.tag.tag", ("SELECT_TABLE",)),
@@ -84,11 +84,11 @@ def test_the_texts_that_the_queries_get() -> None:
         ("grantee.user", ("user", "grantee", None)),
     ],
 )
-def test_places(place: str, parted: tuple[str, str, str | None]) -> None:
+def test_facts_name_their_places(place: str, parted: tuple[str, str, str | None]) -> None:
     assert (place_type(place), place_prefix(place), second_object(place)) == parted
 
 
-def test_the_denial_of_a_grant() -> None:
+def test_grant_has_a_matching_denial() -> None:
     assert str(Fact.parse("ALLOW READ dataset").denial) == "DENY READ dataset"
     others = ["DENY READ dataset", "OWNS dataset", "ALLOW READ dataset below namespace"]
     assert {Fact.parse(text).denial for text in others} == {None}

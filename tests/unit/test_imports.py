@@ -1,4 +1,4 @@
-"""Which modules are loaded at once, which only when they are used, and what a missing extra is told by."""
+"""Imports: the modules that are loaded at once or on use, and the errors for a missing extra."""
 
 import importlib
 import subprocess
@@ -51,18 +51,18 @@ def loaded(code: str) -> set[str]:
     ],
     ids=["engine", "grantpath", "help"],
 )
-def test_what_takes_long_to_import_is_not_loaded_before_it_is_used(code: str, wanted: str, unwanted: set[str]) -> None:
+def test_slow_imports_are_delayed_until_use(code: str, wanted: str, unwanted: set[str]) -> None:
     found = loaded(code)
     assert wanted in found
     assert not found & (LATE | OF_THE_SERVER | unwanted)
     assert not {name for name in found if name.startswith("grantpath.spark_sync")}
 
 
-def test_the_package_alone_loads_nothing() -> None:
+def test_importing_the_package_alone_loads_nothing() -> None:
     assert {name for name in loaded("import grantpath") if name.startswith("grantpath.")} == set()
 
 
-def test_the_front_has_the_names_of_the_engine_and_the_version() -> None:
+def test_front_exports_the_names_of_the_engine_and_the_version() -> None:
     from grantpath.engine import api
 
     assert all(getattr(grantpath, name) is getattr(api, name) for name in api.__all__)

@@ -1,6 +1,6 @@
-"""Every rule of the interval kernel, broken on purpose: comparison with brute force must notice each.
+"""Breaks every rule of the interval kernel on purpose; a comparison with brute force must detect each mutant.
 
-A mutant whose text is no longer in its file fails, so that the list stays true.
+A mutant whose text is no longer in its file fails, so that the list stays up to date.
 """
 
 import sys
@@ -24,7 +24,7 @@ MODULES = ("intervals", "tree_order", "principals", "folding", "fact_table")  # 
 
 
 def broken(mutant: Mutant, patch: pytest.MonkeyPatch) -> None:
-    """Puts the mutated module in place, and those that import it anew."""
+    """Installs the mutated module, and imports again the modules that use it."""
     at = MODULES.index(mutant.module)
     for name in MODULES[at:]:
         original = import_module(f"{PACKAGE}.{name}")
@@ -49,38 +49,38 @@ def broken(mutant: Mutant, patch: pytest.MonkeyPatch) -> None:
 
 
 def suite(patch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
-    """The quick comparisons, those that notice most first."""
+    """The fast comparisons, the most sensitive ones first."""
 
     def kernel_of(seed: int) -> Callable[[], None]:
         return lambda: kernel.test_kernel_agrees_with_reading_each_fact(seed, patch)
 
     def one_role(seed: int) -> Callable[[], None]:
-        return lambda: kernel.test_one_role_at_a_time(seed)
+        return lambda: kernel.test_subject_acts_with_one_role_at_a_time(seed)
 
     return [
         positions.test_merging_keeps_the_covered_positions,
-        positions.test_union_and_within,
+        positions.test_union_and_within_agree_with_sets,
         positions.test_numbering_is_in_tree_order,
-        positions.test_what_came_with_the_policy_is_marked,
-        kernel.test_every_reads_each_type_alone,
+        positions.test_builtin_subjects_are_marked,
+        kernel.test_every_counts_each_type_separately,
         *(one_role(seed) for seed in range(4)),
         *(kernel_of(seed) for seed in range(40)),
     ]
 
 
 def noticed(tests: list[Callable[[], None]]) -> bool:
-    """Does one of them fail, by a wrong answer or by an error?"""
+    """Does a comparison fail, with a wrong answer or an error?"""
     for test in tests:
         try:
             test()
-        except Exception:  # a mutant may break anything
+        except Exception:  # a mutant may raise anything
             return True
     return False
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_copy_that_is_not_broken_passes(module: str) -> None:
-    """Otherwise being a copy might be what is noticed."""
+def test_unbroken_copy_passes(module: str) -> None:
+    """Otherwise the comparisons might fail for every copy."""
     with pytest.MonkeyPatch.context() as patch:
         broken(Mutant("nothing", module, "import", "import"), patch)
         for test in suite(patch):
@@ -101,7 +101,7 @@ def test_every_mutant_is_killed(closing: Closing) -> None:
     assert not survivors, survivors
 
 
-def test_every_mutant_fits_its_file() -> None:
+def test_every_mutant_matches_its_file() -> None:
     for mutant in MUTANTS:
         module: ModuleType = import_module(f"{PACKAGE}.{mutant.module}")
         text = Path(str(module.__file__)).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The interval kernel against a reading of the facts that looks at one subject, object and fact at a time."""
+"""Compares the interval kernel with a naive evaluation, one subject, object and fact at a time."""
 
 import random
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ POLICY = load("gravitino")
 
 
 class World:
-    """A random estate of Gravitino's types, kept in plain sets."""
+    """A random estate with Gravitino's types, stored in plain sets."""
 
     def __init__(self, seed: int) -> None:
         rng = self.rng = random.Random(seed)
@@ -220,7 +220,7 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_more_facts_than_a_number_has_bits(seed: int) -> None:
+def test_condition_may_have_more_facts_than_an_integer_has_bits(seed: int) -> None:
     """A condition over the existence of 80 second objects."""
     world = World(seed)
     numbering, tables = world.numbering, np.flatnonzero(world.numbering.of_type("table"))
@@ -261,7 +261,7 @@ def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_one_role_at_a_time(seed: int) -> None:
+def test_subject_acts_with_one_role_at_a_time(seed: int) -> None:
     world = World(seed)
     numbering, closure = world.numbering, world.closure()
     users = np.array(sorted(at for ref, at in world.at.items() if world.type[ref] == "user"))
@@ -281,7 +281,7 @@ def test_one_role_at_a_time(seed: int) -> None:
             assert set(active.principal.tolist()) == {user, *closure.principals(int(role)).tolist()}
 
 
-def test_every_reads_each_type_alone() -> None:
+def test_every_counts_each_type_separately() -> None:
     """A grant on all schemas does not cover the tables in them."""
     for seed in range(6):
         world = World(seed)

@@ -1,4 +1,4 @@
-"""The oracle itself: it must answer every scenario as written, and read references as the format says."""
+"""The oracle itself: it must answer every scenario as written, and parse references by the format's grammar."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_line_of_the_scenario_is_answered_as_written(document: dict[str, Any]) -> None:
+def test_oracle_answers_every_scenario_line_as_written(document: dict[str, Any]) -> None:
     assert run_scenario(document) == []
 
 
@@ -26,7 +26,7 @@ def test_scenarios_were_found() -> None:
     assert len(DOCUMENTS) >= 58
 
 
-def test_a_wrong_line_is_noticed() -> None:
+def test_wrong_scenario_line_fails() -> None:
     document = {
         "policy": "gravitino",
         "root": "ml",
@@ -112,7 +112,7 @@ def test_unknown_names_objects_and_second_objects_are_errors(policy: str) -> Non
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_clone_goes_its_own_way(policy: str) -> None:
+def test_clone_is_independent_of_its_original(policy: str) -> None:
     world = oracle(policy, "main")
     before = world.objects()
     other = world.clone()
@@ -121,7 +121,7 @@ def test_a_clone_goes_its_own_way(policy: str) -> None:
     assert other.objects("user") == ["user:ann"]
 
 
-def test_given_adds_what_it_mentions_once() -> None:
+def test_given_adds_mentioned_entities_once() -> None:
     world = oracle("gravitino", "main")
     assert world.given("member user:ann of group:blue") == "done"
     assert world.given("add user:ann") == "done"

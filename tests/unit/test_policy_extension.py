@@ -11,7 +11,7 @@ from grantpath.graph.errors import Invalid, InvalidPolicy, Unknown
 # ---- extending
 
 
-def test_an_own_policy_adds_replaces_and_removes_entries(tmp_path: Path) -> None:
+def test_extending_policy_adds_replaces_and_removes_entries(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text(
         "policy: ours\nextends: github\n"
@@ -29,14 +29,14 @@ def test_an_own_policy_adds_replaces_and_removes_entries(tmp_path: Path) -> None
     assert load("github").question("push", "repository").clauses != NEVER
 
 
-def test_what_a_policy_takes_away_may_not_be_missed(tmp_path: Path) -> None:
+def test_removing_an_entry_that_is_still_used_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text("policy: ours\nextends: github\nprivileges:\n  MAINTAIN: null\n")
     with pytest.raises(InvalidPolicy, match="the privilege 'MAINTAIN' is unknown"):
         load(str(path))
 
 
-def test_one_entry_of_a_group_of_entries_is_replaced_by_its_own_name(tmp_path: Path) -> None:
+def test_single_entry_of_a_group_is_replaced_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text(
         "policy: ours\nextends: lakehouse\n"
@@ -65,7 +65,7 @@ def test_one_entry_of_a_group_of_entries_is_replaced_by_its_own_name(tmp_path: P
         ("privileges:\n  READ:\n    implies: WRITE\n", "4: privileges.READ", "implies itself; break the cycle"),
     ],
 )
-def test_an_extending_policy_is_checked_as_a_whole(text: str, where: str, reason: str, tmp_path: Path) -> None:
+def test_extending_policy_is_validated_as_a_whole(text: str, where: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text(f"policy: ours\nextends: github\n{text}")
     with pytest.raises(InvalidPolicy) as caught:

@@ -1,4 +1,4 @@
-"""Policy files: what the loader and the schema for editors refuse, and what they say."""
+"""Policy files: the mistakes that the loader and the editor schema refuse, and their messages."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from .test_builtin_policies import BUILT_IN_NAMES
 
 
 @pytest.mark.parametrize("name", BUILT_IN_NAMES)
-def test_the_schema_for_editors_accepts_every_policy(name: str) -> None:
+def test_editor_schema_accepts_every_policy(name: str) -> None:
     schema = json_schema()
     data = read_documents(BUILT_IN / f"{name}.yaml")[0].data
     assert Draft202012Validator(schema).is_valid(data)
@@ -34,7 +34,7 @@ def test_the_schema_for_editors_accepts_every_policy(name: str) -> None:
         ("policy: mine", "policy: My Policy"),
     ],
 )
-def test_the_schema_for_editors_sees_what_is_wrong(old: str, new: str) -> None:
+def test_editor_schema_rejects_mistakes(old: str, new: str) -> None:
     schema = json_schema()
     Draft202012Validator.check_schema(schema)
     is_valid = Draft202012Validator(schema).is_valid
@@ -42,12 +42,12 @@ def test_the_schema_for_editors_sees_what_is_wrong(old: str, new: str) -> None:
     assert not is_valid(parse_documents(GOOD.replace(old, new), "bad")[0].data)
 
 
-def test_the_schema_for_editors_that_ships_is_the_present_one() -> None:
+def test_shipped_editor_schema_is_current() -> None:
     assert SCHEMA.read_text() == schema_text(), "bring it up to date: python -m tests.docs.policy_pages"
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_policy_is_refused_with_file_line_key_and_remedy(case: str, tmp_path: Path) -> None:
+def test_bad_policy_is_refused_with_file_line_key_and_remedy(case: str, tmp_path: Path) -> None:
     old, new, line, key, remedy = BAD[case]
     assert GOOD.count(old) == 1
     path = tmp_path / "mine.yaml"
@@ -59,7 +59,7 @@ def test_a_bad_policy_is_refused_with_file_line_key_and_remedy(case: str, tmp_pa
     assert remedy in text
 
 
-def test_the_good_policy_that_the_bad_ones_are_made_of(tmp_path: Path) -> None:
+def test_good_policy_behind_the_bad_ones_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(GOOD)
     policy = load(str(tmp_path / "mine.yaml"))
     assert policy.names_on("file") == ["READ", "WRITE", "ADMIN", "open", "move"]
@@ -76,7 +76,7 @@ def test_the_good_policy_that_the_bad_ones_are_made_of(tmp_path: Path) -> None:
         ("policy: mine\nextends: nothing\n", None, "the policy 'nothing' is unknown"),
     ],
 )
-def test_a_file_that_is_no_policy_is_refused(text: str, line: int | None, reason: str, tmp_path: Path) -> None:
+def test_file_that_is_not_a_policy_is_refused(text: str, line: int | None, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(InvalidPolicy) as caught:

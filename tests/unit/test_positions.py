@@ -36,7 +36,7 @@ def test_merging_keeps_the_covered_positions() -> None:
     assert len(merged.owner) < 200
 
 
-def test_union_and_within() -> None:
+def test_union_and_within_agree_with_sets() -> None:
     row, low, high = np.array([0, 0, 1, 0]), np.array([5, 0, 2, 4]), np.array([7, 3, 9, 6])
     joined = union(row, low, high)
     assert [each.tolist() for each in joined] == [[0, 0, 1], [0, 4, 2], [3, 7, 9]]
@@ -44,7 +44,7 @@ def test_union_and_within() -> None:
     assert [each.tolist() for each in within(*joined, runs)] == [[0, 0, 1, 1], [0, 5, 5, 8], [2, 6, 6, 9]]
 
 
-def test_what_came_with_the_policy_is_marked() -> None:
+def test_builtin_subjects_are_marked() -> None:
     entities = [Entity("role:a", "role", builtin=True), Entity("role:b", "role")]
     numbering = number(POLICY, "metalake:m", entities)
     assert dict(zip(numbering.refs, numbering.builtin.tolist(), strict=True))["role:a"]

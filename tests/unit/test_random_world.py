@@ -1,4 +1,4 @@
-"""The random tenants are worth comparing answers on: valid, repeatable, and rich enough to be answered both ways."""
+"""The random tenants are useful for comparisons: valid, reproducible, and rich enough for both answers."""
 
 import random
 from collections import Counter
@@ -9,7 +9,7 @@ from ..oracle import POLICIES, Oracle, oracle
 from ..support.random_names import COMPOSED, DECOMPOSED, ODD
 from ..support.random_world import ROOT_NAME, random_checks, random_statements, random_world
 
-# a user of the tenant is never refused these
+# every user of the tenant is allowed these
 ALWAYS_YES = {
     "list_catalog",
     "list_catalogs",
@@ -33,7 +33,7 @@ def built(policy: str, seed: int, size: int = 200) -> Oracle:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_same_seed_same_world_and_same_changes(policy: str) -> None:
+def test_same_seed_gives_the_same_world_and_changes(policy: str) -> None:
     facts, again = (random_world(policy, random.Random(7), 120) for _ in range(2))
     assert facts == again
     world = built(policy, 7)
@@ -43,14 +43,14 @@ def test_same_seed_same_world_and_same_changes(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_type_is_there_even_in_a_small_world(policy: str) -> None:
+def test_small_world_has_every_type(policy: str) -> None:
     world = built(policy, 3, size=30)
     assert all(world.objects(type_) for type_ in world.types)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-def test_everything_that_can_be_asked_is_answered_yes_and_no(policy: str) -> None:
+def test_every_name_is_both_allowed_and_refused(policy: str) -> None:
     asked = {name for type_ in POLICIES[policy].types for name, _ in oracle(policy, ROOT_NAME).names_on(type_)}
     missing = {True: set(asked), False: asked - ALWAYS_YES}
     for seed in range(12):
@@ -63,7 +63,7 @@ def test_everything_that_can_be_asked_is_answered_yes_and_no(policy: str) -> Non
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_changes_are_done_refused_and_invalid(policy: str) -> None:
+def test_random_changes_are_accepted_refused_and_invalid(policy: str) -> None:
     world = built(policy, 5)
     before = world.objects()
     attempts = random_statements(policy, world, random.Random(2), 150)
@@ -72,7 +72,7 @@ def test_changes_are_done_refused_and_invalid(policy: str) -> None:
     assert min(outcomes[each] for each in ("done", "refused", "invalid")) >= 15
 
 
-def test_names_come_in_pairs_that_are_easily_confused() -> None:
+def test_names_come_in_confusable_pairs() -> None:
     assert COMPOSED != DECOMPOSED
     assert {COMPOSED, DECOMPOSED} <= set(ODD)
     names = {name for seed in range(5) for name in random_world("gravitino", random.Random(seed), 400)}

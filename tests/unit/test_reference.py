@@ -1,4 +1,4 @@
-"""Names: what is a reference and what is not, and that printing and parsing undo each other."""
+"""References: valid and invalid ones, and that printing and parsing are inverse."""
 
 import unicodedata
 from typing import Literal
@@ -17,7 +17,7 @@ SUBJECTS = ("user", "group", "role")
 HUGE = "x" * 10_000_000
 FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
-# written, its segments, and how it is printed
+# input, segments, canonical spelling
 OBJECTS = [
     ("catalog:hr", ["hr"], "catalog:hr"),
     ("table:hr.public.staff", ["hr", "public", "staff"], "table:hr.public.staff"),
@@ -45,7 +45,7 @@ PEOPLE = [
     ("group:.", ".", "group:."),
     ("role:\u05d0\u200f", "\u05d0\u200f", "role:\u05d0\u200f"),
 ]
-# written, what the error names of it, and the words of the rule or remedy
+# input, the part that the error names, words of the rule or remedy
 REFUSED = [
     ("", "", "write type:name"),
     ("staff", "staff", "write type:name"),
@@ -111,35 +111,35 @@ alike = st.lists(st.sampled_from(["a", "b-1", ".", ".", "`", "`a.b`", "`é `", "
 
 
 def short(case: object) -> str:
-    """A name for a case: the huge ones cut, and what a terminal would not print escaped."""
+    """The id of a test case: shortened, with unprintable characters escaped."""
     return ascii(case)[1:41] if isinstance(case, str) else ""
 
 
 @pytest.mark.parametrize(("written", "segments", "printed"), OBJECTS, ids=short)
-def test_an_object_has_segments(written: str, segments: list[str], printed: str) -> None:
+def test_object_reference_is_parsed_into_segments(written: str, segments: list[str], printed: str) -> None:
     ref = parse(written, SUBJECTS)
     assert (list(ref.segments), str(ref), ref.name) == (segments, printed, segments[-1])
 
 
 @pytest.mark.parametrize(("written", "name", "printed"), PEOPLE, ids=short)
-def test_a_subject_is_one_segment(written: str, name: str, printed: str) -> None:
+def test_subject_reference_is_one_segment(written: str, name: str, printed: str) -> None:
     ref = parse(written, SUBJECTS)
     assert (ref.segments, ref.text) == ((name,), printed)
 
 
 @pytest.mark.parametrize(("written", "thing", "rule"), REFUSED, ids=short)
-def test_what_is_no_reference_is_refused(written: str, thing: str, rule: str) -> None:
+def test_invalid_reference_is_refused(written: str, thing: str, rule: str) -> None:
     with pytest.raises(InvalidReference) as refused:
         parse(written, SUBJECTS)
     text = str(refused.value)
     assert thing in text
     assert rule in text
     assert len(text) < 400
-    assert text.isprintable(), "a message must not turn the terminal around"
+    assert text.isprintable(), "a message must not reverse the direction of the terminal"
 
 
 @pytest.mark.parametrize("name", ODD, ids=short)
-def test_an_odd_name_is_as_good_as_any(name: str) -> None:
+def test_unusual_name_is_accepted(name: str) -> None:
     quoted = "`" + name.replace("`", "``") + "`"
     for ref in (parse(f"table:a.{quoted}.b", SUBJECTS), parse(f"user:{quoted}", SUBJECTS)):
         assert name in ref.segments
@@ -170,7 +170,7 @@ def test_lengths_are_counted_in_bytes() -> None:
     ],
     ids=short,
 )
-def test_near_names_are_different_names(one: str, other: str) -> None:
+def test_similar_names_are_different_references(one: str, other: str) -> None:
     first, second = parse(one, SUBJECTS), parse(other, SUBJECTS)
     assert first != second
     assert first.text != second.text
@@ -186,7 +186,7 @@ def test_a_name_keeps_its_unicode_form() -> None:
 @given(objects | people)
 @example(Reference("table", ("`", "a``b", "`.`")))
 @example(Reference("user", ("`.`",), True))
-def test_printing_and_parsing_undo_each_other(ref: Reference) -> None:
+def test_printing_and_parsing_are_inverse(ref: Reference) -> None:
     read = parse(ref.text, SUBJECTS)
     assert read == ref
     assert read.text == ref.text
@@ -196,12 +196,12 @@ def test_printing_and_parsing_undo_each_other(ref: Reference) -> None:
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(objects | people, objects | people)
-def test_no_two_references_are_spelled_alike(one: Reference, other: Reference) -> None:
+def test_different_references_have_different_spellings(one: Reference, other: Reference) -> None:
     assert (one == other) == (one.text == other.text)
 
 
-def test_whatever_is_written_is_read_or_refused() -> None:
-    """Nearly valid text: what is read prints as itself, what is not read is refused; both happen."""
+def test_any_text_is_parsed_or_refused() -> None:
+    """Nearly valid text is either parsed and printed unchanged, or refused; both cases occur."""
     outcomes = {"read": 0, "refused": 0}
 
     @settings(derandomize=True, deadline=None, max_examples=500)
@@ -222,5 +222,5 @@ def test_whatever_is_written_is_read_or_refused() -> None:
 
 
 @pytest.mark.parametrize("said", ["an org", "an instance", "an application", "an entity", "a user", "a table"])
-def test_a_type_in_a_message_has_its_article(said: str) -> None:
+def test_type_in_a_message_has_its_article(said: str) -> None:
     assert indefinite(said.split()[-1]) == said

@@ -1,4 +1,4 @@
-"""What `grantpath.spark_sync` exports, and that Spark is not imported for it."""
+"""The exports of `grantpath.spark_sync`, which do not import Spark."""
 
 import subprocess
 import sys
@@ -13,6 +13,6 @@ print(*front.__all__)
 """
 
 
-def test_the_bulk_verbs_are_exported_and_imported_when_they_are_used() -> None:
+def test_bulk_functions_are_exported_and_imported_on_use() -> None:
     ran = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("Snapshot access ask diff mirror verify\n", "")

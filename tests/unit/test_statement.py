@@ -1,4 +1,4 @@
-"""Statements, checks and questions: what each line means, and what is said about a line that means nothing."""
+"""Statements, checks and questions: how each line is parsed, and the messages for invalid lines."""
 
 from collections.abc import Callable
 from typing import Any
@@ -161,12 +161,12 @@ BAD = [
 
 
 def short(case: object) -> str:
-    """A name for a case: the huge ones cut, and what a terminal would not print escaped."""
+    """The id of a test case: shortened, with unprintable characters escaped."""
     return ascii(case)[1:41] if isinstance(case, str) else getattr(case, "__name__", "")
 
 
 @pytest.mark.parametrize(("line", "kind", "object_", "subject", "effect", "privilege", "with_"), STATEMENTS, ids=short)
-def test_a_statement_says(
+def test_statement_is_parsed_into_its_parts(
     line: str, kind: str, object_: str, subject: str, effect: str, privilege: str, with_: dict[str, str]
 ) -> None:
     said = parse_statement(line)
@@ -175,32 +175,32 @@ def test_a_statement_says(
 
 
 @pytest.mark.parametrize(("line", "check", "expected"), CHECKS, ids=short)
-def test_a_check_asks(line: str, check: Check, expected: bool) -> None:
+def test_check_is_parsed_into_its_parts(line: str, check: Check, expected: bool) -> None:
     assert parse_check(line) == (check, expected)
 
 
 @pytest.mark.parametrize(("line", "question"), QUESTIONS, ids=short)
-def test_a_question_asks(line: str, question: Who | Which) -> None:
+def test_question_is_parsed_into_its_parts(line: str, question: Who | Which) -> None:
     assert parse_question(line) == question
 
 
 @pytest.mark.parametrize(("line", "subject", "role"), ACTORS, ids=short)
-def test_an_actor_is(line: str, subject: str, role: str | None) -> None:
+def test_actor_is_parsed_into_subject_and_role(line: str, subject: str, role: str | None) -> None:
     assert parse_actor(line) == (subject, role)
 
 
 @pytest.mark.parametrize(("parse", "line", "rule"), BAD, ids=short)
-def test_what_means_nothing_is_refused(parse: Callable[[str], Any], line: str, rule: str) -> None:
+def test_meaningless_line_is_refused(parse: Callable[[str], Any], line: str, rule: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse(line)
     text = str(refused.value)
     assert rule in text
     assert len(text) < 500
-    assert text.isprintable(), "a message must not turn the terminal around"
+    assert text.isprintable(), "a message must not reverse the direction of the terminal"
 
 
 @pytest.mark.parametrize("pairs", ["", " ", ",", "k", "k=x:`a", "k=x:a\0b c=d", "k=x:a;l=x:b l"])
-def test_second_objects_are_pairs(pairs: str) -> None:
+def test_second_objects_are_parsed_as_pairs(pairs: str) -> None:
     with pytest.raises(InvalidInput):
         parse_with(pairs)
 
@@ -214,7 +214,7 @@ keys = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(subjects, subjects, refs, st.dictionaries(keys, refs, max_size=3))
-def test_every_reference_comes_through_whole(one: str, other: str, ref: str, with_: dict[str, str]) -> None:
+def test_every_reference_is_parsed_unchanged(one: str, other: str, ref: str, with_: dict[str, str]) -> None:
     tail = " with " + ", ".join(f"{key}={value}" for key, value in with_.items()) if with_ else ""
     said = parse_statement(f"revoke deny P on {ref} from {one}{tail}")
     assert (said.object, said.subject, said.with_) == (ref, one, with_)

@@ -1,4 +1,4 @@
-"""The tiers: what `make test` leaves out is said, and what has a long form is in `make trust`."""
+"""The tiers: `make test` reports the tests that it omits, and `make trust` runs every test with a long form."""
 
 import os
 import re
@@ -21,18 +21,18 @@ def pytest_on(*arguments: str) -> str:
     return run.stdout
 
 
-def test_a_browser_test_without_chromium_is_reported_and_starts_no_server() -> None:
+def test_browser_test_without_chromium_is_reported_and_starts_no_server() -> None:
     shown = pytest_on("--all", str(TESTS / "cli" / "test_browser.py"), "-k", "picture")
     assert re.search(r"^NOT RUN: .*test_the_picture_shows_the_path: .*no Chromium on PATH", shown, re.MULTILINE)
     assert "1 skipped" in shown and "error" not in shown
 
 
-def test_slow_tests_that_are_left_out_are_counted() -> None:
+def test_omitted_slow_tests_are_counted() -> None:
     shown = pytest_on(str(TESTS / "cli" / "test_browser.py"), "-k", "picture")
     assert re.search(r"^slow tests left out: 1; run them with", shown, re.MULTILINE)
 
 
-def test_each_file_with_a_long_form_is_in_make_trust() -> None:
+def test_files_with_a_long_form_are_in_make_trust() -> None:
     for path in TESTS.rglob("test_*.py"):
         text = path.read_text()
         if path != Path(__file__):
