@@ -98,7 +98,7 @@ class Prepared:
         rows = [self._rows(fact) for fact in facts if fact.kind in OF_PRINCIPALS]
         rows += [self._point_rows(key, code) for key, code in self._points.items()]
         self.facts = PrincipalFacts(IntervalRows.concat(rows).merged(), len(self._numbering))
-        self._counted: dict[int, Ints] = {}
+        self._counted: list[tuple[Ints, Ints]] = []
         self.asked = [self._prepare(ask) for ask in asks]
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
         del self._fact_table, self._numbering, self._counted
@@ -240,11 +240,13 @@ class Prepared:
 
     def _before(self, targets: Ints) -> Ints:
         """Counts of targets by position, shared by the questions about the same targets to save memory."""
-        if id(targets) not in self._counted:
-            here = np.zeros(len(self._numbering) + 1, np.int64)
-            here[targets + 1] = 1
-            self._counted[id(targets)] = np.cumsum(here)
-        return self._counted[id(targets)]
+        for seen, counts in self._counted:
+            if seen is targets:
+                return counts
+        here = np.zeros(len(self._numbering) + 1, np.int64)
+        here[targets + 1] = 1
+        self._counted.append((targets, np.cumsum(here)))
+        return self._counted[-1][1]
 
     def _static(self, fact: Fact, targets: Ints) -> Bools | None:
         """For each target, whether the fact is true; None if the fact depends on the subject."""

@@ -30,12 +30,12 @@ class _Checks:
     one_role: bool
     conditions: list[Any] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
-    _conditions: dict[int, int] = field(default_factory=dict)
+    _conditions: dict[FactPlan, int] = field(default_factory=dict)
     _checks: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def add(self, right: FactPlan, where: request.Places) -> int:
         """Adds a check; returns the index of its answer."""
-        condition = self._conditions.setdefault(id(right), len(self.conditions))
+        condition = self._conditions.setdefault(right, len(self.conditions))
         if condition == len(self.conditions):
             self.conditions.append(right.parameters)
         seen = (ref.text for at, ref in where.items() if at in right.at or at in right.inside)
@@ -62,7 +62,7 @@ class Authorizing:
         self._root = root
         self._ask = ask
         self._rights: dict[tuple[str, str, str | None, frozenset[str]], FactPlan] = {}
-        self._above: dict[int, FactPlan] = {}
+        self._above: dict[FactPlan, FactPlan] = {}
 
     def right(self, change: ResolvedStatement) -> FactPlan:
         """The condition that the actor of a change must satisfy."""
@@ -117,10 +117,10 @@ class Authorizing:
     def _above_of(self, change: ResolvedStatement, where: request.Places) -> FactPlan:
         """The condition of a change, reduced to the places above its object."""
         right = self.right(change)
-        if id(right) not in self._above:
+        if right not in self._above:
             own = {at for at, ref in where.items() if ref == change.object and ref != self._root}
-            self._above[id(right)] = right.without({*own, *(at for at in where if "." in at)})
-        return self._above[id(right)]
+            self._above[right] = right.without({*own, *(at for at in where if "." in at)})
+        return self._above[right]
 
     def _each(self, steps: Sequence[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
         one_role = self._policy.active_roles

@@ -21,7 +21,7 @@ class Preconditions:
     policy: Policy
     root: Reference
     there: set[str]
-    about: Mapping[int, Mapping[str, Any]]  # by the identity of the change
+    about: Mapping[ResolvedStatement, Mapping[str, Any]]
     _joined: list[tuple[str, list[str]]] = field(default_factory=list)
 
     @classmethod
@@ -45,10 +45,7 @@ class Preconditions:
                 for change in changes
             ),
         )[0]
-        about = {
-            id(change): standing
-            for change, standing in zip(changes, in_order(row["standing"], len(changes)), strict=True)
-        }
+        about = dict(zip(changes, in_order(row["standing"], len(changes)), strict=True))
         return cls(policy, root, set(row["there"]), about)
 
     def check(self, change: ResolvedStatement) -> None:
@@ -64,9 +61,9 @@ class Preconditions:
         if change.kind == "member" and change.joining:
             if self._circle(change.joining, change):
                 raise Invalid(f"{change.text!r} would close a circle: {change.object} is already in {change.subject}")
-            self._joined.append((change.joining, self.about[id(change)]["above"]))
+            self._joined.append((change.joining, self.about[change]["above"]))
         keep = self.policy.file.types[change.object.type].keep_while_owning
-        owning = self.about[id(change)]["owning"]
+        owning = self.about[change]["owning"]
         if change.kind == "drop" and keep and owning:
             raise Invalid(f"{change.object} owns {owning}; transfer the ownership first")
 
@@ -79,7 +76,7 @@ class Preconditions:
     def _circle(self, subject: str, change: ResolvedStatement) -> bool:
         """Is the container already in the subject, by the graph or by an earlier membership of the same batch?"""
         seen: set[str] = set()
-        waiting = set(self.about[id(change)]["above"])
+        waiting = set(self.about[change]["above"])
         while waiting:
             seen |= waiting
             waiting = {each for joined, above in self._joined if joined in waiting for each in above} - seen
@@ -87,7 +84,7 @@ class Preconditions:
 
     def changes_nothing(self, change: ResolvedStatement) -> bool:
         """Is the result of the change already in the graph?"""
-        standing = self.about[id(change)]
+        standing = self.about[change]
         match change.kind:
             case "member" | "grant":
                 return bool(standing["edge"])

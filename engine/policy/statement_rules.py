@@ -12,7 +12,7 @@ from grantpath.graph.statement import Statement
 Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedStatement:
     """A statement with its names resolved, and the kind of relationship that it changes."""
 
