@@ -1,4 +1,4 @@
-"""Changes by actors: done, refused or invalid as the oracle says, and afterwards both decide alike."""
+"""Changes by actors have the oracle's outcome (done, refused or invalid), and afterwards both decide alike."""
 
 from collections import Counter
 

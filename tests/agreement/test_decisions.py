@@ -1,4 +1,4 @@
-"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS a policy, 0 different."""
+"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS per policy, 0 different."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ ROUNDS = 6  # of lists in the largest world, at most
 
 @dataclass
 class Grown:
-    """The worlds of one policy, with every question asked in them and the oracle's answer."""
+    """The worlds of one policy, with all questions and the oracle's answers."""
 
     decisions: int = 0
     allowed: int = 0
@@ -42,12 +42,12 @@ class Grown:
 
 @pytest.fixture(scope="module")
 def grown(module_tenant: Tenants) -> dict[str, Grown]:
-    """By policy, what its worlds were asked; each policy's worlds are grown by the first test that needs them."""
+    """By policy, its worlds with questions; the first test that needs them creates them."""
     return {}
 
 
 def worlds(policy: str, tenants: Tenants, grown: dict[str, Grown]) -> Grown:
-    """Random worlds in which Cypher and the oracle have decided; more lists of the largest one make up DECISIONS."""
+    """Random worlds with decisions of Cypher and the oracle; more lists of the largest one complete DECISIONS."""
     if policy in grown:
         return grown[policy]
     all_ = grown[policy] = Grown()

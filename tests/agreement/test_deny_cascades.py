@@ -1,4 +1,4 @@
-"""`deny: cascades`: a DENY of a privilege denies every privilege that implies it, in every way to ask."""
+"""`deny: cascades`: a DENY of a privilege denies every privilege that implies it, in every engine and verb."""
 
 import json
 import random
@@ -31,7 +31,7 @@ Question = tuple[str, str, str]  # user, name, place
 
 
 def world(tenants: Tenants, number: int, folder: Path) -> tuple[Rungs, Authorizer]:
-    """Two in three cascade: the others hold the rule without it."""
+    """Two in three worlds use `cascades`; the others test the rule of `deny: true`."""
     rng = random.Random(f"cascades {SEED} {number}")
     rungs = random_rungs(rng, "cascades" if number % 3 else "true", rng.randint(5, 20))
     path = folder / f"rungs{number}.yaml"
@@ -40,7 +40,7 @@ def world(tenants: Tenants, number: int, folder: Path) -> tuple[Rungs, Authorize
 
 
 def answers(rungs: Rungs) -> Iterator[tuple[Question, bool]]:
-    """Every privilege and operation on every place, with the truth."""
+    """Every privilege and operation on every place, with the expected decision."""
     for place in PLACES:
         for name, types in rungs.on.items():
             if place.partition(":")[0] in types:
@@ -75,7 +75,7 @@ def differences(rungs: Rungs, auth: Authorizer, truth: dict[Question, bool]) -> 
 
 
 def unsaid(rungs: Rungs, question: Question, reason: str, before: str) -> Iterator[str]:
-    """A grant whose own privilege is denied is no reason unless that is said."""
+    """A reason that names a grant whose own privilege is denied says so."""
     if before in reason:
         name = reason.partition(before)[2].split()[0].removesuffix("->")
         if rungs.denied(question[0], name, question[2]) is not (" itself is denied to " in reason):
@@ -83,7 +83,7 @@ def unsaid(rungs: Rungs, question: Question, reason: str, before: str) -> Iterat
 
 
 def explained(rungs: Rungs, auth: Authorizer, question: Question, wanted: bool) -> Iterator[str]:
-    """A yes has its paths; a no has a remedy that turns it into a yes."""
+    """An allowed check has paths; a refused one has a remedy that makes it allowed."""
     told = auth.explain(*question)
     if bool(told) != wanted:
         yield f"explain {question}: {bool(told)}"
@@ -101,7 +101,7 @@ def explained(rungs: Rungs, auth: Authorizer, question: Question, wanted: bool) 
 
 
 @pytest.mark.spark
-def test_every_way_to_ask_follows_the_rule(tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
+def test_every_engine_follows_deny_cascades(tenant: Tenants, tmp_path: Path, closing: Closing) -> None:
     wrong: list[str] = []
     states: list[TenantState] = []
     asked: list[BulkQuestion] = []
@@ -139,7 +139,7 @@ def test_the_example_decides_as_its_scenarios_say(store: Store) -> None:
 
 
 @pytest.mark.parametrize("policy", ["ladders", "ladders_deny_true"])
-def test_a_denied_grant_is_no_reason_unless_that_is_said(tenant: Tenants, policy: str) -> None:
+def test_reason_with_denied_privilege_says_so(tenant: Tenants, policy: str) -> None:
     said = ["add dashboard:d", "allow ADMIN on site:ml to user:u", "deny ADMIN on dashboard:d to user:u"]
     auth = tenant(str(EXAMPLES / f"{policy}.yaml"), said)
     denied = " (ADMIN itself is denied to user:u on dashboard:d; only what it implies is granted)"
@@ -174,7 +174,7 @@ def facts(deny: str, name: str, folder: Path) -> tuple[list[str], list[str]]:
     return texts(one.any), texts(one.none)
 
 
-def test_a_deny_of_a_rung_denies_those_above_it_only_where_it_cascades(tmp_path: Path) -> None:
+def test_deny_of_a_rung_denies_higher_rungs_only_if_it_cascades(tmp_path: Path) -> None:
     assert facts("true", "HIGH", tmp_path) == (["ALLOW HIGH site"], ["DENY HIGH site"])
     assert facts("false", "HIGH", tmp_path) == (["ALLOW HIGH site"], [])
     assert facts("cascades", "HIGH", tmp_path) == (
@@ -184,7 +184,7 @@ def test_a_deny_of_a_rung_denies_those_above_it_only_where_it_cascades(tmp_path:
     assert facts("cascades", "LOW", tmp_path)[1] == ["DENY LOW site"]
 
 
-def test_a_ladder_and_implies_with_deny_true_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ladder_or_implies_with_deny_true_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.yaml"
     path.write_text(RUNGS.format(deny="true").replace("LOW: {on", "LAST: {on: site, implies: HIGH}\n  LOW: {on"))
     remedy = "to deny those, too, write `deny: cascades` under `grants`"
@@ -203,6 +203,6 @@ def test_a_ladder_and_implies_with_deny_true_are_warned_of(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize("word", ["yes", '"true"', "1", "cascade", "[true]"])
-def test_another_word_for_deny_is_refused(word: str, tmp_path: Path) -> None:
+def test_unknown_value_of_deny_is_refused(word: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidPolicy, match=r"p\.yaml:5: grants\.deny: .*write true, false or cascades"):
         facts(word, "LOW", tmp_path)

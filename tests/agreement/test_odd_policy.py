@@ -1,4 +1,4 @@
-"""A policy of unusual features: check, who, which and Spark say the same of everything that can be asked."""
+"""A policy with unusual features: check, who, which and Spark agree on all possible questions."""
 
 import random
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ GRANTED = {
 
 
 def possible_facts() -> tuple[list[str], list[str]]:
-    """Memberships and others that might be said; some close a circle."""
+    """Random statements, mostly memberships; some would close a cycle."""
     members = [f"member {one} of {of}" for one in [*PEOPLE, *TEAMS, *CREWS] for of in [*TEAMS, *CREWS, *BUILTIN[:1]]]
     grants = [
         f"{effect} {privilege} on {on} to {to}"
@@ -59,7 +59,7 @@ def world(tenants: Tenants, rng: random.Random) -> Authorizer:
 
 
 def questions(auth: Authorizer) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Every name with every object that it may be asked on, and second objects."""
+    """Every name with every object on which it can be asked, and second objects."""
     for on in [ROOT, *PEOPLE, *TEAMS, *CREWS, *BUILTIN, *PLACES, *INSIDE]:
         for name in auth.policy.names_on(on.partition(":")[0]):
             yield name, on, {}
@@ -68,7 +68,7 @@ def questions(auth: Authorizer) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 
 def with_answers(auth: Authorizer) -> Iterator[tuple[Check | Who | Which, bool | list[str]]]:
-    """Every question about a world, with the answer that the checks give."""
+    """Every question about a world, with the answer that follows from the checks."""
     names = list(questions(auth))
     checks = [
         Check(subject=subject, name=name, object=on, with_=with_)
@@ -99,7 +99,7 @@ def listed(auth: Authorizer, question: Who | Which) -> list[str]:
     return list(auth.which(question.type, question.subject, question.name, with_=question.with_))
 
 
-def test_every_way_to_ask_says_the_same(tenant: Tenants, closing: Closing) -> None:
+def test_every_engine_gives_the_same_answer(tenant: Tenants, closing: Closing) -> None:
     states: list[TenantState] = []
     asked: list[BulkQuestion] = []
     expected: list[bool | list[str]] = []
@@ -121,7 +121,7 @@ def test_every_way_to_ask_says_the_same(tenant: Tenants, closing: Closing) -> No
     assert not differences, "\n".join(differences[:20])
 
 
-def test_a_name_without_an_entity_is_allowed_nothing(tenant: Tenants) -> None:
+def test_name_without_entity_is_not_allowed_anything(tenant: Tenants) -> None:
     auth = world(tenant, random.Random(f"ghost {SEED}"))
     state = read_state("ghost", auth)
     assert [each.exists for each in state.entities if each.ref == GHOST] == [False]

@@ -1,4 +1,4 @@
-"""privilege.cypher answers as `check` for every privilege that is one atom: in all policies, on random tenants."""
+"""privilege.cypher agrees with `check` for every privilege that is one atom, in all policies, on random tenants."""
 
 import random
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def readable(policy: Policy) -> Asked:
 
 
 def ask(graph: Authorizer, asked: Asked, check: Check) -> bool:
-    """The decision of privilege.cypher; its paths must be the ways by which it was made."""
+    """The decision of privilege.cypher, after a check that its paths lead to it."""
     parameters = asked[check.name, graph.reference(check.object).type]
     rows = cypher.load("privilege").run(
         lambda text, given: graph.store.transaction(lambda tx: [list(row.values()) for row in tx.run(text, given)]),
@@ -83,7 +83,7 @@ def ask(graph: Authorizer, asked: Asked, check: Check) -> bool:
 
 
 def differences(graph: Authorizer, asked: Asked, checks: Sequence[Check]) -> tuple[int, list[str]]:
-    """How many checks are allowed, and those that privilege.cypher decides otherwise."""
+    """The number of allowed checks, and those that privilege.cypher decides differently."""
     decided = [each.allowed for each in graph.check_many(checks)]
     wrong = [
         f"{check}: check says {allowed}"
@@ -94,7 +94,7 @@ def differences(graph: Authorizer, asked: Asked, checks: Sequence[Check]) -> tup
 
 
 def random_questions(world: Oracle, asked: Asked, rng: random.Random, count: int) -> list[Check]:
-    """Half of them allowed, as far as a few tries find such."""
+    """Random checks, half of them allowed if a few tries find such."""
     proposals, found = Proposals(world, rng), list[Check]()
     pairs = list(asked)
     while len(found) < count:
@@ -107,7 +107,7 @@ def random_questions(world: Oracle, asked: Asked, rng: random.Random, count: int
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_each_privilege_that_is_one_atom_has_the_form_of_the_query(name: str) -> None:
+def test_single_atom_privilege_has_the_form_of_the_query(name: str) -> None:
     assert len(readable(policies.load(name))) == COUNTS[name]
 
 
@@ -133,7 +133,7 @@ def _about(asked: Asked, graph: Authorizer, there: list[str], name: str) -> list
     return [Check(subject=user, name=each, object=name) for user, each in pairs[:: max(1, len(pairs) // 20)]]
 
 
-def test_implied_privileges_count_where_they_are_granted(tenant: Tenants) -> None:
+def test_implied_privilege_is_in_effect_where_granted(tenant: Tenants) -> None:
     graph = tenant("github", GITHUB, root="main")
     asked = readable(graph.policy)
     objects = {"repository": ["repository:o.lib", "repository:o.app"], "org": ["org:o"]}
@@ -148,8 +148,8 @@ def test_implied_privileges_count_where_they_are_granted(tenant: Tenants) -> Non
     assert 10 < allowed < len(checks)
 
 
-def test_what_does_not_exist_is_not_allowed(tenant: Tenants) -> None:
-    """A subject without an entity is answered no by both. `check` raises for an object, the query answers no."""
+def test_missing_entity_is_not_allowed(tenant: Tenants) -> None:
+    """Both refuse a missing subject. For a missing object, `check` raises and the query answers no."""
     facts = [
         "add catalog:hr",
         "add role:r",
@@ -177,7 +177,7 @@ def test_what_does_not_exist_is_not_allowed(tenant: Tenants) -> None:
     assert not ask(graph, asked, Check(subject="user:bob", name="USE_CATALOG", object="catalog:hr"))
 
 
-def test_a_deny_at_any_place_beats_every_allow(tenant: Tenants) -> None:
+def test_deny_at_any_place_overrides_every_allow(tenant: Tenants) -> None:
     facts = ["add catalog:hr", "add role:r", "add role:s", "member user:bob of role:r", "member role:r of role:s"]
     graph = tenant("lakehouse", [*facts, "allow USE_CATALOG on catalog:hr to user:bob"], root="main")
     asked, check = readable(graph.policy), Check(subject="user:bob", name="USE_CATALOG", object="catalog:hr")
@@ -189,7 +189,7 @@ def test_a_deny_at_any_place_beats_every_allow(tenant: Tenants) -> None:
         graph.change(f"revoke deny {grant}".replace(" to ", " from "))
 
 
-def test_the_query_is_short_and_the_readme_shows_it() -> None:
+def test_query_is_short_and_shown_in_the_readme() -> None:
     body = [line for line in cypher.load("privilege").text.splitlines() if line[:3] != "// " or line[3].isdigit()]
     assert len(body) < 12
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

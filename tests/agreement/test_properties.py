@@ -41,7 +41,7 @@ ASKED = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What facts of a policy may be about. No two memberships make a circle."""
+    """The entities, privileges and places that facts of a policy use. Memberships cannot form a cycle."""
 
     members: list[str]
     grantees: list[str]
@@ -83,7 +83,7 @@ few = settings(
 
 
 def grants(policy: str, effect: str) -> st.SearchStrategy[str]:
-    """A grant with that effect."""
+    """A random grant with this effect."""
     possible = [
         f"{effect} {privilege} on {place} to {grantee}"
         for privilege, places in GRANTABLE.items()
@@ -94,7 +94,7 @@ def grants(policy: str, effect: str) -> st.SearchStrategy[str]:
 
 
 def worlds(policy: str) -> st.SearchStrategy[list[str]]:
-    """The path, with more memberships, grants and owners; none of them twice."""
+    """The path, with more memberships, grants and owners, without duplicates."""
     owner = st.builds("owner {} of {}".format, st.sampled_from(KINDS[policy].owners), st.sampled_from(OBJECTS))
     return st.builds(
         lambda *parts: list(dict.fromkeys([*PATH, *(fact for part in parts for fact in part)])),
@@ -107,7 +107,7 @@ def worlds(policy: str) -> st.SearchStrategy[list[str]]:
 
 @dataclass
 class Worlds:
-    """Small worlds side by side in one tenant, and the counts of what was asked and what was answered."""
+    """Small worlds in one tenant, and the numbers of questions and answers."""
 
     tenant: Authorizer
     made: int = 0
@@ -116,18 +116,18 @@ class Worlds:
     changed: int = 0
 
     def make(self, facts: list[str]) -> int:
-        """A world with these facts; returns its number."""
+        """Creates a world with these facts; returns its number."""
         self.made += 1
         roles = [f"add role:{name}" for name in ("r", "q")]
         self.say(self.made, [f"add {object_}" for object_ in OBJECTS] + roles + ["add user:a", "add user:b", *facts])
         return self.made
 
     def say(self, world: int, facts: list[str]) -> None:
-        """More facts of a world."""
+        """Adds facts to a world."""
         assert self.tenant.given(own(world, fact) for fact in facts) == [None] * len(facts)
 
     def answers(self, world: int) -> dict[tuple[str, str, str], bool]:
-        """All that can be asked in a world, and the answers."""
+        """All possible questions about a world, with their answers."""
         asked = [
             (subject, name, object_)
             for subject in ("user:a", "user:b")
@@ -140,7 +140,7 @@ class Worlds:
         return {check: bool(decision) for check, decision in zip(asked, decisions, strict=True)}
 
     def only_closes(self, world: int, before: dict[tuple[str, str, str], bool], fact: str) -> None:
-        """Says the fact; whoever could not do something before it still can't."""
+        """Writes the fact; every check that was refused before must still be refused."""
         self.say(world, [fact])
         after = self.answers(world)
         opened = [check for check, allowed in after.items() if allowed and not before[check]]
@@ -150,7 +150,7 @@ class Worlds:
 
 
 def own(world: int, fact: str) -> str:
-    """A fact in the names of a world; the root belongs to all."""
+    """A fact with the names of a world; all worlds share the root."""
     words = [
         word if word.startswith("metalake:") or ":" not in word else word.replace(":", f":w{world}-", 1)
         for word in fact.split(" ")
@@ -160,7 +160,7 @@ def own(world: int, fact: str) -> str:
 
 @pytest.fixture
 def show(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Callable[[Worlds], None]:
-    """Prints the counts, whatever pytest keeps to itself."""
+    """Prints the counts even if pytest captures output."""
 
     def shown(worlds: Worlds) -> None:
         with capsys.disabled():
@@ -173,7 +173,7 @@ def show(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> 
 
 
 @EVERY_POLICY
-def test_a_deny_never_opens(policy: str, tenant: Tenants, show: Callable[[Worlds], None]) -> None:
+def test_adding_a_deny_never_allows_more(policy: str, tenant: Tenants, show: Callable[[Worlds], None]) -> None:
     these = Worlds(tenant(policy))
 
     @seed(SEED)
@@ -193,7 +193,7 @@ def test_a_deny_never_opens(policy: str, tenant: Tenants, show: Callable[[Worlds
 
 
 @EVERY_POLICY
-def test_a_lost_allow_never_opens(policy: str, tenant: Tenants, show: Callable[[Worlds], None]) -> None:
+def test_removing_an_allow_never_allows_more(policy: str, tenant: Tenants, show: Callable[[Worlds], None]) -> None:
     these = Worlds(tenant(policy))
 
     @seed(SEED)
@@ -215,7 +215,9 @@ def test_a_lost_allow_never_opens(policy: str, tenant: Tenants, show: Callable[[
 
 
 @EVERY_POLICY
-def test_order_and_repetition_say_nothing(policy: str, tenant: Tenants, show: Callable[[Worlds], None]) -> None:
+def test_order_and_repetition_of_facts_do_not_matter(
+    policy: str, tenant: Tenants, show: Callable[[Worlds], None]
+) -> None:
     these = Worlds(tenant(policy))
 
     @seed(SEED)

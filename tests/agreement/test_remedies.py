@@ -1,4 +1,4 @@
-"""Remedies and paths: what a no says would mend it does mend it, and each hop of a path is an edge of the graph."""
+"""Remedies and paths: a remedy makes a refused check allowed, and each hop of a path is an edge of the graph."""
 
 import random
 import re
@@ -29,7 +29,7 @@ _HOP = re.compile(rf" (?:-([A-Z_]+(?: [A-Z_]+)?)->|<-(CHILD_OF)-) ({_REF})")
 
 
 def questions(policy: str, size: int, count: int) -> tuple[Oracle, list[Check]]:
-    """A random world, and checks in it, some of them about a user who does not exist."""
+    """A random world, and checks in it, some of them about a missing user."""
     rng = random.Random(f"{policy} {SEED} {size} remedies")
     world = oracle(policy, ROOT_NAME)
     for fact in random_world(policy, rng, size):
@@ -76,7 +76,7 @@ def test_remedies_turn_no_into_yes(closing: Closing, policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", others_slow(POLICIES))
-def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: Closing, policy: str) -> None:
+def test_paths_consist_of_edges_and_remedies_agree(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     model = policies.load(policy)
     paths = hops = sentences = denials = explained = 0
     for size in SIZES:
@@ -115,7 +115,7 @@ def test_paths_are_edges_and_remedies_the_same(module_tenant: Tenants, closing: 
 
 
 def deny(twin: Twin, checks: list[Check]) -> None:
-    """A DENY against some of the ALLOWs that say yes."""
+    """Adds a DENY against some of the ALLOWs that cause allowed checks."""
     allowed = [check for check in checks if twin.world.check(*check)]
     asked = [
         Asked(subject=who, name=name, object=on, with_=with_, as_role=role) for who, name, on, with_, role in allowed
@@ -127,7 +127,7 @@ def deny(twin: Twin, checks: list[Check]) -> None:
 
 
 def edges_of(graph: Authorizer) -> Iterator[tuple[str, str, str]]:
-    """Every edge of the tenant, in a path's words."""
+    """Every edge of the tenant, in the notation of paths."""
     found = graph.store.execute(
         "MATCH (one:Entity {root: $root})-[edge]->(other:Entity) "
         "RETURN one.ref AS one, type(edge) + coalesce(' ' + edge.privilege, '') AS edge, other.ref AS other",
@@ -138,7 +138,7 @@ def edges_of(graph: Authorizer) -> Iterator[tuple[str, str, str]]:
 
 
 def steps_of(path: str) -> Iterator[tuple[str, str, str]]:
-    """The hops of a path, each from where its arrow starts."""
+    """The hops of a path, each in the direction of its arrow."""
     start = re.match(_REF, path)
     assert start, path
     here, at = start.group(), start.end()

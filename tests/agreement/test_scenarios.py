@@ -14,7 +14,7 @@ POLICIES = sorted(folder.name for folder in SCENARIOS.iterdir() if folder.is_dir
 
 
 def wrong(report: runner.Report) -> list[str]:
-    """What failed, in a line each."""
+    """The failures, one per line."""
     return [
         f"{each.file}:{each.line} {each.statement}: expected {each.expected}, got {each.got} ({each.engine})"
         for each in report.results

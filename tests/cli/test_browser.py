@@ -1,4 +1,4 @@
-"""Neo4j Browser in headless Chromium: what `grantpath params` prints and the files of cypher/ give Python's answers.
+"""Neo4j Browser in headless Chromium: the output of `grantpath params` and the files of cypher/ give Python's answers.
 
 GRANTPATH_SCREENSHOT=docs/browser.png takes the README's picture of the drawn path.
 """
@@ -68,20 +68,20 @@ QUESTIONS = [
 
 
 def printed(*arguments: str) -> str:
-    """What a command prints."""
+    """The output of a command."""
     with redirect_stdout(io.StringIO()) as out:
         assert main.main([*arguments]) == 0
     return out.getvalue()
 
 
 class Desk:
-    """Browser as a person uses it: something is pasted and run, and its frame appears on top."""
+    """Browser as a person uses it: the person pastes and runs a text, and its frame appears on top."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
     def log_in(self, at: dict[str, str]) -> None:
-        """Opens Browser where `grantpath browser` says, with the login that it says."""
+        """Opens Browser at the address and with the login that `grantpath browser` prints."""
         self.page.goto(at["browser"])
         address = self.page.get_by_test_id("boltaddress")
         expect(address).to_have_value(at["uri"].removeprefix("bolt://"))
@@ -92,12 +92,12 @@ class Desk:
         expect(self.page.get_by_test_id("frame")).to_have_count(2)  # the other welcomes
 
     def clear(self) -> None:
-        """Takes all frames away."""
+        """Closes all frames."""
         self._enter(":clear")
         expect(self.page.get_by_test_id("frame")).to_have_count(0)
 
     def run(self, text: str) -> Locator:
-        """The frame of what was pasted and run."""
+        """Pastes and runs a text; returns its frame."""
         frames = self.page.get_by_test_id("frame")
         count = frames.count()
         self._enter(text)
@@ -111,7 +111,7 @@ class Desk:
         self.page.get_by_test_id("editor-Run").click()
 
     def set_parameters(self, line: str) -> Any:
-        """Runs a :params line; returns what Browser makes of it."""
+        """Runs a :params line; returns the parameters that Browser reports."""
         return read(self.run(line).get_by_test_id("rawParamData").inner_text())
 
     def ask(self, query: str) -> tuple[Locator, dict[str, str]]:
@@ -153,7 +153,7 @@ def desk(chromium: Browser, server: Connection) -> Desk:
 
 @pytest.fixture(scope="module")
 def graph(store: Store) -> Iterator[Authorizer]:
-    """A root that the command line sees; it doesn't see the tenants of tests."""
+    """A root that the command line lists; it does not list the tenants of tests."""
     model = policy.load("gravitino")
     root = model.root("acme")
     registry.remove(store, root.text)
@@ -165,7 +165,7 @@ def graph(store: Store) -> Iterator[Authorizer]:
 
 
 def line_for(graph: Authorizer, question: tuple[str, ...], query: str = "check-and-explain") -> tuple[str, Any]:
-    """The :params line for a question, and what it means."""
+    """The :params line for a question, and its parameters."""
     arguments = ["params", *question, "--for", query, "--root", graph.tenant]
     return printed(*arguments).rstrip("\n"), json.loads(printed(*arguments, "--json"))["params"]
 
@@ -175,7 +175,7 @@ def line_for(graph: Authorizer, question: tuple[str, ...], query: str = "check-a
     [QUESTIONS[0], *(pytest.param(question, marks=pytest.mark.slow) for question in QUESTIONS[1:])],
     ids=[f"{question[0][5:8]} {question[2]}" for question in QUESTIONS],
 )
-def test_check_and_explain_say_what_python_says(desk: Desk, graph: Authorizer, question: tuple[str, ...]) -> None:
+def test_check_and_explain_agree_with_python(desk: Desk, graph: Authorizer, question: tuple[str, ...]) -> None:
     subject, name, object_ = question
     explanation = graph.explain(subject, name, object_)
     decision = explanation.decision
@@ -200,7 +200,7 @@ def test_check_and_explain_say_what_python_says(desk: Desk, graph: Authorizer, q
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", ["who", "which"])
-def test_lists_say_what_python_says(desk: Desk, graph: Authorizer, query: str) -> None:
+def test_lists_agree_with_python(desk: Desk, graph: Authorizer, query: str) -> None:
     subject, name, object_ = ALLOWED
     answers = {"who": list(graph.who(name, object_)), "which": list(graph.which("table", subject, name))}
     line, meant = line_for(graph, ALLOWED, query)
@@ -212,7 +212,7 @@ def test_lists_say_what_python_says(desk: Desk, graph: Authorizer, query: str) -
 
 @pytest.fixture(scope="module")
 def company(store: Store) -> Iterator[Authorizer]:
-    """The company that the README asks about."""
+    """The company of the README's examples."""
     registry.remove(store, "metalake:ml")
     made = Authorizer(store, *opening.open_root(store, "metalake:ml", "gravitino", may_create=True))
     made.change_all([text for _, text in read_statements(str(COMPANY))])
@@ -237,12 +237,12 @@ def test_the_picture_shows_the_path(desk: Desk, company: Authorizer) -> None:
 
 
 def read(shown: str) -> Any:
-    """What Browser shows as JSON; but it shows one backslash for one."""
+    """The value that Browser shows as JSON, except that it does not escape backslashes."""
     return json.loads(shown.replace("\\", "\\\\"))
 
 
 def in_words(fact: str, by: str | None, refs: dict[str, str]) -> str:
-    """A fact of check.cypher in the words of Decision.because, or of .missing where nobody is named."""
+    """A fact of check.cypher in the notation of Decision.because, or of .missing if it names no principal."""
     *edge, at = fact.split(" ")
     if edge == ["OWNS"]:
         return f"{by} owns {refs[at]}"
@@ -250,7 +250,7 @@ def in_words(fact: str, by: str | None, refs: dict[str, str]) -> str:
 
 
 def as_path(way: dict[str, Any]) -> str:
-    """A way of explain.cypher as Explanation.paths words it, read off the paths that Browser draws."""
+    """A path of explain.cypher in the notation of Explanation.paths, derived from the paths that Browser draws."""
     *held, granted, tree = way["path"]
     [grant] = granted["segments"]
     privilege = grant["relationship"]["properties"].get("privilege")
@@ -270,7 +270,7 @@ def names_on(path: dict[str, Any]) -> set[str]:
 
 
 def drawn(frame: Locator) -> set[str]:
-    """The captions of the nodes in the graph view; nothing where Browser has nothing to draw."""
+    """The captions of the nodes in the graph view; empty if Browser has nothing to draw."""
     graph = frame.get_by_test_id("cypherFrameSidebarVisualization")
     if not graph.is_visible():
         return set()
@@ -281,7 +281,7 @@ def drawn(frame: Locator) -> set[str]:
 
 
 def take_picture(frame: Locator, file: Path) -> None:
-    """The frame with the query's first line, the drawn path and the colours' meaning, once the nodes stand still."""
+    """A picture of the frame with the query's first line, the path and the legend, after the nodes stop moving."""
     frame.page.keyboard.press("Escape")
     frame.get_by_text("Overview").click()
     frame.page.wait_for_timeout(5_000)

@@ -21,7 +21,7 @@ FACTS = ["add catalog:hr", "add user:ann", "add user:bob", "add role:analyst", "
 
 @pytest.fixture
 def root(run: Run, store: Store, tmp_path: Path) -> Iterator[str]:
-    """A root that the command line made of a file."""
+    """A root that the command line created from a file."""
     name = f"metalake:changes-{tmp_path.name}"
     file = tmp_path / "facts.txt"
     file.write_text("# who and what\n\n" + "\n".join([*FACTS, f"owner user:ann of {name}"]) + "\n")
@@ -32,7 +32,7 @@ def root(run: Run, store: Store, tmp_path: Path) -> Iterator[str]:
     registry.remove(store, name)
 
 
-def test_a_batch_says_how_much_it_changed(run: Run, root: str, tmp_path: Path) -> None:
+def test_batch_reports_the_number_of_changes(run: Run, root: str, tmp_path: Path) -> None:
     file = tmp_path / "more.txt"
     file.write_text("add user:cas\r\nadd role:maker\nmember user:bob of role:analyst\n")
     ran = run("change", "--file", str(file), "--by", "user:ann", "--root", root)
@@ -53,7 +53,7 @@ def test_a_batch_from_standard_input(run: Run, root: str, monkeypatch: pytest.Mo
         ("-", "standard input is longer"),
     ],
 )
-def test_an_input_without_an_end_is_refused(
+def test_endless_input_is_refused(
     run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("add user:cas\n" * (MAX_BYTES // 10)))
@@ -71,7 +71,7 @@ def test_an_input_without_an_end_is_refused(
         ("give user:bob all", "user:ann", 2, "is not a statement"),
     ],
 )
-def test_a_wrong_line_is_named_and_nothing_is_done(
+def test_wrong_line_is_named_and_nothing_is_changed(
     run: Run, root: str, tmp_path: Path, line: str, by: str, code: int, text: str
 ) -> None:
     file = tmp_path / "wrong.txt"
@@ -82,7 +82,7 @@ def test_a_wrong_line_is_named_and_nothing_is_done(
     assert run("log", "--root", root, "--json").json["revision"] == 6
 
 
-def test_a_file_that_says_nothing_or_is_not_there(run: Run, root: str, tmp_path: Path) -> None:
+def test_empty_or_missing_file_is_an_error(run: Run, root: str, tmp_path: Path) -> None:
     assert "cannot be read" in run("change", "--file", str(tmp_path / "none"), "--root", root).err
     (tmp_path / "empty").write_text("# nothing\n")
     assert "has no statement" in run("change", "--file", str(tmp_path / "empty"), "--root", root).err
@@ -107,7 +107,7 @@ def test_the_log_finds_a_batch_by_its_id(run: Run, root: str, tmp_path: Path) ->
     assert [each["id"] for each in found] == ["k1.0", "k1.1"]
 
 
-def test_a_dry_run_answers_and_changes_nothing(run: Run, root: str, store: Store) -> None:
+def test_dry_run_reports_and_changes_nothing(run: Run, root: str, store: Store) -> None:
     words = ["--dry-run", "--root", root]
     would = run("change", "drop catalog:hr", "--by", "user:ann", *words)
     assert (would.code, would.out) == (0, "would be done revision 7\n  - catalog:hr\n")
@@ -124,7 +124,7 @@ def test_a_dry_run_answers_and_changes_nothing(run: Run, root: str, store: Store
     assert (log["answer"], log["revision"]) == ([], 6)
 
 
-def test_a_dry_run_of_what_was_done_says_so(run: Run, root: str, tmp_path: Path) -> None:
+def test_dry_run_of_a_repeated_id_reports_it_as_done(run: Run, root: str, tmp_path: Path) -> None:
     file = tmp_path / "two"
     file.write_text("add user:cas\nmember user:bob of role:analyst\n")
     for words, told in (
@@ -167,7 +167,7 @@ def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     assert (none.code, none.out, none.err) == (0, "", "no accepted change matches\n")
 
 
-def test_an_answer_from_a_revision_on(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_least_option_requires_a_revision(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grantpath.graph.store.PATIENCE", 0.0)
     for words in (
         ["check", "user:ann", "alter_catalog", "catalog:hr"],

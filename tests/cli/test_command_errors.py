@@ -1,4 +1,4 @@
-"""What goes wrong on the command line is one clear line, also where the output is cut off."""
+"""An error on the command line is one clear line, even if the output is closed."""
 
 import json
 import subprocess
@@ -47,7 +47,7 @@ def test_a_server_that_is_down_is_named(run: Run, monkeypatch: pytest.MonkeyPatc
     assert "bolt://127.0.0.1:1 cannot be reached" in ran.err
 
 
-def test_what_nobody_expected_is_one_line_with_details_in_a_file(
+def test_unexpected_error_is_one_line_with_details_in_a_file(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(*_: object) -> None:
@@ -84,7 +84,7 @@ def test_an_interrupt_that_breaks_a_connection_is_quiet_too(run: Run, monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
-def test_an_output_that_is_full_is_named(home_of_tests: Path) -> None:
+def test_full_output_is_reported(home_of_tests: Path) -> None:
     with Path("/dev/full").open("w") as full:
         words = [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino"]
         ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -93,7 +93,7 @@ def test_an_output_that_is_full_is_named(home_of_tests: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_that_leaves_early_is_no_error(home_of_tests: Path) -> None:
+def test_closed_pipe_ends_quietly_with_141(home_of_tests: Path) -> None:
     shown = subprocess.Popen(
         [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino", "--json"],
         stdout=subprocess.PIPE,

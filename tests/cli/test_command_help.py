@@ -1,4 +1,4 @@
-"""Help teaches by example, and the main job runs from the shell."""
+"""Help teaches by example, and the main use case runs from the shell."""
 
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -
         registry.remove(store, root)
 
 
-def test_the_demo_leaves_a_folder_that_is_no_snapshot_alone(run: Run, tmp_path: Path) -> None:
+def test_demo_does_not_touch_a_folder_without_snapshot(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     ran = run("demo", "--out", str(tmp_path), "--yes")
     assert (ran.code, "is not the snapshot of a demo" in ran.err) == (2, True)

@@ -1,4 +1,4 @@
-"""The command line: exit codes, JSON shapes, one clear line for what goes wrong, and help that teaches."""
+"""The command line: exit codes, forms of JSON, one clear line for an error."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ FACTS = [
 
 @dataclass
 class Ran:
-    """What a command gave back."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -67,7 +67,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="module")
 def facts(store: Store) -> Iterator[str]:
-    """A root with a small company in it, made by the command line itself."""
+    """A root with a small company, created by the command line."""
     registry.remove(store, ROOT)
     for fact in FACTS:
         assert main.main(["change", fact, "--root", ROOT, "--policy", "gravitino", "--create"]) == 0
@@ -76,7 +76,7 @@ def facts(store: Store) -> Iterator[str]:
 
 
 # ---- asking ------------------------------------------------------------------------------------------------------
-def test_check_says_yes_by_exit_code_and_json(run: Run, facts: str) -> None:
+def test_allowed_check_has_exit_code_0_and_json(run: Run, facts: str) -> None:
     ran = run("check", "user:bob", "load_table", STAFF, "--root", facts, "--json")
     assert ran.code == 0
     assert ran.json["allowed"] is True
@@ -84,14 +84,14 @@ def test_check_says_yes_by_exit_code_and_json(run: Run, facts: str) -> None:
     assert ran.json.keys() == {"allowed", "because", "missing", "revision"}
 
 
-def test_check_says_no_by_exit_code_and_json(run: Run, facts: str) -> None:
+def test_refused_check_has_exit_code_1_and_json(run: Run, facts: str) -> None:
     ran = run("check", "user:bob", "load_table", "table:hr.public.pay", "--root", facts, "--json")
     assert ran.code == 1
     assert ran.json["allowed"] is False
     assert "revoke deny SELECT_TABLE" in ran.json["missing"][0]
 
 
-def test_check_for_a_person(run: Run, facts: str) -> None:
+def test_check_prints_text_by_default(run: Run, facts: str) -> None:
     ran = run("check", "user:bob", "load_table", STAFF, "--root", facts)
     assert ran.out.splitlines()[0] == f"allowed user:bob load_table on {STAFF}"
     assert run("check", "user:ann", "SELECT_TABLE", STAFF, "--root", facts).out.startswith("not allowed ")
@@ -107,7 +107,7 @@ def test_explain_shows_the_path(run: Run, facts: str) -> None:
     assert "-DENY SELECT_TABLE-> table:hr.public.pay" in denied.out
 
 
-def test_lists_are_complete_or_say_so(run: Run, facts: str) -> None:
+def test_incomplete_list_says_so(run: Run, facts: str) -> None:
     who = run("who", "load_table", STAFF, "--root", facts, "--json")
     assert who.json["answer"] == [ODD, "user:ann", "user:bob"]
     assert who.json["complete"] is True
@@ -118,13 +118,13 @@ def test_lists_are_complete_or_say_so(run: Run, facts: str) -> None:
     assert (rest["answer"], rest["complete"]) == (["user:bob"], True)
 
 
-def test_which_prints_one_object_a_line(run: Run, facts: str) -> None:
+def test_which_prints_one_object_per_line(run: Run, facts: str) -> None:
     ran = run("which", "table", "user:ann", "load_table", "--root", facts)
     assert ran.out.splitlines() == ["table:hr.public.pay", STAFF]
     assert ran.err == f"2 at revision {len(FACTS)}\n"
 
 
-def test_a_name_does_not_steer_the_terminal(run: Run, facts: str, store: Store) -> None:
+def test_name_cannot_control_the_terminal(run: Run, facts: str, store: Store) -> None:
     ran = run("check", "user:\x1b[31mred", "load_table", STAFF, "--root", facts)
     assert ran.code == 1
     assert "\x1b" not in ran.out + ran.err
@@ -148,7 +148,7 @@ FORGED = ["user:`x\nuser:admin`", "catalog:`c\nnot allowed`", "role:`r\r\nrole:a
         *(["change", f"drop {FORGED[1]}", "--by", FORGED[0]], ["check", "user:bob", "get_role", f"{FORGED[2][:-1]}s`"]),
     ],
 )
-def test_a_name_does_not_forge_a_line(run: Run, forged: str, words: list[str]) -> None:
+def test_name_cannot_forge_a_line(run: Run, forged: str, words: list[str]) -> None:
     ran = run(*words, "--root", forged)
     shown = (ran.out + ran.err).splitlines()
     assert "\\n" in ran.out + ran.err or "\\r" in ran.out + ran.err
@@ -176,7 +176,7 @@ def test_second_objects_are_named_with(run: Run, facts: str) -> None:
 
 
 # ---- where options stand -----------------------------------------------------------------------------------------
-def test_options_stand_before_or_behind_the_command(run: Run, facts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_can_precede_or_follow_the_command(run: Run, facts: str, monkeypatch: pytest.MonkeyPatch) -> None:
     question = ["check", "user:bob", "load_table", STAFF]
     behind = run(*question, "--root", facts, "--json")
     assert run("--root", facts, "--json", *question).json == behind.json
@@ -186,7 +186,7 @@ def test_options_stand_before_or_behind_the_command(run: Run, facts: str, monkey
     assert run(*question, "--root", "metalake:none").code == 2
 
 
-def test_a_root_that_is_not_there_is_not_made_by_a_question(run: Run, facts: str, store: Store) -> None:
+def test_question_does_not_create_a_missing_root(run: Run, facts: str, store: Store) -> None:
     ran = run("check", "user:bob", "load_table", STAFF, "--root", "metalake:typing-error")
     assert ran.code == 2
     assert "metalake:typing-error does not exist" in ran.err
@@ -194,7 +194,7 @@ def test_a_root_that_is_not_there_is_not_made_by_a_question(run: Run, facts: str
     assert registry.find(store, "metalake:typing-error") is None
 
 
-def test_an_empty_option_is_not_taken_for_none(run: Run, facts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_option_is_an_error(run: Run, facts: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANTPATH_ROOT", facts)
     for option in ("--root", "--policy", "--uri"):
         ran = run("check", "user:bob", "load_table", STAFF, option, "")
@@ -202,13 +202,13 @@ def test_an_empty_option_is_not_taken_for_none(run: Run, facts: str, monkeypatch
 
 
 @pytest.mark.parametrize("words", [["change", "add table:a.b.c"], ["load", "nowhere"]])
-def test_a_root_made_for_what_then_fails_goes_again(run: Run, store: Store, words: list[str]) -> None:
+def test_root_created_for_a_failed_command_is_removed(run: Run, store: Store, words: list[str]) -> None:
     ran = run(*words, "--root", "metalake:typing-error", "--policy", "gravitino", "--create")
     assert (ran.code, "made" in ran.err) == (2, False)
     assert registry.find(store, "metalake:typing-error") is None
 
 
-def test_nobody_acts_in_a_root_that_is_not_there(run: Run, facts: str, store: Store) -> None:
+def test_change_with_actor_does_not_create_a_missing_root(run: Run, facts: str, store: Store) -> None:
     ran = run("change", "add user:cas", "--by", "user:ann", "--root", "metalake:typing-error")
     assert ran.code == 2
     assert registry.find(store, "metalake:typing-error") is None
@@ -227,7 +227,7 @@ def test_change_is_done_refused_or_invalid(run: Run, facts: str) -> None:
     assert again.json == {"done": True, "id": None, "revision": len(FACTS), "hash": None}
 
 
-def test_load_says_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:
+def test_load_reports_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:
     root = "metalake:command-line-load"
     registry.remove(store, root)
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
@@ -246,7 +246,7 @@ def test_load_says_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:
     registry.remove(store, root)
 
 
-def test_the_log_tells_when_who_and_what(run: Run, store: Store) -> None:
+def test_log_shows_time_actor_and_statement(run: Run, store: Store) -> None:
     root = "metalake:command-line-log"
     registry.remove(store, root)
     run("change", "add user:ann", "--root", root, "--policy", "gravitino", "--create")
@@ -266,7 +266,7 @@ def test_the_log_tells_when_who_and_what(run: Run, store: Store) -> None:
 
 # ---- Browser -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("query", [query.value for query in ask_commands.ParamsTarget])
-def test_the_params_line_is_what_python_sends(run: Run, facts: str, store: Store, query: str) -> None:
+def test_params_line_has_the_parameters_that_python_sends(run: Run, facts: str, store: Store, query: str) -> None:
     words = ["params", ODD, "load_table", STAFF, "--for", query, "--root", facts]
     line = run(*words).out
     assert line.startswith(":params {")
@@ -286,12 +286,12 @@ def test_literals_are_read_back_by_the_database(store: Store) -> None:
     assert store.read(f"RETURN {literal(value)} AS value", {})[0]["value"] == value
 
 
-def test_what_has_no_literal_is_an_error() -> None:
+def test_value_without_cypher_literal_is_an_error() -> None:
     with pytest.raises(TypeError, match="object has no Cypher literal"):
         literal(object())
 
 
-def test_status_and_browser_say_where_the_server_is(run: Run, facts: str) -> None:
+def test_status_and_browser_print_the_address(run: Run, facts: str) -> None:
     told = run("status", "--json").json
     assert told.keys() >= {"uri", "user", "password_file", "browser", "running", "version"}
     if told["running"]:

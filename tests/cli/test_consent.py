@@ -1,4 +1,4 @@
-"""What cannot be undone needs consent, whichever command does it; and a file of statements keeps every character."""
+"""Irreversible actions need consent in every command, and files of statements keep every character."""
 
 import io
 import uuid
@@ -80,7 +80,7 @@ def test_consent_is_given_by_yes(run: Run, root: str, store: Store) -> None:
 @pytest.mark.parametrize(
     "char", ["\u00a0", "\x1f", "\u2003", "\u200b", "\u3000", "\x0b", "\x0c", "\x85", "\x7f", "\ufeff"]
 )
-def test_a_line_that_ends_in_what_cannot_be_seen_is_refused(tmp_path: Path, char: str) -> None:
+def test_line_that_ends_with_an_invisible_character_is_refused(tmp_path: Path, char: str) -> None:
     file = tmp_path / "facts.txt"
     for line in (f"add user:bob{char}", f"{char}add user:bob", f"add user:bob {char}", char):
         file.write_bytes(f"# facts\nadd user:ann\n{line}\n".encode())
@@ -97,7 +97,7 @@ def test_a_file_of_statements_keeps_every_character(tmp_path: Path) -> None:
     assert change_commands.read_statements(str(file)) == kept
 
 
-def test_what_a_killed_test_left_is_found_and_removed(run: Run, store: Store, tmp_path: Path) -> None:
+def test_remains_of_a_killed_test_are_listed_and_removed(run: Run, store: Store, tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     file.write_text(
         "scenario: killed\npolicy: gravitino\nroot: killed\ngiven: [add catalog:hr]\nthen:\n"
@@ -131,7 +131,7 @@ def test_what_a_killed_test_left_is_found_and_removed(run: Run, store: Store, tm
         remove(store, tenant)
 
 
-def test_the_roots_are_whole_on_a_narrow_terminal(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_names_are_not_cut_on_a_narrow_terminal(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Narrow(io.StringIO):
         def isatty(self) -> bool:
             return True

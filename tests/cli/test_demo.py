@@ -1,4 +1,4 @@
-"""The demo removes what a demo made, and nothing else: no root, no folder, and nothing on a server without consent."""
+"""The demo removes only roots and folders that a demo created, and uses other servers only with consent."""
 
 import os
 import uuid
@@ -24,12 +24,12 @@ META = (
 
 
 class Stopped(GrantpathError):
-    """The demo has come to its first part."""
+    """The demo has reached its first part."""
 
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch, store: Store) -> Iterator[list[str]]:
-    """Names of the test's own for the demo's roots; it stops where it has made them."""
+    """The test's own names for the demo's roots; the demo stops after it has created them."""
     made = [f"metalake:demo_{uuid.uuid4().hex[:8]}" for _ in range(2)]
     monkeypatch.setattr(demo_story, "ROOT", made[0])
     monkeypatch.setattr(demo_data, "ROOT", made[1])
@@ -44,7 +44,7 @@ def names(monkeypatch: pytest.MonkeyPatch, store: Store) -> Iterator[list[str]]:
         registry.remove(store, name)
 
 
-def test_a_root_that_no_demo_made_is_left_alone(
+def test_demo_does_not_touch_a_root_that_it_did_not_create(
     run: Run, names: list[str], server: Connection, store: Store, tmp_path: Path
 ) -> None:
     words = ["demo", "--yes", "--out", str(tmp_path / "out")]
@@ -75,7 +75,9 @@ def test_an_external_server_is_used_only_with_consent(
 
 
 @pytest.mark.parametrize("spoil", ["of another root", "with a file", "with a link", "a link", "no snapshot", "a file"])
-def test_a_folder_that_is_not_the_demos_is_left_alone(run: Run, names: list[str], tmp_path: Path, spoil: str) -> None:
+def test_demo_does_not_touch_a_folder_that_it_did_not_create(
+    run: Run, names: list[str], tmp_path: Path, spoil: str
+) -> None:
     real = tmp_path / "real"
     real.mkdir()
     root = "metalake:mine" if spoil == "of another root" else names[1]

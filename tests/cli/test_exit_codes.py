@@ -1,4 +1,4 @@
-"""Exit codes: 0 of a gate means yes and nothing else, 1 means no or refused and nothing else; failures are 2."""
+"""Exit codes: 0 of a check means only "allowed", 1 only "not allowed" or "refused"; failures end with 2."""
 
 import itertools
 import random
@@ -64,7 +64,7 @@ def fixed(allowed: bool) -> Decision:
 
 @dataclass
 class Fixed:
-    """In the place of an authorizer: each answer is the same, whatever is asked."""
+    """Replaces an authorizer: every question has the same answer."""
 
     allowed: bool
 
@@ -85,12 +85,12 @@ def fix(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> None:
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command line is built once, not for each call."""
+    """Builds the command line once, and not for each call."""
     monkeypatch.setattr(main, "app", typer.main.get_command(main.app))
 
 
 @pytest.mark.usefixtures("built")
-def test_no_word_turns_the_no_of_a_gate_into_0(
+def test_no_argument_turns_a_refused_check_into_exit_code_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fix(monkeypatch, allowed=False)
@@ -113,7 +113,7 @@ def test_no_word_turns_the_no_of_a_gate_into_0(
 
 
 @pytest.mark.usefixtures("built")
-def test_no_word_turns_the_no_of_a_snapshot_into_0(
+def test_no_argument_turns_a_refused_snapshot_question_into_exit_code_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     @dataclass
@@ -132,7 +132,7 @@ def test_no_word_turns_the_no_of_a_snapshot_into_0(
     capsys.readouterr()
 
 
-def test_the_answer_is_yes_where_it_is_yes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_allowed_check_ends_with_0(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     fix(monkeypatch, allowed=True)
     question = ["user:bob", "load_table", "table:hr.public.staff"]
     for gate in GATES:
@@ -140,7 +140,7 @@ def test_the_answer_is_yes_where_it_is_yes(monkeypatch: pytest.MonkeyPatch, caps
     assert main.main(["check", "--", "--help", "load_table", "table:a.b.c"]) == 0  # a name like any other
 
 
-def test_help_alone_is_no_error_and_beside_other_words_nothing_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_with_other_arguments_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--help"], ["check", "--help"], ["policy", "show", "--help"], ["roots", "--help"], [], ["policy"]):
         assert main.main(words) == 0, words
         assert "Usage: grantpath" in capsys.readouterr().out
@@ -151,12 +151,12 @@ def test_help_alone_is_no_error_and_beside_other_words_nothing_is_done(capsys: p
         assert "--help cannot be combined with other arguments" in said.err
 
 
-def test_the_help_of_a_gate_shows_how_a_script_calls_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_check_shows_the_call_from_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["check", "--help"]) == 0
     assert 'grantpath check -- "$S" "$NAME" "$REF"' in capsys.readouterr().out
 
 
-def test_the_command_starts_where_nothing_can_be_missing() -> None:
+def test_command_script_is_the_start_module() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["scripts"] == {"grantpath": "grantpath.engine.cli.start:main"}
 
@@ -164,7 +164,7 @@ def test_the_command_starts_where_nothing_can_be_missing() -> None:
 @pytest.mark.parametrize(
     "broken", ["raise ImportError('not for this machine')", "raise RuntimeError('worse')", "1/0", "def"]
 )
-def test_a_broken_installation_is_neither_a_no_nor_a_yes(tmp_path: Path, broken: str) -> None:
+def test_broken_installation_ends_with_2(tmp_path: Path, broken: str) -> None:
     (tmp_path / "pydantic.py").write_text(broken)
     words = [sys.executable, "-c", MAIN, "check", "user:bob", "load_table", "table:a.b.c"]
     ran = subprocess.run(words, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
@@ -214,7 +214,7 @@ def test_a_full_or_closed_output_never_changes_the_answer(tmp_path: Path, answer
     assert got[""] == min(codes)
 
 
-def test_words_that_are_not_quoted_are_shown_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_message_quotes_unquoted_words(capsys: pytest.CaptureFixture[str]) -> None:
     for words, quoted in (
         (["change", "add", "user:x"], "e.g. 'add user:x'"),
         (["check", "user:bob", "load_table", "table:a.b.my", "table"], "e.g. 'table:a.b.my table'"),
@@ -226,7 +226,7 @@ def test_words_that_are_not_quoted_are_shown_quoted(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == "error: No such command 'chekc'. Did you mean 'check'? See `grantpath --help`.\n"
 
 
-def test_help_in_a_pipe_is_not_folded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_in_a_pipe_is_not_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--help"]) == 0
     assert (
         "Who can do what, and why: a graph of grants in Neo4j, mirrored into Spark for bulk questions."

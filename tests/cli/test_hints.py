@@ -1,4 +1,4 @@
-"""What messages tell the reader to do can be done; and small slips of the policy files are named as what they are."""
+"""The remedies in messages work, and small mistakes in policy files have precise messages."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ OWN = (BUILT_IN / "github.yaml").read_text(encoding="utf-8").replace("policy: gi
 
 
 @pytest.mark.parametrize("ask", [("READ", "repository"), ("clone", "repository")])
-def test_the_names_of_an_own_policy_are_listed_by_its_file(run: Run, tmp_path: Path, ask: tuple[str, str]) -> None:
+def test_message_names_the_file_of_a_custom_policy(run: Run, tmp_path: Path, ask: tuple[str, str]) -> None:
     (tmp_path / "bi.yaml").write_text(OWN)
     with pytest.raises(Unknown, match="`grantpath policy show` with the policy's file lists them"):
         policy.load(str(tmp_path / "bi.yaml")).question(f"{ask[0]}X", ask[1])
@@ -47,7 +47,7 @@ def test_a_condition_that_is_too_large_for_some_second_objects_is_invalid(monkey
         model.question("associate_tag", "table", frozenset({"tag"}))
 
 
-def test_a_second_object_is_asked_for_in_the_words_of_the_command_line() -> None:
+def test_missing_second_object_message_shows_the_option() -> None:
     with pytest.raises(Invalid, match=r"add `with tag=tag:NAME` \(on the command line `--with tag=\.\.\.`\)"):
         policy.load("gravitino").question("associate_tag", "table")
 
@@ -73,7 +73,7 @@ then:
 """
 
 
-def test_a_subject_that_nothing_mentions_is_a_warning_and_with_strict_an_error(run: Run, tmp_path: Path) -> None:
+def test_unmentioned_subject_is_a_warning_and_with_strict_an_error(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     file.write_text(SCENARIO.replace("{absent}", ""))
     told = unmentioned(read_scenarios(file))
@@ -89,13 +89,13 @@ def test_a_subject_that_nothing_mentions_is_a_warning_and_with_strict_an_error(r
     ]
 
 
-def test_a_subject_that_is_meant_not_to_exist_is_no_warning(tmp_path: Path) -> None:
+def test_absent_subject_is_not_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     file.write_text(SCENARIO.replace("{absent}", "absent: [user:bobb, user:eve, 'user:`boob`']\n"))
     assert unmentioned(read_scenarios(file)) == []
 
 
-def test_the_scenarios_that_ship_have_no_warning() -> None:
+def test_shipped_scenarios_have_no_warning() -> None:
     top = Path(__file__).parents[2]
     files = [*(top / "tests" / "scenarios").rglob("*.yaml"), *(top / "docs" / "examples").glob("*.scenarios.yaml")]
     assert len(files) > 40

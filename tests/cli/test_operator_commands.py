@@ -1,4 +1,4 @@
-"""The command line of who keeps a root: the operator in the log, dropped roots, a verified and a pruned log."""
+"""Commands for the operator of a root: the operator in the log, dropped roots, verifying and pruning the log."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def root(run: Run, store: Store, tmp_path: Path) -> Iterator[str]:
     store.execute("MATCH (note:DroppedRoot {root: $root}) DELETE note", {"root": name})
 
 
-def test_maintenance_has_an_operator_in_the_log(run: Run, root: str, tmp_path: Path) -> None:
+def test_log_names_the_operator_of_maintenance(run: Run, root: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("policy: mine\nextends: lakehouse\n")
     upgraded = run("policy", "upgrade", str(tmp_path / "mine.yaml"), "--root", root, "--by", "user:eve", "--json")
     assert (upgraded.code, len(upgraded.json["hash"])) == (0, 64)

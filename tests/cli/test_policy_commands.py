@@ -21,7 +21,7 @@ def test_policies_are_listed_and_shown(run: Run) -> None:
         assert [word for word in named if "".join(word.split()) not in shown] == []
 
 
-def test_a_bad_policy_is_named_by_file_line_and_key(run: Run, tmp_path: Path) -> None:
+def test_bad_policy_error_has_file_line_and_key(run: Run, tmp_path: Path) -> None:
     good = (BUILT_IN / "gravitino.yaml").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(good)

@@ -1,4 +1,4 @@
-"""The README's commands, typed as they stand there: each works after those before it, and prints what is shown."""
+"""The README's commands: each works after the ones before it, and prints the output that the README shows."""
 
 import re
 import shlex
@@ -23,21 +23,21 @@ ELSEWHERE = ("up", "browser", "mirror", "access")  # they need a server or a Spa
 
 @pytest.fixture
 def root(store: Store) -> Iterator[str]:
-    """A name of the test's own in the place of the README's: on a server that is there, that one may be somebody's."""
+    """The test's own name instead of the README's, which may be in use on an existing server."""
     name = f"metalake:readme_{uuid.uuid4().hex[:8]}"
     yield name
     registry.remove(store, name)
 
 
 def block(heading: str) -> str:
-    """The console block behind a heading, or some words."""
+    """The console block after a heading, or after some words."""
     found = re.search(r"```console\n(.*?)```", README.partition(heading)[2], re.DOTALL)
     assert found, heading
     return found[1]
 
 
 def commands(text: str) -> list[tuple[list[str], str]]:
-    """The words of each `grantpath` in a console block, and what it prints there."""
+    """The words of each `grantpath` command in a console block, and its output there."""
     found = []
     for each in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, printed = each.partition("\n")
@@ -49,9 +49,7 @@ def commands(text: str) -> list[tuple[list[str], str]]:
 
 
 @pytest.mark.slow
-def test_start_works_line_by_line_and_then_the_first_example(
-    run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readme_commands_work_in_order(run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start = block("## Start")
     assert f"export GRANTPATH_ROOT={ROOT} " in start
     monkeypatch.setenv("GRANTPATH_ROOT", root)

@@ -1,4 +1,4 @@
-"""What one call may ask of the server: a batch or a page of the log beyond the bound is refused before it is sent."""
+"""Limits of one call: a batch or a page of the log that is too large is refused before it is sent."""
 
 from collections.abc import Callable, Iterator
 from itertools import repeat

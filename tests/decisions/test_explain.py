@@ -1,4 +1,4 @@
-"""What an explanation says, word for word: its paths, what is missing, and the statements of the remedy."""
+"""Explanations word for word: paths, what is missing, and the statements of the remedy."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -41,7 +41,7 @@ GROUPS = "user:u -MEMBER_OF-> group:g -HAS_ROLE-> role:r"
 
 
 class Case(NamedTuple):
-    """A question, and what its explanation says."""
+    """A question, and its expected explanation."""
 
     policy: str
     given: list[str]

@@ -1,4 +1,4 @@
-"""How many of the product's files a check passes through: each is one that its reader has to open."""
+"""The number of the product's files through which a check passes: a reader must open each of them."""
 
 import sys
 from pathlib import Path
@@ -15,9 +15,7 @@ MOST = 8
 
 
 @pytest.mark.parametrize("subject", ["user:u", "user:other"])
-def test_a_warm_check_passes_through_few_files(
-    subject: str, tenant: Tenants, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_warm_check_runs_few_files(subject: str, tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
     auth = tenant("gravitino", ["add user:u", "add user:other", "add catalog:c", "owner user:u of catalog:c"])
     files: set[str] = set()
 
@@ -28,7 +26,7 @@ def test_a_warm_check_passes_through_few_files(
             if name.parts[0] in PACKAGES:
                 files.add(name.as_posix())
 
-    for _ in range(2):  # the second time, what is made once is there
+    for _ in range(2):  # the second time, caches are filled
         files.clear()
         sys.setprofile(entered)
         try:

@@ -1,4 +1,4 @@
-"""Where several words of a question are wrong, each verb and Spark report the error that `check` reports first."""
+"""If several words of a question are wrong, each verb and Spark report the error that `check` reports."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -56,7 +56,7 @@ def binder(auth: Authorizer) -> QuestionBinder:
 
 
 def error(ask: Callable[..., object], *words: Any, **named: Any) -> Error:
-    """The class and the text of what is raised, without the names that may be meant: Spark looks among others."""
+    """The class and the text of the error, without suggestions, because Spark searches other names."""
     try:
         ask(*words, **named)
     except GrantpathError as raised:
@@ -71,7 +71,7 @@ def checked(auth: Authorizer, words: Words) -> Error:
 
 
 def asked(auth: Authorizer, binder: QuestionBinder, words: Words) -> Iterator[tuple[str, Error]]:
-    """The error of each other way to ask the same."""
+    """The errors of the other verbs for the same question."""
     object_, with_, name, subject, role = words
     check = Check(subject=subject, name=name, object=object_, as_role=role, with_=with_)
     yield "explain", error(auth.explain, subject, name, object_, as_role=role, with_=with_)

@@ -1,4 +1,4 @@
-"""Lists, explanations and batches are of one committed state, and each answer is bound to its question."""
+"""Lists, explanations and batches are of one committed state, and each answer is matched to its question."""
 
 import random
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def auth(tenant: Tenants) -> Authorizer:
 
 
 def before_the_guarded_read(patch: pytest.MonkeyPatch, work: list[Any]) -> None:
-    """Runs what is in `work`, once each, before a guarded read is sent."""
+    """Runs each function of `work` once, before a guarded read is sent."""
     read = Store.read_guarded
 
     def later(self: Store, *asked: Any, **named: Any) -> Mapping[str, Any]:
@@ -44,13 +44,13 @@ def before_the_guarded_read(patch: pytest.MonkeyPatch, work: list[Any]) -> None:
 
 
 # ---- whether the names exist is decided by the statement that answers ---------------------------------------------
-def test_who_on_a_table_that_is_dropped_meanwhile_is_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_on_a_concurrently_dropped_table_is_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     before_the_guarded_read(monkeypatch, [lambda: auth.change(f"drop {TABLE}")])
     with pytest.raises(Unknown, match="does not exist"):
         auth.who("SELECT_TABLE", TABLE)
 
 
-def test_a_table_that_every_state_has_is_never_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_in_every_revision_is_never_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     def unguarded(self: Store, *asked: Any) -> list[Any]:
         raise AssertionError("a look-up outside the guarded statement may see half of a change")
 
@@ -61,7 +61,7 @@ def test_a_table_that_every_state_has_is_never_unknown(auth: Authorizer, monkeyp
 
 
 @pytest.mark.parametrize("object_", ["table:hr.s.other", "role:service_admin"])
-def test_a_list_about_what_does_not_exist_is_unknown(auth: Authorizer, object_: str) -> None:
+def test_list_about_a_missing_object_is_unknown(auth: Authorizer, object_: str) -> None:
     name = "SELECT_TABLE" if object_.startswith("table") else "get_role"
     with pytest.raises(Unknown, match="does not exist"):
         auth.who(name, object_)
@@ -70,7 +70,7 @@ def test_a_list_about_what_does_not_exist_is_unknown(auth: Authorizer, object_: 
 
 
 # ---- pages ------------------------------------------------------------------------------------------------------
-def test_a_page_states_its_revision_and_the_next_can_require_it(auth: Authorizer) -> None:
+def test_page_has_a_revision_that_the_next_page_can_require(auth: Authorizer) -> None:
     page = auth.who("SELECT_TABLE", TABLE, limit=2)
     assert (list(page), page.revision) == (EVERYBODY[:2], auth.revision_now())
     assert list(page) == EVERYBODY[:2], "a listing may be read again"
@@ -84,7 +84,7 @@ def test_a_page_states_its_revision_and_the_next_can_require_it(auth: Authorizer
     assert auth.which("table", "user:bob", "SELECT_TABLE", at=now).revision == now
 
 
-def test_a_page_of_another_revision_is_inconsistent_though_its_object_is_gone(auth: Authorizer) -> None:
+def test_page_at_another_revision_is_inconsistent_even_if_its_object_was_dropped(auth: Authorizer) -> None:
     page = auth.who("SELECT_TABLE", TABLE, limit=1)
     auth.change(f"drop {TABLE}")
     with pytest.raises(Inconsistent, match="read the list again from its first page"):
@@ -101,7 +101,7 @@ def test_a_list_of_many_pages_is_of_one_revision(auth: Authorizer, monkeypatch: 
 
 
 # ---- explanations -----------------------------------------------------------------------------------------------
-def test_an_explanation_is_not_of_two_makings_of_a_root(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explanation_is_not_of_a_root_and_its_recreation(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     ask, again, revision = Authorizer.ask, [True], auth.revision_now()
 
     def between(self: Authorizer, name: str, **parameters: Any) -> Mapping[str, Any]:
@@ -136,9 +136,7 @@ def shuffled(patch: pytest.MonkeyPatch, key: str, spoil: Any = None) -> None:
     patch.setattr(Writing, "ask", lambda *asked: [turned(row) for row in ask(*asked)])
 
 
-def test_an_answer_is_bound_to_its_check_in_whatever_order_it_comes(
-    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_in_any_order_are_matched_to_their_checks(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     users = ["user:ann", "user:no", "user:bob", "user:nobody", "user:cas", "user:none"]
     checks = [(user, "SELECT_TABLE", TABLE) for user in users]
     wanted = [True, False] * 3
@@ -148,13 +146,13 @@ def test_an_answer_is_bound_to_its_check_in_whatever_order_it_comes(
 
 
 @pytest.mark.parametrize("spoil", [lambda answers: answers[1:], lambda answers: [*answers[1:], answers[1]]])
-def test_an_answer_that_is_missing_is_no_answer(auth: Authorizer, monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
+def test_missing_answer_is_inconsistent(auth: Authorizer, monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
     shuffled(monkeypatch, "answers", spoil)
     with pytest.raises(Inconsistent, match="questions of a batch"):
         auth.check_many([("user:ann", "SELECT_TABLE", TABLE), ("user:no", "SELECT_TABLE", TABLE)])
 
 
-def test_changes_of_a_batch_are_bound_to_what_stands_and_to_what_is_allowed(
+def test_changes_of_a_batch_are_matched_to_preconditions_and_decisions(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth.given(["owner user:ann of metalake:ml", "add user:eve", "member user:eve of role:r"])

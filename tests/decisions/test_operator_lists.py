@@ -1,4 +1,4 @@
-"""Lists that the operator keeps (the members of a hidden built-in) name their members, whatever becomes of these."""
+"""Lists of the operator (the members of a hidden built-in) keep the names of their members even if they are dropped."""
 
 from pathlib import Path
 
@@ -25,13 +25,13 @@ def auth(tenant: Tenants) -> Authorizer:
 
 
 def names_itself(auth: Authorizer) -> list[str]:
-    """What the graph holds about user:ops."""
+    """The nodes and edges of user:ops in the graph."""
     found = auth.ask("tenant_state")
     return [edge["target"] for edge in found["edges"] if "user:ops" in (edge["source"], edge["target"])]
 
 
 def is_nowhere(auth: Authorizer) -> None:
-    """user:ops is allowed nothing and stands in no list, though its name is kept."""
+    """user:ops is not allowed anything and appears in no answer, although its name is kept."""
     assert names_itself(auth) == ["role:service_admin"]
     assert not auth.check("user:ops", *ASKED)
     assert not auth.check("user:ops", "load_metalake", "metalake:ml")
@@ -54,7 +54,7 @@ def counts_again(auth: Authorizer) -> None:
     assert not auth.check("user:ops", "get_role", "role:r"), "what else it had is gone"
 
 
-def test_a_dropped_user_is_nowhere_and_is_on_the_list_when_added_again(auth: Authorizer) -> None:
+def test_dropped_user_is_listed_again_only_when_added_again(auth: Authorizer) -> None:
     is_nowhere(auth)
     counts_again(auth)
     for batch in (["drop user:ops", "add user:ops"], ["drop user:ops"], ["add user:ops"]):
@@ -64,7 +64,7 @@ def test_a_dropped_user_is_nowhere_and_is_on_the_list_when_added_again(auth: Aut
         auth.change("remove user:ops from role:service_admin")
 
 
-def test_the_operator_takes_a_name_off_the_list(auth: Authorizer) -> None:
+def test_operator_removes_a_name_from_the_list(auth: Authorizer) -> None:
     assert auth.given(["remove user:ops from role:service_admin", "drop user:ops"]) == [None, None]
     assert names_itself(auth) == []
     auth.change("add user:ops")
@@ -72,7 +72,7 @@ def test_the_operator_takes_a_name_off_the_list(auth: Authorizer) -> None:
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_a_dump_carries_the_list(auth: Authorizer, tenant: Tenants, tmp_path: Path, replace: bool) -> None:
+def test_dump_contains_the_list(auth: Authorizer, tenant: Tenants, tmp_path: Path, replace: bool) -> None:
     dump(auth, tmp_path / "dumped")
     other = tenant("gravitino", ["member user:x of role:service_admin"] if replace else [])
     load(other, tmp_path / "dumped", replace=replace, consent=True)
@@ -81,7 +81,7 @@ def test_a_dump_carries_the_list(auth: Authorizer, tenant: Tenants, tmp_path: Pa
     counts_again(other)
 
 
-def test_a_replacing_load_takes_a_name_off_the_list(auth: Authorizer, tmp_path: Path) -> None:
+def test_replacing_load_removes_a_name_from_the_list(auth: Authorizer, tmp_path: Path) -> None:
     (tmp_path / "subjects.csv").write_text("ref\nuser:root\nuser:dev\nrole:r\n")
     load(auth, tmp_path, replace=True, consent=True)
     assert names_itself(auth) == []
@@ -93,7 +93,7 @@ def test_a_load_adds_a_user_that_the_list_names(auth: Authorizer, tmp_path: Path
     assert auth.check("user:ops", *ASKED)
 
 
-def test_other_memberships_of_what_is_not_listed_are_errors(auth: Authorizer, tmp_path: Path) -> None:
+def test_other_memberships_of_missing_users_are_errors(auth: Authorizer, tmp_path: Path) -> None:
     (tmp_path / "members.csv").write_text("member,of\nuser:ops,role:r\nuser:other,role:service_admin\n")
     with pytest.raises(Invalid, match="user:ops does not exist"):
         load(auth, tmp_path)

@@ -1,4 +1,4 @@
-"""Pages of lists: as long as was asked for, whatever is left out on the way; roles of any name act."""
+"""Pages of lists have the requested length even if entities are hidden; role types can have any name."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ changes:
 """
 
 
-def test_a_page_is_as_long_as_asked_though_a_hidden_role_falls_into_it(tenant: Tenants) -> None:
+def test_page_with_a_hidden_role_has_the_requested_length(tenant: Tenants) -> None:
     facts = ["add role:tau", "add role:zeta", "add role:alpha", "owner user:ann of metalake:ml"]
     auth = tenant("gravitino", [*facts, "member user:ops of role:service_admin"])
     everything = ["role:alpha", "role:tau", "role:zeta"]

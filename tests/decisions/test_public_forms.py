@@ -1,4 +1,4 @@
-"""What an end user may be shown: the public forms of errors and decisions name nothing that the asker did not say."""
+"""Texts for end users: the public forms of errors and decisions contain only names that the caller used."""
 
 import ast
 from collections.abc import Callable
@@ -45,7 +45,7 @@ TABLE = "table:c.s.t"
 
 @pytest.fixture(scope="module")
 def auth(module_tenant: Tenants) -> Authorizer:
-    """Bob is denied by a secret group; each secret name has a name that is near to it."""
+    """Bob is denied by a secret group; each secret name has a similar name."""
     made = module_tenant("lakehouse", FACTS)
     made.change("add user:zed", id="secret id")
     return made
@@ -58,7 +58,7 @@ def raised(call: Callable[[], object]) -> GrantpathError:
 
 
 def calls(auth: Authorizer, tmp_path: Path) -> list[Callable[[], object]]:
-    """Verbs that raise, each in another way; none of their words holds a secret."""
+    """Calls that raise in different ways; none of their arguments contains a secret."""
     (tmp_path / "members.csv").write_text("member,of\nuser:bob,role:secret_rol\n")
     by = "user:bob"
     long = "x" * 3_000
@@ -97,7 +97,7 @@ def calls(auth: Authorizer, tmp_path: Path) -> list[Callable[[], object]]:
     ]
 
 
-def test_no_public_text_names_what_the_asker_did_not_say(
+def test_public_text_contains_only_the_callers_names(
     auth: Authorizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     errors = [raised(call) for call in calls(auth, tmp_path)]
@@ -111,8 +111,8 @@ def test_no_public_text_names_what_the_asker_did_not_say(
     say(capsys, f"{len(errors)} errors, {len({error.code for error in errors})} codes; {SECRET!r} in no public text")
 
 
-def test_a_refusal_does_not_tell_whether_a_name_exists(auth: Authorizer) -> None:
-    """A drop that is refused, of what does not exist, and an addition that is refused, of what exists, read alike."""
+def test_public_refusal_does_not_reveal_existence(auth: Authorizer) -> None:
+    """A refused drop of a missing object and a refused addition of an existing one have the same public text."""
     texts = [f"drop {TABLE}", "drop table:c.s.nosuch", "add user:ann", "add table:c.s.new"]
     errors = [raised(lambda text=text: auth.change(text, by="user:bob")) for text in texts]  # type: ignore[misc]
     assert [error.code for error in errors] == ["refused", "unknown", "invalid", "refused"]
@@ -144,7 +144,7 @@ def test_a_failure_of_the_server_has_a_code(server: Connection) -> None:
 
 # ---- codes -----------------------------------------------------------------------------------------------------------
 def codes_raised() -> set[str]:
-    """Each code=... in the product's own text, and that of each class."""
+    """Each code=... in the product's source, and the code of each class."""
     found = set[str]()
     for room in PRODUCT:
         for file in room.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Names that may be meant: good ones, no noise, and looked up only when their text is read."""
+"""Suggested names: similar ones only, and looked up only when the text is read."""
 
 import pickle
 import time
@@ -31,13 +31,13 @@ def auth(tenant: Tenants) -> Authorizer:
         ("table:hr.public", []),
     ],
 )
-def test_what_shares_only_what_is_above_is_not_suggested(word: str, meant: list[str]) -> None:
+def test_name_with_only_the_same_parents_is_not_suggested(word: str, meant: list[str]) -> None:
     assert close(word, TABLES)[:1] == meant
     assert "table:hr.public.orders" not in close(word, TABLES)
 
 
 # ---- where they are said ------------------------------------------------------------------------------------------
-def test_the_answer_about_a_mistyped_user_names_the_one_there_is(auth: Authorizer) -> None:
+def test_answer_about_a_misspelled_user_suggests_the_existing_one(auth: Authorizer) -> None:
     checked = auth.check("user:bobb", "load_table", TABLES[0])
     assert not checked and checked.missing[0].startswith("user:bobb does not exist (did you mean user:bob?): add")
     explained = auth.explain("user:bobb", "load_table", TABLES[0])
@@ -48,7 +48,7 @@ def test_the_answer_about_a_mistyped_user_names_the_one_there_is(auth: Authorize
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_change_of_a_mistyped_role_names_the_one_there_is(auth: Authorizer, dry_run: bool) -> None:
+def test_change_of_a_misspelled_role_suggests_the_existing_one(auth: Authorizer, dry_run: bool) -> None:
     wrong = "member user:zoe of role:analist"
     with pytest.raises(Unknown) as one:
         auth.change(wrong, dry_run=dry_run)
@@ -59,13 +59,15 @@ def test_a_change_of_a_mistyped_role_names_the_one_there_is(auth: Authorizer, dr
 
 
 @pytest.mark.parametrize(("name", "meant"), [("select_table", "SELECT_TABLE"), ("LOAD_TABLE", "load_table")])
-def test_a_name_in_the_other_case_is_suggested(auth: Authorizer, name: str, meant: str) -> None:
+def test_name_in_another_case_is_suggested(auth: Authorizer, name: str, meant: str) -> None:
     with pytest.raises(Unknown, match=rf"did you mean {meant}"):
         auth.check("user:bob", name, TABLES[0])
 
 
 # ---- what they cost -----------------------------------------------------------------------------------------------
-def test_nothing_is_looked_up_before_the_text_is_read(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggestions_are_not_looked_up_before_the_text_is_read(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read, asked = Store.read, []
 
     def counted(self: Store, text: str, *rest: object) -> object:
@@ -83,7 +85,7 @@ def test_nothing_is_looked_up_before_the_text_is_read(auth: Authorizer, monkeypa
     assert (type(again), str(again)) == (Unknown, str(told.value))
 
 
-def test_a_text_is_read_though_the_database_is_gone(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_can_be_read_without_the_database(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Unknown) as told:
         auth.check("user:bob", "load_table", "table:hr.public.stuff")
 
@@ -94,7 +96,7 @@ def test_a_text_is_read_though_the_database_is_gone(auth: Authorizer, monkeypatc
     assert str(told.value) == "table:hr.public.stuff does not exist; add it, or check the name"
 
 
-def test_names_made_to_be_slow_cost_little(tenant: Tenants, closing: Closing) -> None:
+def test_adversarial_names_are_fast_to_compare(tenant: Tenants, closing: Closing) -> None:
     names = [f"user:{'ab' * 40}{'ba' * (number % 9)}{number:04d}" for number in range(2_000)]
     auth = tenant("gravitino", [f"add {name}" for name in names])
     asked = f"user:{'ba' * 47}"

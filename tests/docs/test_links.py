@@ -1,4 +1,4 @@
-"""Every link of README and docs leads somewhere: to a file of this repository, and to a heading that it has."""
+"""Every link in README and docs has a target: an existing file of this repository, and an existing heading."""
 
 import re
 from pathlib import Path
@@ -12,13 +12,13 @@ CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as code hosts make them."""
+    """The anchors of a page's headings, in the form of code hosts."""
     headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HOUSE)))
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     broken = []
     for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
         if "://" in target:

@@ -1,4 +1,4 @@
-"""The policies' pages and examples: their tables follow from the YAML, and their examples answer as written."""
+"""The policies' pages and examples: their tables agree with the YAML, and their examples pass."""
 
 import random
 import re
@@ -41,20 +41,20 @@ def test_every_system_has_its_page() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_tables_of_the_page_follow_from_the_yaml(name: str) -> None:
+def test_tables_of_the_page_agree_with_the_yaml(name: str) -> None:
     made = {table: markdown(rows) for table, rows in tables(load(name)).items()}
     assert tables_in(PAGES / f"{name}.md") == made, "bring the page up to date: python -m tests.docs.policy_pages"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_the_page_is_answered_as_written(name: str) -> None:
+def test_example_of_the_page_passes(name: str) -> None:
     document = example_in(PAGES / f"{name}.md")
     assert document["policy"] == name
     assert run_scenario(document) == []
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "lakehouse"])
-def test_the_page_says_what_was_decided_where_the_document_was_silent(name: str) -> None:
+def test_page_lists_decisions_where_the_document_is_silent(name: str) -> None:
     _, _, decided = (PAGES / f"{name}.md").read_text(encoding="utf-8").partition("## Where the document was silent")
     rows = [line for line in decided.splitlines() if line.startswith("| ")]
     assert len(rows) > 12
@@ -65,7 +65,7 @@ def test_the_page_says_what_was_decided_where_the_document_was_silent(name: str)
 
 
 class Github(Oracle):
-    """The example as its guide tells it, for running its scenarios."""
+    """The guide's example as an oracle, to run its scenarios."""
 
     policy = "github"
     root_type = "enterprise"
@@ -92,7 +92,7 @@ class Github(Oracle):
         return self.privileges[privilege]
 
     def has(self, subject: Ref, privilege: str, place: Ref) -> bool:
-        """Some rung that is high enough is granted on the place or above it, to the subject or a team it is in."""
+        """Whether a sufficient privilege is granted on the place or above it, to the subject or one of its teams."""
         enough = self.ladder[self.ladder.index(privilege) :]
         return any(
             ("allow", rung, above, holder) in self.grants
@@ -114,20 +114,20 @@ class Github(Oracle):
 
 
 def differences(document: dict[str, Any]) -> list[Any]:
-    """The lines of a scenario of the example that are answered otherwise than written."""
+    """The lines of a scenario of the example whose answers differ."""
     world = Github(document["root"])
     rejected = [fact for fact in document["given"] if world.given(fact) != "done"]
     answers = ((line, run_line(world, line)) for line in document["then"])
     return rejected + [(line, answer) for line, answer in answers if answer[0] != answer[1]]
 
 
-def test_the_guide_makes_the_policy_that_ships() -> None:
+def test_guide_contains_the_shipped_policy() -> None:
     parts = [block for block in BLOCK.findall(GUIDE) if not block.startswith("scenario:")][:4]
     written, shipped = yaml.safe_load("".join(parts)), yaml.safe_load((BUILT_IN / "github.yaml").read_text())
     assert {**written, "source": shipped["source"]} == shipped
 
 
-def test_the_scenarios_of_the_example_are_answered_as_written() -> None:
+def test_scenarios_of_the_example_pass() -> None:
     (in_guide,) = [block for block in BLOCK.findall(GUIDE) if block.startswith("scenario:")]
     text = (DOCS / "examples" / "github.scenarios.yaml").read_text(encoding="utf-8")
     documents = list(yaml.load_all(f"{text}---\n{in_guide}", yaml.BaseLoader))
@@ -136,7 +136,7 @@ def test_the_scenarios_of_the_example_are_answered_as_written() -> None:
         assert differences(document) == [], document["scenario"]
 
 
-def test_the_example_decides_random_checks_as_its_oracle() -> None:
+def test_example_agrees_with_its_oracle_on_random_checks() -> None:
     policy, rng = load("github"), random.Random(1)
     world = Github("main")
     for number in range(4):
@@ -151,7 +151,7 @@ def test_the_example_decides_random_checks_as_its_oracle() -> None:
     assert [check for check in checks if decide(policy, world, *check) != world.check(*check)] == []
 
 
-def test_the_guide_extends_a_policy_as_it_says(tmp_path: Path) -> None:
+def test_extended_policy_of_the_guide_works(tmp_path: Path) -> None:
     (ours,) = [block for block in BLOCK.findall(GUIDE) if block.startswith("policy: ours")]
     (tmp_path / "ours.yaml").write_text(ours)
     policy = load(str(tmp_path / "ours.yaml"))
@@ -171,7 +171,7 @@ def test_the_guide_names_every_word_of_the_conditions(word: str) -> None:
     assert f"`{word}(" in GUIDE or f"`{word}`" in GUIDE
 
 
-def test_every_link_of_the_pages_leads_somewhere() -> None:
+def test_every_link_of_the_pages_has_a_target() -> None:
     pages = [DOCS / "writing-a-policy.md", *PAGES.glob("*.md")]
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):

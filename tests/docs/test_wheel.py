@@ -1,4 +1,4 @@
-"""The wheel: it has all files, and its base decides without Spark, a JDK, rich or numpy."""
+"""The wheel has all files, and without extras it decides without Spark, a JDK, rich or numpy."""
 
 import subprocess
 import sys

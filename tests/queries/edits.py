@@ -1,4 +1,4 @@
-"""An edit of a statement: what an operator finds, and what it puts there."""
+"""An edit of a statement: the match of an operator, and its replacement."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .tokens import Statement
 
 @dataclass(frozen=True)
 class Edit:
-    """The tokens from `first` to `last` are what matched; in them, offsets `start` to `end` of the text get `new`."""
+    """The tokens from `first` to `last` matched; offsets `start` to `end` of the text are replaced by `new`."""
 
     first: int
     last: int
@@ -17,5 +17,5 @@ class Edit:
 
 
 def edit(of: Statement, first: int, last: int, new: str, around: tuple[int, int] | None = None) -> Edit:
-    """Tokens `first` to `last` become `new`; `around`: the tokens to show."""
+    """Replaces tokens `first` to `last` by `new`; `around`: the tokens to show."""
     return Edit(*(around or (first, last)), of.tokens[first].start, of.tokens[last].end, new)

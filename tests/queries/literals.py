@@ -1,4 +1,4 @@
-"""Literal mutants: one change of a query's text that is written down, for files that have no generated ones yet."""
+"""Literal mutants: hand-written changes of a query's text, for files without generated mutants."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from grantpath import cypher
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is broken, in which file of cypher/, by which change of its text."""
+    """A mutant: its description, its file of cypher/, and the change of the text."""
 
     what: str
     file: str
@@ -24,7 +24,7 @@ def each(files: str, what: str, old: str, new: str) -> list[Mutant]:
 
 
 def mutated(mutant: Mutant) -> str:
-    """The file's text with the change, everywhere behind its header."""
+    """The file's text with the change, everywhere after its header."""
     lines = cypher.load(mutant.file).text.splitlines(keepends=True)
     start = next(at for at, line in enumerate(lines) if not line.startswith("//"))
     body = "".join(lines[start:])

@@ -1,4 +1,4 @@
-"""The queries that write changes, and the one that reads what stands before them, broken."""
+"""Literal mutants of the queries that write changes, and of the one that reads their preconditions."""
 
 from .literals import Mutant
 

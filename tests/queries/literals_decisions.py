@@ -1,4 +1,4 @@
-"""What the queries that decide have in common, broken; and what check and explain have for themselves."""
+"""Literal mutants of the common parts of the queries that decide, and of check and explain."""
 
 from .literals import Mutant, each
 

@@ -1,4 +1,4 @@
-"""The queries around decisions and changes, broken: history, requests, roots, and what mirrors read."""
+"""Literal mutants of the other queries: history, requests, roots, and mirrors."""
 
 from .literals import Mutant, each
 

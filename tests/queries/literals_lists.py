@@ -1,4 +1,4 @@
-"""The two lists, who and which, broken where they are not alike."""
+"""Literal mutants of the two lists, who and which, where they differ."""
 
 from .literals import Mutant
 

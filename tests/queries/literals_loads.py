@@ -1,4 +1,4 @@
-"""The queries of policy upgrades and imports, broken."""
+"""Literal mutants of the queries of policy upgrades and imports."""
 
 from .literals import Mutant, each
 

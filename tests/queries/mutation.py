@@ -1,4 +1,4 @@
-"""Runs mutants against probes, and knows which mutants are equivalent to the file they were made of."""
+"""Runs mutants against probes, and reads the list of equivalent mutants."""
 
 import time
 from collections import Counter
@@ -20,7 +20,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
 
 
 class Verdict(StrEnum):
-    """What became of a mutant."""
+    """The outcome of a mutant."""
 
     DISCARDED = "discarded"  # the database cannot plan it
     EQUIVALENT = "equivalent"  # on the list, and no probe fails
@@ -71,7 +71,7 @@ def is_equivalent(mutant: Mutant) -> bool:
 
 @dataclass
 class Score:
-    """How many mutants came to what, and which of them must not have."""
+    """The number of mutants by outcome, and the mutants with a wrong outcome."""
 
     counts: Counter[Verdict] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -104,7 +104,7 @@ def run(
             verdict = Verdict.KILLED if killer else Verdict.SURVIVED
         except NotPlanned:
             verdict = Verdict.DISCARDED
-        if killer:  # what noticed one mutant often notices the next
+        if killer:  # the probe that killed one mutant often kills the next
             order.remove(killer)
             order.insert(0, killer)
         if is_equivalent(mutant):
@@ -134,7 +134,7 @@ def _killer(mutant: Mutant, watching: list[Probe], clean: Callable[[], object]) 
 
 
 def failing(probes: Iterable[Probe], clean: Callable[[], object] = lambda: None) -> list[str]:
-    """Which probes fail while nothing is broken, and how."""
+    """The probes that fail with unchanged queries, with the reasons."""
     found = []
     for probe in probes:
         if failure := probe.fails():

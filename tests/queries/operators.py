@@ -34,7 +34,7 @@ Operator = Callable[[Statement], Iterator[Edit]]
 
 
 def mutants(file: str, text: str) -> list[Mutant]:
-    """All mutants of a .cypher file's text; its header stays as it is."""
+    """All mutants of a .cypher file's text; its header does not change."""
     lines = text.splitlines(keepends=True)
     start = next(at for at, line in enumerate(lines) if not line.startswith("//"))
     header, found = "".join(lines[:start]), statement("".join(lines[start:]))
@@ -73,7 +73,7 @@ def drop_distinct(of: Statement) -> Iterator[Edit]:
 
 
 def change_order(of: Statement) -> Iterator[Edit]:
-    """An item of ORDER BY is turned; LIMIT, SKIP and the end of a slice are shifted by one."""
+    """Reverses an item of ORDER BY; shifts LIMIT, SKIP and the end of a slice by one."""
     for at in range(len(of.tokens) - 1):
         if of.keyword(at) == "ORDER":
             for item in of.items(of.until(at + 2, CLAUSES), (",",)):
@@ -90,7 +90,7 @@ def change_order(of: Statement) -> Iterator[Edit]:
 
 # ---- writes, and properties --------------------------------------------------------------------------------------
 def drop_write(of: Statement) -> Iterator[Edit]:
-    """An item of SET, a DELETE, a FOREACH; MERGE becomes CREATE."""
+    """Removes an item of SET, a DELETE or a FOREACH; turns MERGE into CREATE."""
     for at in range(len(of.tokens) - 1):
         key = of.keyword(at)
         if key == "SET":
@@ -118,7 +118,7 @@ def _dropped_items(of: Statement, at: int) -> Iterator[Edit]:
 
 
 def swap_property(of: Statement) -> Iterator[Edit]:
-    """The property beside it: begun for revision."""
+    """Swaps a property for its neighbour, e.g. begun for revision."""
     for at in range(2, len(of.tokens)):
         other = SIBLING.get(of.tokens[at].text)
         if other and of.key(at - 1) == ".":
@@ -127,7 +127,7 @@ def swap_property(of: Statement) -> Iterator[Edit]:
 
 # ---- values ------------------------------------------------------------------------------------------------------
 def empty_list(of: Statement) -> Iterator[Edit]:
-    """What UNWIND takes apart is empty."""
+    """Replaces the list of an UNWIND by an empty one."""
     for at in range(len(of.tokens) - 1):
         if of.keyword(at) == "UNWIND":
             listed = of.until(at + 1, {"AS"})
@@ -135,7 +135,7 @@ def empty_list(of: Statement) -> Iterator[Edit]:
 
 
 def forget_value(of: Statement) -> Iterator[Edit]:
-    """A column of the last RETURN, or a value of a map that is made, becomes null."""
+    """Replaces a column of the last RETURN, or a value of a map, by null."""
     returns = [at for at in range(len(of.tokens)) if of.keyword(at) == "RETURN" and of.around[at] == -1]
     for column in of.items(of.until(returns[-1] + 1, CLAUSES), (",",)) if returns else ():
         named = of.items(column, ("AS",))

@@ -12,7 +12,7 @@ DEFAULTS = {"true": "false", "false": "true", "''": "'?'", "0": "1"}
 
 
 def _conditions(of: Statement) -> Iterator[tuple[str, list[int]]]:
-    """The tokens of each condition that stands alone behind WHERE, WHEN, or in brackets, and what it is behind."""
+    """The tokens of each condition after WHERE or WHEN, or in brackets, and the word before it."""
     for level in sorted({*of.around}):
         run: list[int] = []
         behind = ""
@@ -26,7 +26,7 @@ def _conditions(of: Statement) -> Iterator[tuple[str, list[int]]]:
 
 
 def drop_condition(of: Statement) -> Iterator[Edit]:
-    """A conjunct becomes true and a disjunct false; so does a condition that stands alone become true."""
+    """Replaces a conjunct or a single condition by true, and a disjunct by false."""
     for behind, run in _conditions(of):
         disjuncts = of.items(run, ("OR",))
         for disjunct in disjuncts:
@@ -54,7 +54,7 @@ def swap_comparison(of: Statement) -> Iterator[Edit]:
 
 
 def _assigns(of: Statement, at: int) -> bool:
-    """Is it the = of SET, of a path, or of the first value of reduce?"""
+    """Whether a token is the = of SET, of a path, or of the first value of reduce."""
     if of.key(at) != "=":
         return False
     level = [each for each in of.level(at) if each < at]
@@ -74,7 +74,7 @@ def swap_quantifier(of: Statement) -> Iterator[Edit]:
 
 
 def negate(of: Statement) -> Iterator[Edit]:
-    """NOT is dropped, IS NULL becomes IS NOT NULL and the other way round, EXISTS gets a NOT."""
+    """Drops NOT, swaps IS NULL and IS NOT NULL, and negates EXISTS."""
     for at in range(len(of.tokens) - 1):
         key, before, then = of.keyword(at), of.key(at - 1), of.key(at + 1)
         if key == "NOT" and before != "IF":
@@ -87,7 +87,7 @@ def negate(of: Statement) -> Iterator[Edit]:
 
 
 def turn_default(of: Statement) -> Iterator[Edit]:
-    """The default of coalesce becomes its opposite, or null."""
+    """Replaces the default of coalesce by its opposite, or by null."""
     for at in range(len(of.tokens) - 1):
         if of.key(at) == "COALESCE":
             default = of.items(list(of.level(at + 2)), (",",))[-1]

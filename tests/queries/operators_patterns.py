@@ -21,7 +21,7 @@ def reverse_arrow(of: Statement) -> Iterator[Edit]:
 
 
 def _nodes(of: Statement, first: int, last: int) -> tuple[int, int]:
-    """With the nodes at both ends."""
+    """The same, with the nodes at both ends."""
     last = next(each for each in range(last, len(of.tokens)) if of.key(each) == "(")
     return of.partner[first - 1], of.partner[last]
 
@@ -38,7 +38,7 @@ def change_length(of: Statement) -> Iterator[Edit]:
 
 
 def drop_type(of: Statement) -> Iterator[Edit]:
-    """One of the types of A|B|C."""
+    """Removes one of the types of A|B|C."""
     for first, last in _relations(of):
         colon = next((at for at in range(first, last) if of.key(at) == ":"), last)
         names = [at for at in range(colon + 1, last, 2) if all(of.key(each) == "|" for each in range(colon + 2, at, 2))]

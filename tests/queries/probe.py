@@ -1,4 +1,4 @@
-"""A probe: something that is done with some files of cypher/, and what must come of it."""
+"""A probe: an action with some files of cypher/, and its expected result."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ class NotPlanned(AssertionError):
 
 
 class Probe:
-    """Something that is done with some files of cypher/, and what must come of it."""
+    """An action with some files of cypher/, and its expected result."""
 
     def __init__(self, what: str, files: str, look: Callable[[], object], wanted: Callable[[], object]) -> None:
         self.what = what
@@ -29,7 +29,7 @@ class Probe:
 
     @cached_property
     def wanted(self) -> object:
-        """What must come of it; found out while nothing is broken."""
+        """The expected result, which is computed with unchanged queries."""
         return self._wanted()
 
     def fails(self) -> str | None:
@@ -47,7 +47,7 @@ class Probe:
 
 
 def always(value: object) -> Callable[[], object]:
-    """What must come is known beforehand."""
+    """A probe whose expected result is given."""
     return lambda: value
 
 
@@ -61,7 +61,7 @@ def _need_planned(error: Exception) -> None:
 
 @contextmanager
 def replaced(name: str, text: str) -> Iterator[None]:
-    """Gives another text for a file of cypher/ while the block runs; its parameters stay as the header has them."""
+    """Replaces the text of a file of cypher/ while the block runs; the parameters remain those of the header."""
     load = cypher.load
     query = replace(load(name), text=text)
     with pytest.MonkeyPatch.context() as patch:

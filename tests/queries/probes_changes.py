@@ -1,4 +1,4 @@
-"""Changes in fresh tenants, and the facts that say straight away what these must leave, for telling broken writes."""
+"""Probes of the queries that write: changes in new tenants, compared with facts that lead to the same state."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -168,7 +168,7 @@ BATCH = [
 
 
 def probes(scratch: Tenants) -> Iterator[Probe]:
-    """What each rehearsal must come to, and that a batch sees what it took away itself."""
+    """Tests the outcome of each dry run, and that a batch sees its own removals."""
     for rehearsal in REHEARSALS:
         yield Probe(
             f"changes, {rehearsal.policy}",
@@ -193,7 +193,7 @@ def _rehearse(scratch: Tenants, rehearsal: Rehearsal) -> tuple[object, ...]:
 
 
 def _expected(scratch: Tenants, rehearsal: Rehearsal) -> tuple[object, ...]:
-    """The outcomes by the oracle; what stands after the facts that lead there at once, to the oracle the same."""
+    """Compares outcomes with the oracle, and the state with that after the facts that lead to it directly."""
     world, straight = oracle(rehearsal.policy, ROOT_NAME), oracle(rehearsal.policy, ROOT_NAME)
     changes = [*rehearsal.changes, *rehearsal.then]
     outcomes = [world.given(change) for change in changes]
@@ -224,7 +224,7 @@ def _said(scratch: Tenants, rehearsal: Rehearsal, facts: list[str]) -> Authorize
 
 
 def _created(scratch: Tenants) -> list[str]:
-    """Who owns what somebody makes by a role that has it from another one: the role that is held."""
+    """An object that is created by an inherited privilege of a role belongs to the held role."""
     held = ["add role:kz", "add role:ka", "member role:kz of role:ka", "member user:kx of role:kz"]
     graph = scratch("deltastream", [*held, f"allow CREATE_DATABASE on organization:{ROOT_NAME} to role:ka"], ROOT_NAME)
     graph.change("add database:kd", by="user:kx")
@@ -232,7 +232,7 @@ def _created(scratch: Tenants) -> list[str]:
 
 
 def _listed(scratch: Tenants) -> tuple[object, ...]:
-    """What is left of a user who was dropped, and whom a list of the operator names."""
+    """The remains of a dropped user that a list of the operator names."""
     given = ["add role:kr", "member user:ka of role:kr", "member user:ka of role:service_admin", "add user:kb"]
     graph = scratch("lakehouse", [*given, "allow USE_CATALOG on metalake:main to user:ka"], ROOT_NAME)
     graph.change_all(["drop user:ka", "drop user:kb"])

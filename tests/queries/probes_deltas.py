@@ -1,4 +1,4 @@
-"""The query that says what a change adds and removes, broken."""
+"""Probes of the query that lists the facts that a change adds and removes."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ NAMES = ["add user:xu", "add namespace:xn", "allow READ on dataset:xn.d to user:
 
 
 def probes(scratch: Tenants) -> Iterator[Probe]:
-    """Dry runs of each kind, beside a tenant with the same names and other edges."""
+    """Dry runs of each kind, next to a tenant with the same names and other edges."""
     yield Probe("dry runs", "affected_facts", lambda: _rehearsed(scratch), always(_WANTED))
 
 

@@ -1,4 +1,4 @@
-"""The queries that dump and restore a root, broken, and what must notice it."""
+"""Probes of the queries that dump and restore a root."""
 
 import uuid
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ NEW = {"a new one": True, "a fact": False, "a fact taken back": False, "a refusa
 
 
 def probes(scratch: Tenants, folder: Path) -> Iterator[Probe]:
-    """A root with a history is dumped and restored, beside a neighbour; others are asked whether they are new."""
+    """Dumps and restores a root with a history, next to another tenant, and tests which roots are unused."""
     for policy, facts in (("lakehouse", LAKEHOUSE), ("cdap", CDAP)):
 
         def look(policy: str = policy, facts: list[str] = facts) -> object:
@@ -90,7 +90,7 @@ def _restored(scratch: Tenants, folder: Path, policy: str, facts: list[str]) -> 
 
 
 def _failed(auth: Authorizer, folder: Path) -> list[object]:
-    """What a restore that raises at its end leaves."""
+    """The state after a restore that fails at its end."""
 
     def stop(what: str, done: int, of: int) -> None:
         if what == "writing history" and done == of:
@@ -104,7 +104,7 @@ def _failed(auth: Authorizer, folder: Path) -> list[object]:
 
 
 def _log(auth: Authorizer) -> list[Any]:
-    """All nodes beside the graph, with all their properties but the root."""
+    """All nodes outside the graph of entities, with all their properties except the root."""
     text = """MATCH (node:Change|Refusal|Request {root: $root})
     RETURN labels(node)[0] AS label, properties(node) AS kept"""
     rows = auth.store.execute(text, {"root": auth.tenant})
@@ -115,7 +115,7 @@ def _log(auth: Authorizer) -> list[Any]:
 
 
 def _new(scratch: Tenants, folder: Path) -> object:
-    """By what was done to a root, whether a dump can be restored into it."""
+    """Whether a dump can be restored into a root, by the kind of change to the root."""
     kept = folder / uuid.uuid4().hex
     dump(scratch("gravitino", ["add user:ua"], ROOT_NAME), kept)
     roots = {name: scratch("gravitino", root=ROOT_NAME) for name in NEW}

@@ -1,4 +1,4 @@
-"""What queries return beside a decision: the facts that check finds, what is known of the names in a question."""
+"""Probes of the further results of queries: the facts that check finds, and which names exist."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -66,7 +66,7 @@ def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
 
 
 def _hinging_on(fact: str, subject: str, type_: str, top: str, *seconds: str) -> dict[str, Any]:
-    """The parameters of which.cypher where the answer hinges on one fact."""
+    """The parameters of which.cypher for an answer that depends on one fact."""
     return {
         "subject": subject,
         "type": type_,
@@ -87,7 +87,7 @@ SET = "MATCH (user:Entity {root: $root, ref: 'user:u'}) SET user.exists = $exist
 
 
 def _who_without(world: Twin, name: str, on: str) -> list[str]:
-    """Who is allowed, while user:u is only a name that holds its roles."""
+    """The allowed users, while user:u is only a name that holds its roles."""
     graph = world.graph
     graph.store.execute(SET, {"root": graph.tenant, "exists": False})
     try:
@@ -115,14 +115,14 @@ def _roles(world: Twin, subject: str) -> list[str | None]:
 
 
 def _found(world: Twin, subject: str, **asked: Any) -> list[str]:
-    """The facts of the one principal that acts."""
+    """The facts of the only acting principal."""
     [acting] = _acting(world, subject, **asked)
     found = [f"{each['fact'].strip()} by {each['by']}".removesuffix(" by None") for each in acting["found"]]
     return sorted(found)
 
 
 def _acting(world: Twin, subject: str, **asked: Any) -> list[dict[str, Any]]:
-    """Who acts, with the facts of each, as check returns them."""
+    """The acting principals with their facts, as check returns them."""
     check = {
         "index": 0,
         "subject": subject,

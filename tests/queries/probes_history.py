@@ -1,4 +1,4 @@
-"""What the history must tell, and what is done when something is said again, for telling broken queries."""
+"""Probes of the queries of the history and of repeated requests."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from .probes_questions import heeding
 
 
 def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
-    """`kept` is the tenant whose history is asked."""
+    """`kept` is the tenant whose history is read."""
     for query in ("log", "refusals"):
         for wanted in _filters(kept, query):
             told = ", ".join(wanted)
@@ -34,7 +34,7 @@ def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
 
 
 def kept_tenant(tenants: Tenants) -> Authorizer:
-    """A tenant with changes and refusals of several actors, beside another one."""
+    """A tenant with changes and refusals of several actors, next to another one."""
     for names in (("other",), ("ann", "bob", "cas")):
         graph = tenants("deltastream", [f"member user:{name} of role:SYSADMIN" for name in names], ROOT_NAME)
         for number, name in enumerate(names):
@@ -51,7 +51,7 @@ def kept_tenant(tenants: Tenants) -> Authorizer:
 
 
 def _raw(graph: Authorizer, label: str) -> list[dict[str, Any]]:
-    """The entries as they lie in the graph, in order."""
+    """The entries of the graph, in order."""
     rows = graph.store.execute(
         "MATCH (entry:Change|Refusal {root: $root}) WHERE $label IN labels(entry) RETURN properties(entry) AS entry",
         {"root": graph.tenant, "label": label},
@@ -88,7 +88,7 @@ def _asked_for(graph: Authorizer, query: str, wanted: Mapping[str, Any]) -> list
 
 
 def _filtered(graph: Authorizer, query: str, wanted: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """The same, picked out of all entries."""
+    """The same, selected in Python from all entries."""
     entries = _raw(graph, "Change" if query == "log" else "Refusal")
     fitting = [entry for entry in entries if _fits(entry, wanted)][-wanted.get("limit", 100) :]
     return [tuple(entry.get(name) for name in shown(query)) for entry in fitting]
@@ -142,7 +142,7 @@ SAID_AGAIN = [
 
 
 def _said_again(scratch: Tenants) -> list[object]:
-    """One change under one id, a batch, and a change that had none; each said again, and others under their ids."""
+    """A change with an id, a batch, and a change without an id; each is repeated, and other requests use their ids."""
     neighbour = scratch("lakehouse", root=ROOT_NAME)
     for id_ in ("once", "two"):
         neighbour.change(f"add user:{id_}", id=id_)

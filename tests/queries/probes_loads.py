@@ -1,4 +1,4 @@
-"""What imports and policy upgrades must leave, for telling broken queries: what statements say straight away."""
+"""Probes of the queries of imports and policy upgrades: the state must be that after the same statements."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -82,7 +82,7 @@ def probes(scratch: Tenants, folder: Path) -> Iterator[Probe]:
 
 # ---- imports -----------------------------------------------------------------------------------------------------
 def _neighbour(scratch: Tenants, name: str) -> Authorizer:
-    """Another tenant of the same names, in which more is there."""
+    """Another tenant with the same names and more facts."""
     said = [*facts(FIRST), "member role:kq of role:kr" if name == "gravitino" else "add user:kc"]
     return scratch(name, said if name == "lakehouse" else [*facts(NAMES), *facts(CREATED)], ROOT_NAME)
 
@@ -106,7 +106,7 @@ def _loaded(scratch: Tenants, name: str, folders: list[Path], said: list[str]) -
 
 
 def _undone(scratch: Tenants, queries: str, name: str, before: list[str], folder: Path) -> Probe:
-    """A load that fails at its end leaves nothing."""
+    """A load that fails at its end changes nothing."""
 
     def look() -> object:
         graph = scratch(name, before, ROOT_NAME)
@@ -137,7 +137,7 @@ def _lost(scratch: Tenants, query: str, parameters: dict[str, Any]) -> list[Any]
 
 
 def _wrong(scratch: Tenants, folder: Path) -> Iterator[Probe]:
-    """Circles with what is there, and second owners; and what is neither, though a neighbour says it."""
+    """Cycles with existing memberships, and second owners; and rows that are valid although another tenant has them."""
     first = {"subjects": FIRST["subjects"]}
     for number, (members, says) in enumerate(
         (
@@ -166,7 +166,7 @@ def _is_wrong(scratch: Tenants, folder: Path) -> bool:
 
 
 def _replaced(scratch: Tenants, folder: Path) -> Iterator[Probe]:
-    """What is not in the folder goes; names that still hold grants stay names."""
+    """Facts that the folder does not list are removed; names that still hold grants remain as names."""
     more = ["add catalog:kd", "add user:kz", "member user:kz of role:kr", "allow SELECT_TABLE on catalog:kd to user:kz"]
     names = ["add namespace:kn", "add dataset:kn.d", "add dataset:kn.f", "allow READ on dataset:kn.g to user:ka"]
     cases = (("lakehouse", "first0", FIRST, [*facts(FIRST), *more]), ("cdap", "first1", NAMES, [*facts(NAMES), *names]))
@@ -208,7 +208,7 @@ UPGRADED = "upgraded"  # no other test's root: a broken upgrade may reach into o
 
 
 def _upgraded(scratch: Tenants, folder: Path) -> Iterator[Probe]:
-    """After an upgrade it is as if the facts had been said under the new policy."""
+    """After an upgrade, the state is as if the facts had been written under the new policy."""
     queries = "set_policy disown rename_privilege policy_subjects"
     cases = (
         ("deltastream", [(BEFORE, AFTER), ALLOWED, RENAMED], STREAM_FACTS),

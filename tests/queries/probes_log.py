@@ -1,4 +1,4 @@
-"""The queries of the log's chain, broken; and what must notice it: a chain that is verified, a log that is pruned."""
+"""Probes of the queries of the log's chain: verifying a chain, pruning a log."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -82,7 +82,7 @@ PRUNED = [
 
 
 def _pruned(scratch: Tenants) -> list[object]:
-    """A log pruned by revision, by time, whole, in part; for another making; and where entries have no hash."""
+    """Logs pruned by revision and by time, wholly and partly, of a recreated root, and with entries without a hash."""
     other = scratch("lakehouse", ["add user:kn"], ROOT_NAME)
     _refused(other, "add role:r", "user:kn")
     other.change_all([f"add user:kn{at}" for at in range(4)])
@@ -106,7 +106,7 @@ def _pruned(scratch: Tenants) -> list[object]:
 
 
 def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
-    """What was pruned, and what a log tells then."""
+    """The result of a pruning, and the log after it."""
     row = graph.ask("log", **Filter().parameters(9, 1))
     told = [
         [each.revision for each in graph.log()],
@@ -121,7 +121,7 @@ def _span(done: Pruned) -> tuple[int, int | None]:
 
 
 def _logged(scratch: Tenants) -> Authorizer:
-    """Five entries, each at a time of its own, and a refused attempt behind each but the first."""
+    """Five entries with different times, and a refused attempt after each except the first."""
     graph = scratch("lakehouse", ["add user:kx"], ROOT_NAME)
     for at in range(2, 6):
         graph.change(f"add user:k{at}")
@@ -144,7 +144,7 @@ def _verified(graph: Authorizer, head: str | None) -> tuple[bool, int, int]:
 
 
 def _digests(scratch: Tenants) -> list[object]:
-    """A short digest is replaced, but not where another policy was put on the root meanwhile; and a load."""
+    """A short digest is replaced, but not if the policy of the root was replaced in the meantime; and a load."""
     graph = scratch("lakehouse", root=ROOT_NAME)
     row = registry.find(graph.store, graph.tenant)
     assert row is not None
@@ -160,7 +160,7 @@ def _digests(scratch: Tenants) -> list[object]:
 
 
 def _many_refusals(scratch: Tenants) -> list[object]:
-    """Of one actor the newest are kept, beside another actor's and another root's."""
+    """The newest attempts of one actor are kept; those of another actor and another root are not affected."""
     other, graph = (scratch("lakehouse", ["add user:kx", "add user:ky"], ROOT_NAME) for _ in range(2))
     found: list[object] = []
     with patch("grantpath.engine.change.audit_writer.KEPT", 10):
@@ -179,7 +179,7 @@ DROPPED = [[], [ONCE], [ONCE], [ONCE, (2, None, True, True)]]
 
 
 def _dropped(scratch: Tenants) -> list[object]:
-    """A root that is dropped, made anew under its name, and dropped again; noted only when it is gone."""
+    """A root is dropped, created again, and dropped again; the note is listed only after the drop."""
     neighbour = scratch("lakehouse", ["add user:ka", "add user:kb", "add user:kc"], ROOT_NAME)
     model, name = neighbour.policy, f"metalake:{neighbour.tenant.rpartition('~')[2]}"
     found: list[object] = []

@@ -1,4 +1,4 @@
-"""Queries that return the marks of a tenant must return them as they are: by them a reader notices half a change."""
+"""Queries must return the marks of a tenant unchanged: readers use them to detect half of a change."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -26,7 +26,7 @@ WANTED = {
 
 
 def probes(graph: Authorizer, names: Iterable[str]) -> Iterator[Probe]:
-    """Each of these queries that returns marks, with the parameters of its example, beside other tenants."""
+    """Each of these queries that returns marks, with the parameters of its example, next to other tenants."""
     for name in names:
         if "begun_after" in cypher.load(name).text:
             columns = WANTED.keys() & set(answers(graph, name)[0])
@@ -44,7 +44,7 @@ def _marks(graph: Authorizer, name: str, columns: set[str]) -> list[dict[str, An
 
 
 def answers(graph: Authorizer, name: str, **asked: object) -> list[dict[str, Any]]:
-    """The rows of a query: with the parameters of its example, but for the tenant and those in `asked`."""
+    """The rows of a query with the parameters of its example, except for the tenant and those in `asked`."""
     [given] = graph.store.read("RETURN " + example(name) + " AS map", {})
     rows = graph.store.read(cypher.load(name).text, {**given["map"], "root": graph.tenant, **asked})
     return [dict(row) for row in rows]

@@ -1,4 +1,4 @@
-"""What explain.cypher returns for each kind of path: grants above, grants below, membership alone; by who acts."""
+"""Probes of explain.cypher: each kind of path (grants above, grants below, membership only), by acting principal."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ WIDE = 51  # one more than explain shows of one fact
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked about a subject: places with the object whose way up they are on, facts, what is below."""
+    """A question about a subject: places with their object, facts, and grants below."""
 
     subject: str
     facts: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ WAYS: list[tuple[Asked, list[list[Any]]]] = [
 
 
 def probes(world: Twin, wide: Authorizer) -> Iterator[Probe]:
-    """`world` is the lakehouse; `wide` has user:kx in groups that all have one grant."""
+    """`world` is the lakehouse; in `wide`, user:kx is in groups that all have one grant."""
     for asked, wanted in WAYS:
         yield Probe(f"ways of {asked}", "explain", partial(_ways, world, asked), always(wanted))
     first = sorted(f"group:k{number}" for number in range(WIDE))[: WIDE - 1]

@@ -1,4 +1,4 @@
-"""What check, who, which and explain must answer in the small worlds: as the oracle, and by the paths there are."""
+"""Probes of check, who, which and explain: their answers in small worlds must agree with the oracle and the paths."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ PATHS = {
 
 @dataclass
 class Twin:
-    """A small world in the oracle and in the graph, beside its neighbour."""
+    """A small world in the oracle and in the graph, next to another one."""
 
     small: Small
     oracle: Oracle
@@ -69,7 +69,7 @@ def twin(tenants: Tenants, policy: str) -> Twin:
 
 
 def probes(worlds: list[Twin]) -> Iterator[Probe]:
-    """What the four queries must answer; the quickest first."""
+    """The expected answers of the four queries; the fastest first."""
     for world in worlds:
         yield _checks(world)
         yield from _unknown(world)
@@ -125,7 +125,7 @@ def _unknown(world: Twin) -> Iterator[Probe]:
 
 
 def _lists(world: Twin) -> Iterator[Probe]:
-    """Both lists that follow from each check, whole and their second pages."""
+    """Both lists that follow from each check: whole lists and second pages."""
     whos = dict.fromkeys(_key(Who(name=c.name, object=c.object, with_=c.with_)) for c in world.checks)
     for who in whos:
         asked = Who.model_validate_json(who)
@@ -144,7 +144,7 @@ def _key(question: Who | Which) -> str:
 
 
 def _pages(found: set[str]) -> tuple[list[str], list[str]]:
-    """The list, and the page of one behind its first."""
+    """The list, and the page of one after its first entry."""
     ordered = sorted(found, key=str.encode)
     return ordered, ordered[1:2] if ordered else []
 
@@ -165,7 +165,7 @@ def _which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
 
 
 def _page_sizes(world: Twin, query: str) -> list[tuple[int, int]]:
-    """Pages as the database gave them that are longer than was asked for: the authorizer cuts off what is too much."""
+    """Pages of the database that are longer than requested, which the authorizer would cut."""
     graph, pages, ask = world.graph, list[tuple[int, int]](), world.graph.ask
 
     def listening(name: str, **words: Any) -> Any:
@@ -212,7 +212,7 @@ SETTLED = "MATCH (mark:Revision {root: $root}) SET mark.revision = $revision, ma
 
 
 def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
-    """Is the mark of a writer that died noticed, and therefore mended, by whoever asks?"""
+    """Whether a question detects, and therefore repairs, the mark of a writer that died."""
     root = graph.tenant
 
     def look() -> bool:
@@ -241,7 +241,7 @@ def _paths(world: Twin, text: str, paths: list[str]) -> Probe:
 
 
 def _explanation(world: Twin, check: Check) -> Probe:
-    """Broken queries explain as the unbroken ones, which test_explain.py and test_remedies.py hold to the graph."""
+    """Mutants must explain as the unchanged queries, which test_explain.py and test_remedies.py verify."""
 
     def look() -> tuple[list[str], list[str]]:
         told = world.graph.explain(check.subject, check.name, check.object, with_=check.with_, as_role=check.as_role)

@@ -1,4 +1,4 @@
-"""What remedy.cypher reads around a question: what is held, circles, what roles would bring, what is missing below."""
+"""Probes of remedy.cypher: held groups and roles, cycles, facts of later roles, and descendants that lack a grant."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NOTHING = {"types": [], "names": [], "joining": [], "roles": [], "places": [], "
 
 @dataclass(frozen=True)
 class Around:
-    """One column of the answer for a subject, by the parameters that differ from nothing."""
+    """One column of the answer for a subject, with the parameters that are not empty."""
 
     subject: str
     column: str

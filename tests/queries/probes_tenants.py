@@ -1,4 +1,4 @@
-"""What roots, state and mirrors must tell, for telling broken queries."""
+"""Probes of the queries of roots, tenant states and mirrors."""
 
 import uuid
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[
 
 # ---- facts -------------------------------------------------------------------------------------------------------
 def _facts(twin: Twin) -> tuple[list[tuple[str, str, bool, bool]], list[tuple[str, str, str]]]:
-    """By the oracle: entities with type, whether they exist and came with the policy; edges."""
+    """From the oracle: entities with type, whether they exist and are built in; edges."""
     world, builtins = twin.oracle, twin.graph.policy.builtins
     refs = {str(ref): True for ref in world.existing} | dict.fromkeys(NAMES.get(world.policy, ()), False)
     entities = [(ref, ref.partition(":")[0], there, ref in builtins) for ref, there in refs.items()]
@@ -56,7 +56,7 @@ def _facts(twin: Twin) -> tuple[list[tuple[str, str, bool, bool]], list[tuple[st
 
 
 def _presets(twin: Twin) -> Iterator[tuple[str, str, str]]:
-    """The edges that the policy's file says."""
+    """The edges of the policy's file."""
     root = str(twin.oracle.root)
     for ref, entry in twin.graph.policy.builtins.items():
         yield from ((ref, "HAS_ROLE", held) for held in entry.holds)
@@ -147,7 +147,7 @@ CLAIMED = ["claim_tenant", "create_tenant", "begin_tenant"]
 
 
 def _claimed(store: Store) -> list[str]:
-    """What a caller is allowed to do that has the claim on a name; one that has lost it, and late ones, do nothing."""
+    """A caller with the claim on a name can create and remove; callers that lost it, and late ones, do nothing."""
     model, tenant = policy.load("deltastream"), f"organization:claimed~{uuid.uuid4().hex}"
     top = {"ref": tenant, "type": "organization", "name": "claimed", "labels": [], "builtins": []}
     kept = {"policy": model.name, "digest": "", "source": "{}"}
@@ -191,7 +191,7 @@ LISTED = [
 
 
 def _listed(store: Store) -> list[tuple[object, ...]]:
-    """Two tenants with names of their own, and one that was dropped."""
+    """Two tenants with different names, and a dropped one."""
     model = policy.load("lakehouse")
     names = [name for name, *_ in LISTED]
     try:
@@ -213,7 +213,7 @@ def _lying(graph: Authorizer) -> int:
 
 
 def _removed(graph: Authorizer) -> int:
-    """How much goes; it is put back."""
+    """The number of removed entities, which are restored afterwards."""
 
     def work(writing: Any) -> int:
         given = {"root": writing.root, "by": "test"}
@@ -230,7 +230,7 @@ def _end(writing: Any, **other: Any) -> None:
 
 
 def _ended(graph: Authorizer) -> list[int]:
-    """How many marks are left where they are not as they were read, and where they are; they are put back."""
+    """The number of marks that remain if they differ from those read, and if not; they are restored afterwards."""
 
     def work(writing: Any) -> list[int]:
         left = "MATCH (mark:Revision {root: $root}) RETURN count(mark) AS count"

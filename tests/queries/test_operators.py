@@ -1,4 +1,4 @@
-"""What each mutation operator makes of a statement, and what it leaves alone: strings, comments, assignments."""
+"""The mutants of each mutation operator, which does not touch strings, comments and assignments."""
 
 import pytest
 
@@ -68,7 +68,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_an_operator_makes_these_mutants(operator: str) -> None:
+def test_operator_makes_these_mutants(operator: str) -> None:
     text, wanted = MADE[operator]
     made = [" ".join(mutant.body.split()) for mutant in mutants("made_up", text + "\n") if mutant.operator == operator]
     assert len(made) == len(wanted), made
@@ -77,12 +77,12 @@ def test_an_operator_makes_these_mutants(operator: str) -> None:
         assert piece not in text
 
 
-def test_strings_and_comments_are_left_alone() -> None:
+def test_strings_and_comments_are_not_mutated() -> None:
     text = "// WHERE a = 1 AND b\nRETURN 'x AND y = z' // NOT DISTINCT (\n"
     assert mutants("made_up", text) == []
 
 
-def test_brackets_that_do_not_match_are_refused() -> None:
+def test_unbalanced_brackets_are_an_error() -> None:
     with pytest.raises(ValueError, match="closes nothing"):
         statement("RETURN (a]")
     with pytest.raises(ValueError, match="not closed"):
@@ -95,14 +95,14 @@ def test_a_long_match_is_shown_by_its_ends() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_mutant_has_another_text_and_a_name_of_its_own(name: str) -> None:
+def test_mutants_have_unique_texts_and_names(name: str) -> None:
     made = mutation.mutants(name)
     assert made
     assert len({str(mutant) for mutant in made}) == len(made)
     assert all(mutant.body != cypher.load(name).text for mutant in made)
 
 
-def test_every_entry_of_the_list_of_equivalent_mutants_names_a_mutant() -> None:
+def test_every_equivalent_mutant_exists() -> None:
     listed = mutation.entries()
     idle = [entry for entry in listed if not any(entry.names(each) for each in mutation.mutants(entry.file))]
     assert idle == []

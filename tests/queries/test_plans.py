@@ -1,4 +1,4 @@
-"""What the server makes of a query: one plan, whatever the lengths of its parameters, or a word that it cannot."""
+"""Plans of queries: the lengths of parameters do not matter, and an unsupported query is an error."""
 
 import os
 import re
@@ -17,21 +17,21 @@ from ..conftest import SERVER
 
 
 def expected_rows(driver: neo4j.Driver, names: list[str]) -> float:
-    """How many rows the plan for these names reckons with."""
+    """The number of rows that the plan for these names estimates."""
     text = "EXPLAIN MATCH (entity:Entity) WHERE entity.ref IN $names RETURN entity"
     plan = driver.execute_query(text, names=names).summary.plan
     assert plan is not None
     return float(plan["args"]["EstimatedRows"])
 
 
-def test_the_length_of_a_parameter_makes_no_other_plan(server: Connection) -> None:
+def test_parameter_length_does_not_change_the_plan(server: Connection) -> None:
     if os.environ.get(SERVER, "embedded") != "embedded":
         pytest.skip("the settings of a server that is there are its owner's")
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
         assert expected_rows(driver, ["a"]) == expected_rows(driver, ["a"] * 5_000)
 
 
-def test_a_query_that_the_server_does_not_know_is_not_called_silence(server: Connection) -> None:
+def test_unsupported_query_names_supported_servers(server: Connection) -> None:
     store = Store(server)
     try:
         with pytest.raises(Unavailable, match=r"cannot run a query: .*use Neo4j 5\.26 LTS or 2026\.x"):
@@ -49,7 +49,7 @@ RETURN collect(above.ref) AS held, count(*) AS paths"""
 
 
 def operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The operators of a plan that follow relationships to any depth: name, and what they follow."""
+    """The operators of a plan that follow relationships to any depth: name, and pattern."""
     name, details = plan["operatorType"].partition("@")[0], plan["args"].get("Details", "")
     if re.search(r"VarLength|Shortest|Repeat|Trail|BFS", name):
         yield name, details
@@ -101,5 +101,5 @@ def test_no_plan_follows_every_path_of_memberships(planner: neo4j.Driver, name: 
         "RETURN above.ref AS held, length(path) AS length",
     ],
 )
-def test_a_query_that_follows_every_path_is_found(planner: neo4j.Driver, text: str) -> None:
+def test_query_that_follows_every_path_is_detected(planner: neo4j.Driver, text: str) -> None:
     assert unbounded(planner, text, {"root": "metalake:ml", "subject": "user:bob"})

@@ -1,4 +1,4 @@
-"""Every .cypher file: its header, its plan, its example in Neo4j Browser, and that it is sent as it stands on disk."""
+"""Every .cypher file: its header, its plan, its example in Neo4j Browser, and that it is sent unchanged."""
 
 import re
 from collections.abc import Iterator
@@ -35,20 +35,20 @@ ANSWERS = {"who": ["user:bob"], "which": ["table:hr.public.staff"]}
 
 
 def header(name: str) -> str:
-    """The comment that a file opens with, without its slashes."""
+    """The comment at the start of a file, without its slashes."""
     lines = cypher.load(name).text.splitlines()
     return "\n".join(line[3:] for line in lines[: next(i for i, line in enumerate(lines) if line[:2] != "//")])
 
 
 def example(name: str) -> str:
-    """The map behind :params; empty for a query without parameters."""
+    """The map after :params; empty for a query without parameters."""
     found = re.search(r"^:params (\{.*\})$", header(name), re.MULTILINE)
     assert found or not cypher.load(name).parameters, f"{name}.cypher has parameters and no :params line"
     return found[1] if found else "{}"
 
 
 def returned(name: str) -> list[str]:
-    """The columns that the header promises, explanations in parentheses left out."""
+    """The columns that the header promises, without explanations in parentheses."""
     if "\nReturns nothing\n" in f"{header(name)}\n":
         return []
     promise = header(name).partition("\nReturns ")[2].partition("\nIn Neo4j Browser")[0].partition(":")[2]
@@ -59,14 +59,14 @@ def returned(name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def driver(server: Connection) -> Iterator[neo4j.Driver]:
-    """A driver of the test's own, to which the server says everything that it notices."""
+    """The test's own driver, which receives all notifications of the server."""
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def graph(module_tenant: Tenants) -> Authorizer:
-    """With an entry of every kind in its history."""
+    """A tenant with an entry of every kind in its history."""
     made = module_tenant("gravitino", README_GRAPH)
     made.change("add user:cas", id="once")
     with pytest.raises(Refused):
@@ -75,7 +75,7 @@ def graph(module_tenant: Tenants) -> Authorizer:
 
 
 def parameters(driver: neo4j.Driver, graph: Authorizer, name: str) -> dict[str, Any]:
-    """The example as the server reads it, about the test's own tenant."""
+    """The example as parsed by the server, with the test's own tenant."""
     with driver.session(database="neo4j") as session:
         found = session.run(neo4j.Query("RETURN " + example(name) + " AS map")).single(strict=True)["map"]
     return {key: graph.tenant if key == "root" else value for key, value in found.items()}
@@ -94,7 +94,7 @@ def test_header_names_the_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_run_sends_the_text_with_the_parameters_of_the_header_and_nothing_else(name: str) -> None:
+def test_run_sends_exactly_the_text_and_the_parameters(name: str) -> None:
     query, sent = cypher.load(name), list[tuple[str, dict[str, Any]]]()
     given: dict[str, Any] = dict.fromkeys(query.parameters)
     query.run(lambda *words: sent.append(words), **given)
@@ -104,14 +104,14 @@ def test_run_sends_the_text_with_the_parameters_of_the_header_and_nothing_else(n
     assert len(sent) == 1
 
 
-def test_a_header_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_header_with_other_parameters_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bad.cypher").write_text("// bad.cypher: nothing\n// $named  STRING  'a'\nRETURN $used AS used\n")
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)
     with pytest.raises(ValueError, match="named, used"):
         cypher.load("bad")
 
 
-def test_a_base_name_that_two_folders_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_base_name_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("load", "mirror"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.cypher").write_text("// same.cypher: nothing\nRETURN 1 AS one\n")
@@ -120,7 +120,7 @@ def test_a_base_name_that_two_folders_have_is_refused(tmp_path: Path, monkeypatc
         cypher.load("same")
 
 
-def test_every_file_is_found_by_its_base_name_and_what_a_person_pastes_is_at_the_top() -> None:
+def test_files_are_found_by_base_name_and_pasted_ones_are_at_the_top() -> None:
     assert cypher.names() == sorted(FILES)
     top = Path(str(cypher.__file__)).parent
     assert sorted(name for name, file in FILES.items() if file.parent == top) == PASTED
@@ -203,7 +203,7 @@ def test_sent_as_on_disk(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> 
         assert FILES[name].read_bytes() in sent
 
 
-def test_the_rule_is_the_same_wherever_it_stands() -> None:
+def test_rule_has_the_same_text_in_every_query() -> None:
     rule = re.compile(r"any\(clause IN \$?clauses WHERE(.*?none\(fact IN atom\.none WHERE fact IN facts\))", re.DOTALL)
     stated = {name: [" ".join(found.split()) for found in rule.findall(cypher.load(name).text)] for name in NAMES}
     stated = {name: found for name, found in stated.items() if found}
@@ -213,7 +213,7 @@ def test_the_rule_is_the_same_wherever_it_stands() -> None:
     assert all(found.endswith(stated["check"][0]) for found in stated["which"])
 
 
-def test_schema_runs_as_often_as_you_like(driver: neo4j.Driver) -> None:
+def test_schema_can_run_repeatedly(driver: neo4j.Driver) -> None:
     with driver.session(database="neo4j") as session:
         for statement in [*cypher.statements("schema"), *cypher.statements("schema")]:
             session.run(statement).consume()

@@ -57,7 +57,7 @@ UNBROKEN = {
 
 @pytest.fixture(scope="module")
 def scratch(store: Store) -> Iterator[Tenants]:
-    """Tenants of one comparison each."""
+    """Tenants that are used for one comparison each."""
     tenants = Tenants(store)
     yield tenants
     tenants.remove()
@@ -82,13 +82,13 @@ def probes(
 
 
 def chosen() -> list[Mutant]:
-    """All, or in the short form the first of each file and every twelfth."""
+    """All mutants, or in the short form the first of each file and every twelfth."""
     first = {mutant.file: mutant for mutant in reversed(MUTANTS)}
     return [mutant for at, mutant in enumerate(MUTANTS) if at % size(1, 12) == 0 or mutant is first[mutant.file]]
 
 
 @pytest.mark.slow
-def test_the_unbroken_queries_pass(probes: list[Probe], scratch: Tenants) -> None:
+def test_unchanged_queries_pass(probes: list[Probe], scratch: Tenants) -> None:
     assert not failing(probes, scratch.remove)
 
 

@@ -28,7 +28,7 @@ SEED = 13
 
 @pytest.fixture(scope="module")
 def limited(server: Connection) -> Iterator[Store]:
-    """A store whose questions end soon, whatever a mutant asks."""
+    """A store whose queries have a short time limit, because of mutants."""
     opened = Store(server, timeout=LIMIT)
     yield opened
     opened.close()
@@ -51,14 +51,14 @@ def probes(limited: Store) -> Iterator[list[Probe]]:
 
 @pytest.fixture(scope="module")
 def score(pytestconfig: pytest.Config) -> Iterator[Score]:
-    """Counts for all tests of this file, and is printed at the end."""
+    """The score of all tests of this file, printed at the end."""
     kept = Score()
     yield kept
     closing_lines.lines(pytestconfig).append(str(kept))
 
 
 def sample(file: str) -> list[Mutant]:
-    """One mutant of each operator that has any, always the same as long as the file stays."""
+    """One mutant of each operator that has any; always the same for an unchanged file."""
     by_operator: dict[str, list[Mutant]] = {}
     for mutant in mutation.mutants(file):
         if not mutation.is_equivalent(mutant):
@@ -66,7 +66,7 @@ def sample(file: str) -> list[Mutant]:
     return [random.Random(f"{SEED} {file} {name}").choice(found) for name, found in by_operator.items()]
 
 
-def test_the_unbroken_queries_pass(probes: list[Probe]) -> None:
+def test_unchanged_queries_pass(probes: list[Probe]) -> None:
     assert mutation.failing(probes) == []
 
 

@@ -1,4 +1,4 @@
-"""The words of a Cypher statement: strings and comments stay whole, and each bracket knows its partner."""
+"""The tokens of a Cypher statement: strings and comments are single tokens, and brackets are matched."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -22,7 +22,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 @dataclass(frozen=True)
 class Token:
-    """One word, string, number or sign, and where it is."""
+    """One word, string, number or sign, and its position."""
 
     text: str
     start: int
@@ -30,7 +30,7 @@ class Token:
 
     @property
     def key(self) -> str:
-        """The text for comparing with keywords, which Cypher reads in any case."""
+        """The text in upper case, to compare with keywords, which are case-insensitive."""
         return self.text.upper()
 
 
@@ -44,23 +44,23 @@ class Statement:
     around: list[int] = field(default_factory=list)  # the index of the innermost open bracket, or -1
 
     def key(self, at: int) -> str:
-        """The token's text in capitals; empty before the first and behind the last."""
+        """The token's text in upper case; empty before the first and after the last token."""
         return self.tokens[at].key if 0 <= at < len(self.tokens) else ""
 
     def keys(self, at: int, count: int) -> list[str]:
         return [self.key(at + step) for step in range(count)]
 
     def level(self, at: int) -> Iterator[int]:
-        """The tokens of the bracket that token `at` stands in, those of inner brackets left out."""
+        """The tokens of the bracket that contains token `at`, without those of inner brackets."""
         opened = self.around[at]
         return (each for each, around in enumerate(self.around) if around == opened)
 
     def keyword(self, at: int) -> str:
-        """The token in capitals, or '' where it is the name of a property, a label or a type, or ends STARTS WITH."""
+        """The token in upper case; '' for the name of a property, a label or a type, and for the WITH of STARTS WITH."""
         return "" if self.key(at - 1) in (".", ":", "STARTS", "ENDS") else self.key(at)
 
     def until(self, at: int, ends: Collection[str]) -> list[int]:
-        """Token `at` and those behind it on its level, up to one of `ends`."""
+        """Token `at` and the following ones on its level, up to one of `ends`."""
         found: list[int] = []
         for each in self.level(at):
             if each > at and self.keyword(each) in ends:
@@ -85,7 +85,7 @@ class Statement:
 
 
 def statement(text: str) -> Statement:
-    """Takes a text apart. Raises ValueError where brackets do not match."""
+    """Splits a text into tokens. Raises ValueError if brackets do not match."""
     found = Statement(text)
     opened: list[int] = []
     for match in _TOKEN.finditer(text):
@@ -107,7 +107,7 @@ def statement(text: str) -> Statement:
 
 
 def shown(text: str) -> str:
-    """A piece of a statement on one line, without comments, its middle left out where it is long."""
+    """A piece of a statement on one line, without comments; if it is long, without its middle."""
     parts = (" " if match.lastgroup == "space" else match[0] for match in _TOKEN.finditer(text))
     line = " ".join("".join(parts).split())
     return line if len(line) <= SHOWN else f"{line[: SHOWN * 3 // 4]} ... {line[-SHOWN // 4 :]}"

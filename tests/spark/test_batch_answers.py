@@ -38,7 +38,7 @@ def policy(name: str) -> Policy:
 
 
 class Collected:
-    """States and questions with what the oracle answers."""
+    """States and questions with the oracle's answers."""
 
     def __init__(self) -> None:
         self.states: list[TenantState] = []
@@ -145,7 +145,7 @@ def test_random_worlds_of_every_policy() -> None:
     assert collected.differences() == []
 
 
-def test_a_bad_question_disturbs_no_other() -> None:
+def test_bad_question_does_not_affect_others() -> None:
     entities = [Entity("metalake:m", "metalake"), Entity("user:a", "user"), Entity("catalog:c", "catalog")]
     state = TenantState("s", policy("gravitino"), "metalake:m", entities, [Edge("OWNS", "user:a", "catalog:c")])
     good = Check(subject="user:a", name="load_catalog", object="catalog:c")

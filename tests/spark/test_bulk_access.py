@@ -1,4 +1,4 @@
-"""Snapshots and bulk answers, beside the oracle's: reach, exposure, intervals, questions, differences."""
+"""Snapshots and bulk answers agree with the oracle: reach, exposure, intervals, questions, differences."""
 
 import errno
 import json
@@ -79,7 +79,7 @@ def rows(folder: Path, *columns: str) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("policy", others_slow(["gravitino", "deltastream", "onehouse", "cdap", "lakehouse"]))
-def test_bulk_answers_are_the_oracles(
+def test_bulk_answers_agree_with_the_oracle(
     policy: str, engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world(policy)
@@ -136,7 +136,7 @@ def test_ask_answers_from_the_snapshot_alone(gravitino: Path) -> None:
         ask(gravitino, f"who can lode_table on {tables[0]}")
 
 
-def test_names_can_be_chosen_and_the_widest_and_most_exposed_read(gravitino: Path) -> None:
+def test_chosen_names_have_widest_users_and_most_exposed_objects(gravitino: Path) -> None:
     made = world("gravitino")
     report = access(gravitino, ["load_table", "list_tables"], [], print)
     assert {(name, type_) for name, type_, _ in report.names} == {("load_table", "table"), ("list_tables", "schema")}
@@ -154,7 +154,7 @@ def test_names_can_be_chosen_and_the_widest_and_most_exposed_read(gravitino: Pat
         access(gravitino, ["load_tabel"], [], print)
 
 
-def test_the_job_computes_and_explains_a_failure(gravitino: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_job_computes_access_and_reports_failures(gravitino: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["access", str(gravitino), "--names", "drop_table, USE_SCHEMA", "--expand", "drop_table"]) == 0
     names = set(rows(gravitino / "access/names.parquet", "name"))
     assert names == {("drop_table",), ("USE_SCHEMA",)}
@@ -172,7 +172,7 @@ class Decision:
         return self.allowed
 
 
-def test_verify_compares_and_finds_a_difference(gravitino: Path) -> None:
+def test_verify_finds_a_difference(gravitino: Path) -> None:
     made = world("gravitino")
     asked: list[tuple[str, str, str]] = []
 
@@ -189,7 +189,7 @@ def test_verify_compares_and_finds_a_difference(gravitino: Path) -> None:
         verify(gravitino, lambda triples: [Decision(True, 6) for _ in triples], 20, seed=3)
 
 
-def test_diff_says_who_gained_and_lost(gravitino: Path, engine: SparkEngine, tmp_path: Path) -> None:
+def test_diff_lists_access_gained_and_lost(gravitino: Path, engine: SparkEngine, tmp_path: Path) -> None:
     before, after = world("gravitino"), world("gravitino").clone()
     tables = after.objects("table")
     said = [f"drop {tables[0]}", "add catalog:`new one`", "add user:newcomer", "owner user:newcomer of metalake:main"]
@@ -216,7 +216,7 @@ def test_diff_says_who_gained_and_lost(gravitino: Path, engine: SparkEngine, tmp
     assert (same.added, same.facts_removed, same.access[0].by_user) == ([], [], {})
 
 
-def test_access_by_two_versions_of_a_policy_is_not_compared(gravitino: Path, tmp_path: Path) -> None:
+def test_diff_of_two_policy_versions_refuses_names(gravitino: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(gravitino, other)
     meta = json.loads((other / "meta.json").read_text())
@@ -226,7 +226,7 @@ def test_access_by_two_versions_of_a_policy_is_not_compared(gravitino: Path, tmp
     assert diff(gravitino, other).facts_added == []
 
 
-def test_a_snapshot_is_complete_or_absent(gravitino: Path, tmp_path: Path) -> None:
+def test_snapshot_is_complete_or_absent(gravitino: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="already exists"), building(gravitino):
         pass
     out = tmp_path / "full"

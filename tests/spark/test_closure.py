@@ -75,7 +75,7 @@ def test_closures_agree(name: str, spark_engine: SparkEngine, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", graphs())
-def test_small_graphs_are_closed_over_alike_without_spark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closure_of_a_small_graph_is_the_same_without_spark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     size, edges = graphs()[name]
     ends = np.array([*edges, *edges], np.int64).reshape(-1, 2)
     closed = close_small(np.arange(size), ends[:, 0], ends[:, 1])
@@ -86,8 +86,8 @@ def test_small_graphs_are_closed_over_alike_without_spark(name: str, monkeypatch
         assert close_small(np.arange(size), ends[:, 0], ends[:, 1]) is None
 
 
-def test_many_pairs_of_few_memberships_are_left_to_spark() -> None:
-    """A chain of 5,000 groups has 12.5 million pairs, a circle of 2,000 has 4 million."""
+def test_closure_with_many_pairs_uses_spark() -> None:
+    """A chain of 5,000 groups has 12.5 million pairs, a cycle of 2,000 has 4 million."""
     began = time.monotonic()
     for size, edges in (
         (5_000, [(at, at + 1) for at in range(4_999)]),

@@ -1,4 +1,4 @@
-"""From a real graph to a snapshot: read at one revision, or not at all; Spark and Cypher agree on it."""
+"""Mirroring a real graph: it is read at one revision or not at all, and Spark and Cypher agree on it."""
 
 import random
 import time
@@ -23,7 +23,9 @@ SEED = 11
 
 @pytest.mark.spark
 @pytest.mark.parametrize("policy", ["gravitino", "cdap", "onehouse"])
-def test_the_snapshot_answers_as_the_graph(server: Connection, tenant: Tenants, policy: str, tmp_path: Path) -> None:
+def test_snapshot_gives_the_answers_of_the_graph(
+    server: Connection, tenant: Tenants, policy: str, tmp_path: Path
+) -> None:
     auth = tenant(policy, random_world(policy, random.Random(SEED), 80), root="main")
     out = tmp_path / "snapshot"
     meta = mirror(server, auth.tenant, out, print)
@@ -44,7 +46,7 @@ def test_the_snapshot_answers_as_the_graph(server: Connection, tenant: Tenants, 
         mirror(server, auth.tenant, out, print)
 
 
-def test_a_change_while_reading_is_noticed(
+def test_change_during_the_read_repeats_it(
     server: Connection, store: Store, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
@@ -68,7 +70,7 @@ def test_a_change_while_reading_is_noticed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_mark_of_a_dead_writer_is_mended_and_that_of_a_load_heeded(
+def test_mirror_repairs_a_dead_writers_mark_and_refuses_during_a_load(
     server: Connection, store: Store, tenant: Tenants
 ) -> None:
     auth = tenant("gravitino", ["add user:a"])
@@ -82,7 +84,7 @@ def test_the_mark_of_a_dead_writer_is_mended_and_that_of_a_load_heeded(
     store.execute(mark, {"root": auth.tenant, "load": None})
 
 
-def test_what_cannot_be_read(server: Connection, tenant: Tenants) -> None:
+def test_mirror_of_unreadable_root_is_an_error(server: Connection, tenant: Tenants) -> None:
     auth = tenant("gravitino")
     auth.change(f"drop {auth.root}")
     with pytest.raises(Unknown, match="was dropped, and only its history is left"):

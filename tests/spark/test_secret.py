@@ -1,4 +1,4 @@
-"""A local Spark listens on this machine only, and talks to nothing that does not know its secret."""
+"""A local Spark session listens on this machine only, and requires its secret."""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ RPC_REQUEST, RPC_FAILURE = 3, 5
 
 
 def reply(port: int, body: bytes) -> tuple[int, str]:
-    """The kind and the text of Spark's answer to a request by a process that has no secret."""
+    """The kind and the text of Spark's answer to a request by a process without the secret."""
     message = struct.pack(">BqI", RPC_REQUEST, 1, len(body))
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(struct.pack(">Q", 8 + len(message) + len(body)) + message + body)
@@ -24,7 +24,7 @@ def reply(port: int, body: bytes) -> tuple[int, str]:
 
 
 def test_a_local_session_requires_its_own_secret() -> None:
-    """With Spark 3.5 and with 4.0: the settings are in force, and the secret appears nowhere."""
+    """With Spark 3.5 and 4.0, the settings are in effect, and the secret is not visible anywhere."""
     spark = spark_session.engine(print).spark
     conf = spark.sparkContext.getConf()
     environment = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get()  # type: ignore[union-attr]
@@ -39,7 +39,7 @@ def test_a_local_session_requires_its_own_secret() -> None:
     assert conf.get("spark.driver.bindAddress") == conf.get("spark.driver.host") == "127.0.0.1"
 
 
-def test_a_process_without_the_secret_is_turned_away() -> None:
+def test_process_without_the_secret_is_refused() -> None:
     spark = spark_session.engine(print).spark
     environment = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get()  # type: ignore[union-attr]
     blocks = environment.blockManager().blockTransferService().port()

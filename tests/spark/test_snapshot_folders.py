@@ -1,4 +1,4 @@
-"""Snapshots on disk: private, written by one process at a time, bounded and checked when they are read."""
+"""Snapshots on disk are private, written by one process at a time, and bounded and checked when they are read."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ with building(Path(sys.argv[1]), replace=True) as folder:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small snapshot, for which Spark is not started."""
+    """A small snapshot, which needs no Spark."""
     unused: Any = None
     return snapshot(world("gravitino"), tmp_path_factory.mktemp("made") / "snapshot", unused)
 
@@ -56,7 +56,7 @@ def other(tmp_path: Path) -> subprocess.Popen[str]:
     return run
 
 
-def test_a_snapshot_is_private_whatever_the_umask(made: Path, tmp_path: Path) -> None:
+def test_snapshot_is_private_with_any_umask(made: Path, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         with building(tmp_path / "out") as folder:
@@ -68,7 +68,7 @@ def test_a_snapshot_is_private_whatever_the_umask(made: Path, tmp_path: Path) ->
     assert modes(tmp_path / "out") == modes(made) == {("folder", "0o700"), ("file", "0o600")}
 
 
-def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+def test_second_writer_is_refused_while_the_first_runs(tmp_path: Path, other: subprocess.Popen[str]) -> None:
     try:
         with (
             pytest.raises(InvalidInput, match=r"out is being written by another process; wait"),
@@ -81,7 +81,7 @@ def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path, other:
         other.wait()
 
 
-def test_what_a_killed_writer_left_is_removed(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+def test_remains_of_a_killed_writer_are_removed(tmp_path: Path, other: subprocess.Popen[str]) -> None:
     other.kill()
     other.wait()
     assert {each.name for each in tmp_path.iterdir()} == {".out.new", ".out.lock"}
@@ -122,7 +122,7 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
         ("closure/part-0", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
     ],
 )
-def test_a_snapshot_that_lies_is_refused(
+def test_inconsistent_snapshot_is_refused(
     made: Path, tmp_path: Path, table: str, column: str, value: Callable[[Any], Any], message: str
 ) -> None:
     out = changed(made, tmp_path / "odd", table, column, value)
@@ -131,7 +131,7 @@ def test_a_snapshot_that_lies_is_refused(
 
 
 def test_each_table_of_a_snapshot_is_bounded(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million equal rows in a small file, in each table that a question reads."""
+    """Each table that a question reads is replaced by a small file with a million equal rows."""
     monkeypatch.setattr(bounded_parquet, "FREE_BYTES", 1_000_000)
     ask(made, QUESTION)
     for table in ("objects", "intervals", "closure/part-0"):
@@ -158,7 +158,7 @@ NAMES = ["a[b]", "ab", "{x,y}", "x", "st*r", "a b%20c", "ä?é", "[c:d]#"]
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_spark_reads_the_very_files_that_were_written(tmp_path: Path) -> None:
+def test_spark_reads_files_with_pattern_characters(tmp_path: Path) -> None:
     spark = spark_session.engine(print).spark
     for name in NAMES:
         (tmp_path / name).mkdir()
@@ -174,7 +174,7 @@ def test_spark_reads_the_very_files_that_were_written(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_snapshot_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Taken for a pattern, the second name would be the first folder, which has fewer users."""
+    """As a pattern, the second name would match the first folder, which has fewer users."""
     source, grown = world("gravitino"), world("gravitino").clone()
     assert grown.given("add user:newcomer") == "done"
     engine = spark_session.engine(print)
@@ -192,6 +192,6 @@ def test_a_snapshot_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.
     assert modes(out) == {("folder", "0o700"), ("file", "0o600")}
 
 
-def test_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
+def test_folder_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the name is not UTF-8"):
         spark_session.place(Path(os.fsdecode(b"/tmp/\xff")))

@@ -34,7 +34,7 @@ UNUSED: Any = None  # no Spark is started for a small graph
 
 
 def moved_on(auth: Authorizer, policy: str, rng: random.Random, facts: list[str]) -> None:
-    """Random changes by people, and facts, some of which drop things."""
+    """Random changes by users, and facts, some of which drop entities."""
     world = oracle(policy, ROOT_NAME)
     for fact in facts:
         world.given(fact)
@@ -50,7 +50,7 @@ def logged(auth: Authorizer) -> Any:
 
 
 @pytest.mark.parametrize("policy", others_slow(["gravitino", "lakehouse", "deltastream", "onehouse", "cdap"]))
-def test_what_later_changes_touch_is_left_out(
+def test_questions_that_later_changes_may_affect_are_skipped(
     server: Connection,
     tenant: Tenants,
     policy: str,
@@ -84,7 +84,7 @@ def test_what_later_changes_touch_is_left_out(
     assert compared > 100 and left_out > 0
 
 
-def test_a_load_or_a_pruned_log_cannot_be_followed(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
+def test_verify_after_a_load_or_a_pruning_is_inconsistent(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
     out, table = tmp_path / "snapshot", tmp_path / "tables"
     mirror(server, auth.tenant, out, print)
@@ -116,7 +116,7 @@ def test_drop_during_verification_is_skipped_too(server: Connection, tenant: Ten
 
 
 def test_nothing_to_verify_is_an_error(tmp_path: Path) -> None:
-    """A policy that asks only about pages, and a root without any page that exists."""
+    """The policy has operations only on pages, and the root has no existing page."""
     path = tmp_path / "pages.yaml"
     path.write_text(
         "policy: pages\ntypes:\n  site: {}\n  page: {in: site}\n  user: {in: site, kind: user}\n"
