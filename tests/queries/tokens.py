@@ -56,7 +56,7 @@ class Statement:
         return (each for each, around in enumerate(self.around) if around == opened)
 
     def keyword(self, at: int) -> str:
-        """The token in upper case; '' for the name of a property, a label or a type, and for the WITH of STARTS WITH."""
+        """The token in upper case; '' for the name of a property, label or type, and the WITH of STARTS WITH."""
         return "" if self.key(at - 1) in (".", ":", "STARTS", "ENDS") else self.key(at)
 
     def until(self, at: int, ends: Collection[str]) -> list[int]:
