@@ -186,7 +186,7 @@ class Authorizer(ChangeVerbs):
 
     def _decision(self, words: Check, question: ResolvedQuestion, answer: Row, row: Row) -> Decision:
         self.need_existing(question.needed, answer["known"])
-        evaluation, acted = question.evaluation(self.policy, self.root, self.near), answer["hats"]
+        evaluation, acted = question.evaluation(self.policy, self.root, self.near), answer["acting"]
         return Decision(any(one["allowed"] for one in acted), row["revision"], Evidence(evaluation, acted), words)
 
     def _listing(self, span: telemetry.Span, query: str, question: ResolvedQuestion, page: Page) -> Listing:

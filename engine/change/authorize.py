@@ -38,7 +38,7 @@ class _Checks:
         condition = self._conditions.setdefault(right, len(self.conditions))
         if condition == len(self.conditions):
             self.conditions.append(right.parameters)
-        seen = (ref.text for at, ref in where.items() if at in right.at or at in right.inside)
+        seen = (ref.text for at, ref in where.items() if at in right.places or at in right.inside)
         key = (condition, *seen)
         if key not in self._checks:
             self._checks[key] = len(self.checks)
@@ -51,7 +51,7 @@ class _Checks:
     def answers(self, ask: AskByName) -> list[Any]:
         """By index, the roles with which the actor can act, each with its decision."""
         row = ask("check", checks=request.numbered(self.checks), conditions=self.conditions)[0]
-        return [answer["hats"] for answer in request.in_order(row["answers"], len(self.checks))]
+        return [answer["acting"] for answer in request.in_order(row["answers"], len(self.checks))]
 
 
 class Authorizing:

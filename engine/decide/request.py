@@ -6,6 +6,7 @@ check, explain, who, which and Spark all use `resolve`, so that they report the 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from grantpath.engine.decide.evaluation import Evaluation
@@ -184,22 +185,27 @@ def check_parameters(
         "subject": subject,
         "needed": needed,
         "places": [
-            {"at": at, "ref": where[at].text, "edges": plan.edges.get(at, []), "marks": plan.marks.get(at, [])}
-            for at in plan.at
-            if at in where
+            {**place, "privileges": plan.privileges.get(name, []), "properties": plan.properties.get(name, [])}
+            for place in sorted(_places(where, plan), key=itemgetter("name"))
+            if (name := place["name"]) in plan.places
         ],
         "condition": condition,
         "one_role": one_role,
         "as_role": as_role,
-        **_besides(where, plan),
+        **_below(where, plan),
     }
 
 
-def _besides(where: Places, plan: FactPlan) -> dict[str, Any]:
-    """What the clauses need in addition to the places: roles by name, and descendants."""
+def _places(where: Places, plan: FactPlan) -> list[dict[str, str]]:
+    """The places of a question, and the roles that its clauses name."""
+    refs = {**{name: ref.text for name, ref in where.items()}, **plan.named}
+    return [{"name": name, "ref": ref} for name, ref in refs.items()]
+
+
+def _below(where: Places, plan: FactPlan) -> dict[str, Any]:
+    """What the clauses need of descendants."""
     return {
-        "named": plan.named,
-        "below": [{"at": at, "ref": where[at].text} for at in plan.below],
+        "below": [{"name": name, "ref": where[name].text} for name in plan.below],
         "every": [{**_every(fact), "ref": where[fact.place].text} for fact in plan.every],
     }
 
@@ -216,14 +222,14 @@ def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]
     plan = question.requirement.plan
     return {
         "needed": question.needed,
-        "places": [{"at": at, "ref": ref.text} for at, ref in question.places.items()],
+        "places": _places(question.places, plan),
         "clauses": plan.parameters,
         "facts": texts(plan.facts),
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
-        "everyone": plan.anybody,
-        **_besides(question.places, plan),
+        "without_facts": plan.anybody,
+        **_below(question.places, plan),
     }
 
 
@@ -242,7 +248,7 @@ def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion
         "seconds": [{"at": at, "ref": ref.text} for at, ref in question.places.items() if second_object(at)],
         "one_role": question.one_role,
         "as_role": question.as_role,
-        "named": plan.named,
+        "named": [*plan.named.values()],
         "below": bool(plan.below),
         "every": [{**_every(fact), "at": fact.place} for fact in plan.every],
     }

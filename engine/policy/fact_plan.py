@@ -28,9 +28,9 @@ class FactPlan:
         return facts_of(self.clauses)
 
     @cached_property
-    def named(self) -> list[str]:
-        """References of the roles that the clauses name explicitly."""
-        return [fact.entity for fact in self.facts if fact.entity]
+    def named(self) -> dict[str, str]:
+        """The roles that the clauses name explicitly: by place name, such as `=role:x`, the reference."""
+        return {fact.place: fact.entity for fact in self.facts if fact.entity}
 
     @cached_property
     def below(self) -> list[str]:
@@ -43,15 +43,15 @@ class FactPlan:
         return [fact for fact in self.facts if fact.kind is FactKind.EVERY_BELOW]
 
     @cached_property
-    def edges(self) -> dict[str, list[str]]:
+    def privileges(self) -> dict[str, list[str]]:
         """By place: the privileges whose grants matter there, and OWNS if its owner matters."""
         return _by_place((fact, "".join(fact.privileges) or "OWNS") for fact in self.facts if fact.kind in _GRANTED)
 
     @cached_property
-    def marks(self) -> dict[str, list[str]]:
+    def properties(self) -> dict[str, list[str]]:
         """By place: the other facts that matter there (EXISTS, BUILTIN, IS, HOLDS)."""
-        marks = (fact for fact in self.facts if fact.kind not in _GRANTED and not fact.below and not fact.entity)
-        return _by_place((fact, fact.kind.value) for fact in marks)
+        properties = (fact for fact in self.facts if fact.kind not in _GRANTED and not fact.below)
+        return _by_place((fact, fact.kind.value) for fact in properties)
 
     @cached_property
     def anybody(self) -> bool:
@@ -62,9 +62,9 @@ class FactPlan:
         )
 
     @cached_property
-    def at(self) -> list[str]:
-        """The places that occur in `edges` or `marks`."""
-        return sorted({*self.edges, *self.marks})
+    def places(self) -> set[str]:
+        """The places that occur in `privileges` or `properties`."""
+        return {*self.privileges, *self.properties}
 
     @cached_property
     def inside(self) -> set[str]:

@@ -184,13 +184,13 @@ def test_check_and_explain_agree_with_python(desk: Desk, graph: Authorizer, ques
     assert desk.set_parameters(line) == meant
 
     _, row = desk.ask("check")
-    [hat] = read(row["answers"])[0]["hats"]
-    assert hat["allowed"] is decision.allowed
+    [acting] = read(row["answers"])[0]["acting"]
+    assert acting["allowed"] is decision.allowed
     assert {row[mark] for mark in ("revision", "begun", "revision_after", "begun_after")} == {str(decision.revision)}
     refs = {place["at"]: place["ref"] for place in meant["places"]}
-    assert set(decision.because) <= {in_words(found["fact"], found["by"], refs) for found in hat["found"]}
+    assert set(decision.because) <= {in_words(found["fact"], found["by"], refs) for found in acting["found"]}
     for denial in (word for word in decision.missing if word.startswith("DENY")):
-        assert any(denial.startswith(in_words(found["fact"], None, refs)) for found in hat["found"])
+        assert any(denial.startswith(in_words(found["fact"], None, refs)) for found in acting["found"])
 
     frame, row = desk.ask("explain")
     ways = read(row["ways"])

@@ -10,20 +10,22 @@ from .probe import Probe, always
 from .probes_marks import answers
 from .probes_questions import Twin
 
-MARKS = ["EXISTS", "BUILTIN", "IS", "HOLDS"]
-# by subject, what is found of these marks on itself, on a group that it is in, on another, and on a role
+PROPERTIES = ["EXISTS", "BUILTIN", "IS", "HOLDS"]
+# by subject, what is found of these properties, of itself, on a group that it is in, on another, and on a role
 ASKED = ["user:grouped", "group:in", "group:left", "role:service_admin"]
 ON_PLACES = [
     *("EXISTS user:grouped", "IS user:grouped", "HOLDS user:grouped", "EXISTS group:in", "HOLDS group:in"),
     *("EXISTS group:left", "EXISTS role:service_admin", "BUILTIN role:service_admin"),
 ]
-# of a place with many grants, and of places with few
+# of places with many grants, and of places with few; there are two ways to the principals of schema:c.other
 GRANTS = {
-    ("user:direct", "table:c.s.busy"): ["ALLOW SELECT_TABLE by user:direct"],
-    ("user:owner", "table:c.s.busy"): ["OWNS by user:owner"],
-    ("user:direct", "table:c.s.t"): ["ALLOW SELECT_TABLE by user:direct"],
-    ("user:direct", "schema:c.s"): [],
-    ("user:joiner", "table:c.s.u"): ["ALLOW SELECT_TABLE by group:many3"],
+    ("user:direct", "table:c.s.busy", False): ["ALLOW SELECT_TABLE by user:direct"],
+    ("user:owner", "table:c.s.busy", False): ["OWNS by user:owner"],
+    ("user:direct", "table:c.s.t", False): ["ALLOW SELECT_TABLE by user:direct"],
+    ("user:direct", "schema:c.s", False): [],
+    ("user:joiner", "table:c.s.u", False): ["ALLOW SELECT_TABLE by group:many3"],
+    ("user:diamond", "schema:c.other", False): ["ALLOW USE_SCHEMA by group:top"],
+    ("user:hatted", "schema:c.other", True): ["ALLOW USE_SCHEMA by role:upper"],
 }
 # there are two ways to each of them
 NAMED = {
@@ -98,15 +100,20 @@ def _who_without(world: Twin, name: str, on: str) -> list[str]:
 
 def _facts(world: Twin) -> Iterator[Probe]:
     found = partial(_found, world)
-    places = [{"at": ref, "ref": ref, "edges": [], "marks": MARKS} for ref in ASKED]
-    yield Probe("marks on places", "check", partial(found, "user:grouped", places=places), always(sorted(ON_PLACES)))
-    for (subject, ref), grants in GRANTS.items():
-        place = {"at": "", "ref": ref, "edges": ["SELECT_TABLE", "OWNS"], "marks": []}
-        yield Probe(f"grants on {ref}", "check", partial(found, subject, places=[place]), always(grants))
+    places = [{"name": ref, "ref": ref, "privileges": [], "properties": PROPERTIES} for ref in ASKED]
+    yield Probe(
+        "properties of places", "check", partial(found, "user:grouped", places=places), always(sorted(ON_PLACES))
+    )
+    for (subject, ref, one_role), grants in GRANTS.items():
+        place = {"name": "", "ref": ref, "privileges": ["SELECT_TABLE", "USE_SCHEMA", "OWNS"], "properties": []}
+        asked = partial(found, subject, places=[place], one_role=one_role)
+        yield Probe(f"grants on {ref}", "check", asked, always(grants))
     for (subject, ref, one_role), named in NAMED.items():
-        yield Probe(f"{ref} is held", "check", partial(found, subject, named=[ref], one_role=one_role), always(named))
+        place = {"name": f"={ref}", "ref": ref, "privileges": [], "properties": ["HOLDS"]}
+        asked = partial(found, subject, places=[place], one_role=one_role)
+        yield Probe(f"{ref} is held", "check", asked, always(named))
     yield Probe("the role that acts", "check", partial(_roles, world, "user:hatted"), always(["role:lower"]))
-    below = [{"at": "", "ref": "schema:c.s"}]
+    below = [{"name": "", "ref": "schema:c.s"}]
     yield Probe("grants below", "check", partial(found, "user:direct", below=below), always(BELOW))
 
 
@@ -131,12 +138,11 @@ def _acting(world: Twin, subject: str, **asked: Any) -> list[dict[str, Any]]:
         "condition": 0,
         "one_role": False,
         "as_role": None,
-        "named": [],
         "below": [],
         "every": [],
         **asked,
     }
     given = {"root": world.graph.tenant, "checks": [check], "conditions": [[]]}
     [row] = world.graph.store.read(cypher.load("check").text, given)
-    acting: list[dict[str, Any]] = row["answers"][0]["hats"]
+    acting: list[dict[str, Any]] = row["answers"][0]["acting"]
     return acting

@@ -48,6 +48,9 @@ LAKEHOUSE = Small(
         "allow SELECT_TABLE on table:c.s.u to group:many3",
         "deny MODIFY_TABLE on table:c.s.busy to user:direct",
         "allow MODIFY_TABLE on table:c.s.busy to user:direct",
+        # many grants, of which one is to a principal to which there are two ways
+        *(f"allow USE_SCHEMA on schema:c.other to user:crowd{number}" for number in range(20)),
+        *("allow USE_SCHEMA on schema:c.other to group:top", "allow USE_SCHEMA on schema:c.other to role:upper"),
         *("allow CREATE_TABLE on schema:c.s to user:direct", "allow CREATE_SCHEMA on catalog:c to user:direct"),
         # two paths to one grant
         *("member user:diamond of group:left", "member user:diamond of group:right"),

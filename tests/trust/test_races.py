@@ -130,7 +130,7 @@ def unguarded(auth: Authorizer, asked: str) -> Callable[[], bool]:
 
     def ask() -> bool:
         [row] = auth.store.read(text, parameters)
-        return any(hat["allowed"] for hat in row["answers"][0]["hats"])
+        return any(acting["allowed"] for acting in row["answers"][0]["acting"])
 
     return ask
 

@@ -1,0 +1,71 @@
+"""The queries that people read: short, in numbered steps, in standard terms, with the rule as one visible line."""
+
+import re
+
+import pytest
+
+from grantpath import cypher
+
+from .test_query_files import header
+
+DECIDING = ["check", "who"]
+READ = [*DECIDING]
+LONGEST = 60  # lines of a body, comments included
+DEEPEST = 5  # braces around a line
+# words of this project's own, and the words for them: principal, place, property, privilege
+OWN_WORDS = r"\b(hats?|holders?|held|spots?|marks?|edges?|at|named|whoever|somebody|anybody|everyone)\b"
+STEPS = {"check": ["1", "2", "3"], "who": ["1", "2", "3"]}
+CLAUSES = "any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE"
+STATED = "// 3 the rule: one DENY beats every ALLOW"
+RULE = "any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts)"
+
+
+def body(name: str) -> list[str]:
+    """The lines behind the header."""
+    return cypher.load(name).text.splitlines()[len(header(name).splitlines()) :]
+
+
+def comments(name: str) -> list[str]:
+    return [line.strip() for line in body(name) if line.lstrip().startswith("//")]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_query_fits_on_a_page(name: str) -> None:
+    assert len(body(name)) <= LONGEST
+    depth, deepest = 0, 0
+    for line in body(name):
+        code = line.partition("//")[0]
+        deepest = max(deepest, depth - code.lstrip().startswith("}"))
+        depth += code.count("{") - code.count("}")
+    assert depth == 0
+    assert deepest <= DEEPEST
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_header_asks_and_then_says_what_comes_back_and_what_is_given(name: str) -> None:
+    text = header(name)
+    assert re.match(rf"{name}\.cypher: [^.?]+\?", text)
+    order = [text.index(part) for part in ("?", "\nReturns ", "\n$root", "\nIn Neo4j Browser", "\n:params {root:")]
+    assert order == sorted(order)
+    assert text.endswith("}")
+    assert all(len(line) <= 120 for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", READ)
+def test_numbered_comments_name_the_steps(name: str) -> None:
+    assert [match[1] for each in comments(name) if (match := re.match(r"// (\d) ", each))] == STEPS[name]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_names_are_the_terms_of_the_field(name: str) -> None:
+    code = re.sub(r"//.*|'[^']*'", "", "\n".join(body(name)))
+    assert set(re.findall(OWN_WORDS, code)) == set()
+
+
+def test_one_deny_beats_every_allow_is_the_same_line_in_each_deciding_query() -> None:
+    for name in DECIDING:
+        lines = [line.strip() for line in body(name)]
+        at = lines.index(STATED)
+        assert lines[at - 1].endswith(CLAUSES)
+        assert lines[at + 1].startswith(RULE)
+        assert "\n".join(lines).count("atom.none") == 1
