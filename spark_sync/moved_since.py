@@ -64,7 +64,7 @@ class Touched:
         """The subjects of the snapshot that gain or lose something by a change."""
         named = {"add": entry.actor, "drop": statement.object}.get(
             statement.kind, statement.subject
-        )  # a creator gets something
+        )  # the creator gains something
         if named in self._at:
             yield self._at[named]
         if statement.kind == "owner" and statement.object in self._at:

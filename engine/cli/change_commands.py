@@ -92,7 +92,7 @@ def change(
             named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
             named.code = error.code
             raise named from None
-    _show(session, made, dry_run, _told_all(made, dry_run))
+    _show(session, made, dry_run, _batch_summary(made, dry_run))
 
 
 def _consent(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
@@ -156,7 +156,7 @@ def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
     return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
 
 
-def _told_all(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
+def _batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
     """`hash` is that of the last entry, which proves the whole batch; `added` and `removed` are the net effect."""
     from grantpath.engine.change.deltas import net
 

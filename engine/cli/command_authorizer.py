@@ -1,4 +1,4 @@
-"""The authorizer of a command: it keeps what its last queries were asked with, for `params` and for what is printed."""
+"""The authorizer of a command: it records the parameters of its queries, for `params`, and revisions, for output."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -52,7 +52,7 @@ class CommandAuthorizer(Authorizer):
 
 
 def open_selected(session: CommandContext, create: bool, history: bool, policy: Policy | None) -> CommandAuthorizer:
-    """What `CommandContext.open` returns."""
+    """Implements `CommandContext.open`."""
     store = session.store()
     try:
         known = registry.names(store)

@@ -166,7 +166,7 @@ def stories(authorizer: "Authorizer", console: "Console") -> None:
     questions: list[tuple[str, tuple[str, str, str]]] = [
         ("Allowed, with its path", STORIES["allowed"]),
         ("Denied by a DENY, with the edge that won", STORIES["denied_by_deny"]),
-        ("Denied for something missing, with the nearest remedy", STORIES["denied_missing"]),
+        ("Not allowed because a grant is missing, with the nearest remedy", STORIES["denied_missing"]),
     ]
     for title, (subject, operation, object_) in questions:
         _explain(authorizer, console, title, subject, operation, object_)

@@ -39,7 +39,7 @@ def load(
     create: Create = False,
     by: Operator = None,
 ) -> None:
-    """Load a folder of tables into a root, in one transaction.
+    """Load a folder of tables into a root: the whole folder, or nothing.
 
     The folder has one .parquet, .csv or .jsonl file per table: subjects(ref), objects(ref), members(member, of),
     owners(object, owner), grants(effect, privilege, object, subject). Loading it a second time changes nothing.

@@ -32,7 +32,7 @@ def show_policy(policy: Policy) -> None:
     _heading(console, "Privileges", _grant_rules(file))
     console.print(_rows(_privileges(file)))
     if file.define:
-        _heading(console, "Definitions", "names that conditions use; `load(TYPE)` is the case of that type")
+        _heading(console, "Definitions", "names that conditions use; `load(TYPE)` is the definition for that type")
         console.print(_rows(_definitions(file)))
     for types, operations in file.operations.items():
         _heading(console, f"Operations on {types}", "")

@@ -16,7 +16,7 @@ def main() -> int:
     try:
         from grantpath.engine.cli.main import main as run
 
-        if HELP.isdisjoint(sys.argv):  # help is quick, because it needs no more than the commands' own modules
+        if HELP.isdisjoint(sys.argv):  # help imports only the commands' own modules, which is fast
             import grantpath.engine.api  # noqa: F401
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -39,7 +39,7 @@ class Listing:
     """The references that a question lists, in byte order, without duplicates. It can be iterated more than once.
 
     All of them are of `revision`. The first page is read by the call, the others during iteration, which raises
-    Inconsistent if the root has changed meanwhile, and Unavailable.
+    Inconsistent if the root has changed in the meantime, and Unavailable.
     """
 
     def __init__(self, tenant: str, ask: Callable[..., Row], hidden: Collection[str], page: Page) -> None:

@@ -23,9 +23,9 @@ EVERYBODYS = 2_500  # a grant to a role that all users hold is a grant to all us
 class Candidate:
     """One way in which the subject could act once the clauses hold.
 
-    `grantee` receives the grants, and `grantee_text` names it in words; `joiner` becomes a member where membership is
-    asked for; `found` are the facts that are true already; `first` are statements that must precede the others, and
-    `why` says so in words.
+    `grantee` receives grants, and `grantee_text` is its name in texts. `joiner` becomes a member if membership is
+    required. `found` are the facts that are already true. `first` are statements that must come first, `why` their
+    reasons.
     """
 
     role: str | None

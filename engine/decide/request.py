@@ -26,7 +26,7 @@ Words = TypeVar("Words", Check, Who, Which)
 
 @dataclass(frozen=True, eq=False)
 class ResolvedQuestion:
-    """A question whose names are resolved by the policy. Whether its entities exist, only the graph can tell.
+    """A question whose names are resolved by the policy. Its entities need not exist.
 
     `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
     each held role is decided alone. `needed` are the references that must exist; the first missing one is reported.
@@ -42,7 +42,7 @@ class ResolvedQuestion:
     needed: list[str]
 
     def evaluation(self, policy: Policy, root: Reference, near: Callable[[str], str]) -> Evaluation:
-        """What a check is decided from; `near` gives the names that may be meant by a subject that does not exist."""
+        """The evaluation of a check; `near` returns suggestions for a subject that does not exist."""
         assert self.subject is not None, "a check has a subject"
         subject, clauses = self.subject, self.requirement.clauses
         similar = cache(partial(near, subject.text))

@@ -1,6 +1,6 @@
 """Parses conditions such as `inside and (owner(any) or SELECT_TABLE)` into a syntax tree; names are resolved later.
 
-    expression  and, or, parentheses; `and` binds tighter than `or` than `or`
+    expression  and, or, parentheses; `and` binds tighter than `or`
     PRIVILEGE, PRIVILEGE(place)                   the privilege is in effect on the place (default: the object)
     granted                                       in `in_effect` only: the privilege is granted and not denied
     owner(place)                                  an effective principal owns the place

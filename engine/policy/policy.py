@@ -205,7 +205,7 @@ class Policy:
         places = set(entry.on) | set(entry.effective or [])
         if type_ not in places and self.file.ask.elsewhere == "error":
             raise Invalid(
-                f"{name} cannot be granted on {indefinite(type_)}, only on {', '.join(sorted(places))}; ask there"
+                f"{name} cannot be granted on {indefinite(type_)}, only on {', '.join(sorted(places))}; name one"
             )
         clauses = self._expander.privilege(name, type_)
         return Requirement(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)

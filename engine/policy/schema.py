@@ -44,7 +44,7 @@ class TypeEntry(_Entry):
     kind: Literal["object", "user", "service_principal", "group", "role"] = Field(
         default="object", description="its role as a subject; questions are asked about users and service principals"
     )
-    owned_by: NameList = Field(default=[], description="the types that may own it")
+    owned_by: NameList = Field(default=[], description="the types that can own it")
     keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns an object")
     protected: bool | None = Field(
         default=None, description="no change can add or drop it; default: true for the root, otherwise false"
@@ -71,7 +71,7 @@ class GrantRules(_Entry):
 class AskRules(_Entry):
     """Which types questions are about, and the answer for a privilege on a type on which it is never in effect."""
 
-    subjects: NameList = Field(default=["user"], description="the types that a check may be about")
+    subjects: NameList = Field(default=["user"], description="the types of subjects that checks are about")
     elsewhere: Literal["error", "no"] = "error"
     one_role: bool = Field(default=False, description="a single held role must suffice; `as role:X` names it")
 
@@ -85,7 +85,7 @@ class PrivilegeEntry(_Entry):
     alias_of: str | None = Field(default=None, description="the privilege of which this is another name")
     inherit: bool | None = Field(default=None, description="overrides `grants.inherit` for this privilege")
     in_effect: str | None = Field(
-        default=None, description="the condition for it to be in effect; default: the policy's `in_effect`"
+        default=None, description="the condition for it to be in effect; default: the policy's `in_effect` for the type"
     )
     membership: bool = Field(default=False, description="granting it on a group makes the grantee a member")
 
@@ -135,7 +135,7 @@ class BuiltinEntry(_Entry):
         default=False, description="answers omit it and changes cannot name it; loading facts sets its members"
     )
     held_by_every: str | None = Field(default=None, description="the type whose entities hold it from their creation")
-    members: NameList = Field(default=[], description="the types that may hold it; default: those of its type")
+    members: NameList = Field(default=[], description="the types that can hold it; default: those of its type")
 
 
 class Changes(_Entry):

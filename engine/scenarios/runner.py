@@ -76,7 +76,7 @@ def run(
     bulk: Bulk | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Runs scenarios. `bulk` answers for Spark: all states and questions of the run at once.
+    """Runs scenarios. `bulk` is the Spark engine: it answers all questions of the run, about all states, at once.
 
     Raises Unavailable, ServerError. Other errors of a line are its result.
     """
@@ -87,7 +87,7 @@ def run(
             progress(at + 1, len(scenarios))
     if engine != "cypher":
         if bulk is None:
-            raise Invalid(f"the engine {engine} needs a bulk evaluator")
+            raise Invalid(f"the engine {engine!r} requires a bulk evaluator; pass `bulk`")
         runner.answer_in_bulk(bulk)
     return Report(runner.ordered())
 
