@@ -9,37 +9,14 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.presets import builtins
 from grantpath.graph.errors import Inconsistent, Unavailable
-from grantpath.graph.reference import Reference, name_of, type_of
+from grantpath.graph.reference import Reference
 from grantpath.graph.revision_marks import Marks
 from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
 
 log = logging.getLogger("grantpath.change")
-
-
-def builtins(policy: Policy) -> list[dict[str, Any]]:
-    """The built-in subjects of a policy, with their memberships, grants and ownership."""
-    return [
-        {
-            "ref": ref,
-            "type": type_of(ref),
-            "name": name_of(ref),
-            "labels": policy.labels(type_of(ref)),
-            "securable": policy.is_securable(type_of(ref)),
-            "allow": [policy.names.canonical(name) for name in entry.allow],
-            "owns": bool(entry.owns),
-            "holds": [
-                *entry.holds,
-                *(
-                    other
-                    for other, each in policy.builtins.items()
-                    if each.held_by_every == type_of(ref) and other != ref
-                ),
-            ],
-        }
-        for ref, entry in policy.builtins.items()
-    ]
 
 
 def make_root(held: Held, policy: Policy, root: Reference) -> None:

@@ -12,8 +12,8 @@ from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.engine.tenants import registry
-from grantpath.engine.tenants.lifecycle import builtins
 from grantpath.engine.tenants.open_tenant import UPGRADING, OpenTenant
+from grantpath.engine.tenants.presets import builtins, roles_of_every
 from grantpath.engine.transfer.exporter import streaming, tables_of
 from grantpath.engine.transfer.tables import SAY
 from grantpath.graph import telemetry
@@ -287,14 +287,9 @@ class _Facts:
 
     def _hold_from_the_start(self, ask: AskByName) -> None:
         """Removes and adds the roles that every subject of a type holds."""
-        before, after = _held_by_every(self._old), _held_by_every(self._new)
+        before, after = {*roles_of_every(self._old)}, {*roles_of_every(self._new)}
         for verb, roles in (("leave", before - after), ("join", after - before)):
             for role, type_ in sorted(roles):
                 every = [ref for (ref,) in self._tables["subjects"] if type_of(ref) == type_]
                 for at in range(0, len(every), AT_ONCE):
                     ask(verb, rows=[{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]])
-
-
-def _held_by_every(policy: Policy) -> set[tuple[str, str]]:
-    """The roles that every subject of a type holds, each with the type."""
-    return {(role, entry.held_by_every) for role, entry in policy.builtins.items() if entry.held_by_every}
