@@ -105,8 +105,8 @@ class Rules:
     def _add(self, change: ResolvedStatement) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):
             raise Invalid(
-                f"{change.object}: {indefinite(change.object.type)} cannot be added by a change; "
-                "the operator creates it"
+                f"{change.object}: {indefinite(change.object.type)} is protected and cannot be added; "
+                "create a root with --create"
             )
         entry = self.policy.change_entry("add", change.object.type)
         for key, second in change.second_objects.items():

@@ -24,7 +24,7 @@ GRANTABLE = {
     "SELECT_TABLE": PLACES,
     "MODIFY_TABLE": PLACES,
 }
-# by which somebody can read from the start, so that there is something to lose
+# by which a user can read from the start, so that an ALLOW can be removed
 PATH = [
     "allow USE_CATALOG on metalake:ml to role:r",
     "allow USE_SCHEMA on catalog:c to role:r",

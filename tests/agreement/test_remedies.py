@@ -20,8 +20,8 @@ from ..support.twin import POLICIES, SEED, Twin
 SIZES = (40, 160)  # facts in each world of a policy
 CHECKS = 200  # in each world
 EXPLAINED = 20  # in each world, by the server
-DENIED = 8  # of what is allowed in the larger world gets a DENY, where the policy has one
-SUPERFLUOUS = 0.02  # of the remedies: a role that is joined may bring along what is granted besides
+DENIED = 8  # allowed checks of the larger world that get a DENY, if the policy has DENY
+SUPERFLUOUS = 0.02  # fraction of the remedies: a role that is joined can have superfluous grants, too
 
 _REF = r"[a-z][a-z0-9_]*:(?:`(?:[^`]|``)*`|[^` ])+"
 _ALLOWED = re.compile(rf"({_REF}) has ALLOW ([A-Z_]+) on ({_REF})")

@@ -175,7 +175,7 @@ def test_second_objects_are_named_with(run: Run, facts: str) -> None:
     assert (unknown.code, "tag:pii does not exist" in unknown.err) == (2, True)
 
 
-# ---- where options stand -----------------------------------------------------------------------------------------
+# ---- positions of options ----------------------------------------------------------------------------------------
 def test_options_can_precede_or_follow_the_command(run: Run, facts: str, monkeypatch: pytest.MonkeyPatch) -> None:
     question = ["check", "user:bob", "load_table", STAFF]
     behind = run(*question, "--root", facts, "--json")

@@ -58,7 +58,7 @@ def test_demo_does_not_touch_a_root_that_it_did_not_create(
         assert mine.revision_now() == 1
     assert run("roots", "drop", names[1], "--yes").code == 0
     assert "stopped" in run(*words).err  # now it makes both
-    assert "stopped" in run(*words).err  # and makes them anew: one has the mark, one is empty
+    assert "stopped" in run(*words).err  # and creates them again: one has the mark, one is empty
     with Authorizer.open(names[0], uri=server.uri) as made:
         assert made.log(limit=1)[0].id == demo_story.MARK
 

@@ -18,7 +18,7 @@ __all__ = ["run"]
 HOUSE = Path(__file__).parents[2]
 README = (HOUSE / "README.md").read_text(encoding="utf-8")
 ROOT = "metalake:ml"
-ELSEWHERE = ("up", "browser", "mirror", "access")  # they need a server or a Spark of their own
+ELSEWHERE = ("up", "browser", "mirror", "access")  # they need their own server or Spark
 
 
 @pytest.fixture

@@ -219,7 +219,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-def test_an_explanation_says(tenant: Tenants, case: Case) -> None:
+def test_explanation_is_as_expected(tenant: Tenants, case: Case) -> None:
     graph = tenant(case.policy, root="ml")
     mentioned = {word for fact in case.given for word in fact.split() if word.startswith("role:")}
     given = [f"add {role}" for role in sorted(mentioned) if f"add {role}" not in case.given]

@@ -101,7 +101,7 @@ def test_public_text_contains_only_the_callers_names(
     auth: Authorizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     errors = [raised(call) for call in calls(auth, tmp_path)]
-    said = ("user:bob", "user:ann", "c.s.t", "x" * 20)  # nor need it say again what the asker said
+    said = ("user:bob", "user:ann", "c.s.t", "x" * 20)  # even the caller's names need not be repeated
     for error in errors:
         assert PUBLIC[error.code] in error.public
         assert SECRET not in error.public and not any(word in error.public for word in said)

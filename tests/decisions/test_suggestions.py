@@ -36,7 +36,7 @@ def test_name_with_only_the_same_parents_is_not_suggested(word: str, meant: list
     assert "table:hr.public.orders" not in close(word, TABLES)
 
 
-# ---- where they are said ------------------------------------------------------------------------------------------
+# ---- where they appear --------------------------------------------------------------------------------------------
 def test_answer_about_a_misspelled_user_suggests_the_existing_one(auth: Authorizer) -> None:
     checked = auth.check("user:bobb", "load_table", TABLES[0])
     assert not checked and checked.missing[0].startswith("user:bobb does not exist (did you mean user:bob?): add")
@@ -64,7 +64,7 @@ def test_name_in_another_case_is_suggested(auth: Authorizer, name: str, meant: s
         auth.check("user:bob", name, TABLES[0])
 
 
-# ---- what they cost -----------------------------------------------------------------------------------------------
+# ---- their cost ---------------------------------------------------------------------------------------------------
 def test_suggestions_are_not_looked_up_before_the_text_is_read(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

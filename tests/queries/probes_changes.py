@@ -63,16 +63,16 @@ LAKEHOUSE = Rehearsal(
         # owners follow each other; the same again
         *("owner user:ka of catalog:kc", "owner user:kb of catalog:kc", "owner user:kb of catalog:kc"),
         *("owner group:kg of table:kc.s.u", "owner user:ka of schema:kd.s"),
-        # a DENY where an ALLOW stands already
+        # a DENY where an ALLOW already exists
         "deny SELECT_TABLE on table:kc.s.u to user:ka",
-        # what is there already, and what is not
+        # existing entities, and missing ones
         *("add table:kc.s.t", "add table:kc.none.t", "drop table:kc.s.none", "owner user:ka of table:kc.s.none"),
         "drop user:none",
-        # what goes takes along what is inside, no more
+        # dropping an entity drops its subtree, and nothing else
         "drop catalog:kd",
     ],
     then=[
-        # circles with what stands: of two groups, of three, of roles, of one
+        # cycles with existing memberships: of two groups, of three, of roles, of one
         *("member group:kh of group:kg", "member group:ki of group:kg", "member role:kq of role:kr"),
         *("member group:kg of group:kg", "drop role:kq"),
     ],
@@ -115,7 +115,7 @@ CDAP = Rehearsal(
         *("allow READ on dataset:kn.d to user:ka", "allow READ on dataset:kn.e to user:ka"),
         *("allow WRITE on dataset:kn.d to user:ka", "allow READ on program:km.a.p to user:ka"),
         "allow READ on application:km.a to user:ka",
-        # a name becomes an entity, and keeps what was granted
+        # a name becomes an entity, and keeps its grants
         *("add namespace:kn", "add dataset:kn.d"),
         # the last grant takes the names along that nothing else needs
         *("revoke allow READ on dataset:kn.e from user:ka", "revoke allow READ on dataset:kn.d from user:ka"),

@@ -11,7 +11,7 @@ from .probes_marks import answers
 from .probes_questions import Twin
 
 PROPERTIES = ["EXISTS", "BUILTIN", "IS", "HOLDS"]
-# by subject, what is found of these properties, of itself, on a group that it is in, on another, and on a role
+# by subject, the found facts with these properties: on itself, on its group, on another group, and on a role
 ASKED = ["user:grouped", "group:in", "group:left", "role:service_admin"]
 ON_PLACES = [
     *("EXISTS user:grouped", "IS user:grouped", "HOLDS user:grouped", "EXISTS group:in", "HOLDS group:in"),

@@ -40,7 +40,7 @@ CHAINED = [(True, 1, 0), (True, 6, 0), 3, True, True, True, (True, 2, 6), False,
 
 
 def _chain(scratch: Tenants) -> list[object]:
-    """A chain from its first entry; hashes that are told again; a chain that begins late, and one with another name."""
+    """A chain from its first entry; hashes of repeated requests; a late chain, and one with another name."""
     neighbours = [scratch("lakehouse", root=ROOT_NAME) for _ in range(2)]
     graph = scratch("lakehouse", root=ROOT_NAME)
     for each in neighbours:

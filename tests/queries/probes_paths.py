@@ -51,7 +51,7 @@ WAYS: list[tuple[Asked, list[list[Any]]]] = [
         Asked("user:owner", ["OWNS table"], places=[("table:c.s.u", "table:c.s.u")]),
         [["OWNS table", ["user:owner"], [], "OWNS", "table:c.s.u", [], ["table:c.s.u"]]],
     ),
-    # what a subject has of its own it has whichever role acts
+    # a subject has its own grants with any active role
     (
         Asked(
             "user:hatted",

@@ -250,7 +250,7 @@ def _explanation(world: Twin, check: Check) -> Probe:
     return Probe(f"explain {check}, {world.oracle.policy}", "explain remedy", look, look)
 
 
-HELD = ["role:lower", "role:banned", "role:upper", "role:wide"]  # what is held directly comes first
+HELD = ["role:lower", "role:banned", "role:upper", "role:wide"]  # directly held roles come first
 
 
 def _held(world: Twin) -> list[str]:

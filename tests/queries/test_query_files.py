@@ -30,7 +30,7 @@ README_GRAPH = [
     "allow USE_SCHEMA on schema:hr.public to role:analyst",
     "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
 ]
-# what the examples of the questions answer on that graph
+# the answers of the examples on that graph
 ANSWERS = {"who": ["user:bob"], "which": ["table:hr.public.staff"]}
 
 
@@ -133,10 +133,10 @@ def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, n
         summary = tx.run("EXPLAIN " + cypher.load(name).text, given).consume()
         tx.rollback()
     assert "AllNodesScan" not in str(summary.plan)
-    # Browser would show a warning beside the answer
+    # Browser would show a warning with the answer
     assert [each for each in summary.gql_status_objects if each.classification.name == "PERFORMANCE"] == []
     noticed = [each for each in summary.gql_status_objects if each.classification.name == "UNRECOGNIZED"]
-    # relationship types that no graph here has yet are no mistake; misspelt labels and properties are
+    # unknown relationship types are not an error on a new graph; misspelled labels and properties are
     known = (
         "MEMBER_OF",
         "HAS_ROLE",

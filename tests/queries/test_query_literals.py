@@ -1,4 +1,4 @@
-"""The queries beside those that decide, broken by literal changes of their text, which probes must notice.
+"""The queries that do not decide, broken by literal changes of their text, which probes must detect.
 
 A mutant whose text is no longer in its file fails, and so does one that the database cannot plan, so that the list
 stays true.

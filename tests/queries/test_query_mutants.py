@@ -1,4 +1,4 @@
-"""The queries that decide, broken by operators: comparisons with the oracle and with what was said notice each mutant.
+"""The queries that decide, broken by operators: comparisons with the oracle and with given answers kill each mutant.
 
 By default one mutant of each operator and query is tried, with --all every mutant. equivalent_mutants.yaml lists those
 that nothing can notice, with the reason.

@@ -42,7 +42,7 @@ def test_a_query_fits_on_a_page(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_the_header_asks_and_then_says_what_comes_back_and_what_is_given(name: str) -> None:
+def test_header_has_question_result_parameters_and_example(name: str) -> None:
     text = header(name)
     assert re.match(rf"{name}\.cypher: [^.?]+\?", text)
     order = [text.index(part) for part in ("?", "\nReturns ", "\n$root", "\nIn Neo4j Browser", "\n:params {root:")]
