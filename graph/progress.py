@@ -3,5 +3,5 @@
 from collections.abc import Callable
 
 ReportLine = Callable[[str], None]  # a line of text
-ReportCount = Callable[[str, int, int], None]  # what is counted, how many are done, of how many
-ReportDone = Callable[[int, int], None]  # how many are done, of how many
+ReportCount = Callable[[str, int, int], None]  # the step, the number done, the total
+ReportDone = Callable[[int, int], None]  # the number done, the total

@@ -102,7 +102,7 @@ class OpenTenant:
         return None if by is None else self.policy.operator(by, self.root)
 
     def near(self, ref: str) -> str:
-        """` (did you mean X?)` of names that exist and may be meant by one that does not, or nothing."""
+        """` (did you mean X?)` with existing names that are similar to a missing one; empty if there are none."""
         return registry.near(self.store, self.tenant, self.policy, ref)
 
     def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:

@@ -96,7 +96,9 @@ def _download(missing: list[Jar], folder: Path, pool: ThreadPoolExecutor, progre
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise _disk_full(folder, total) from error
-            raise ServerError(f"{folder} cannot be written: {error}") from error
+            raise ServerError(
+                f"{folder} cannot be written: {error}; make it writable, or set GRANTPATH_CACHE"
+            ) from error
         finally:
             for task in tasks:
                 task.cancel()

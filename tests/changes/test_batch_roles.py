@@ -33,9 +33,9 @@ def test_unknown_active_role_is_invalid_and_unheld_one_is_refused(
 ) -> None:
     auth = tenant("deltastream", ROLES)
     before = state(auth), history(auth)
-    with pytest.raises((Invalid, Refused), match=f"^{text}") as told:
+    with pytest.raises((Invalid, Refused), match=f"^{text}") as caught:
         auth.change("add database:x", by="user:u", as_role=as_role, dry_run=dry_run)
-    assert type(told.value) is kind
+    assert type(caught.value) is kind
     statements = ["add database:x", "add database:y", "add what"]
     index = r"(statement 0: )?" if kind is not Unknown else "statement 0: "
     for batch in (statements, statements[:2]):
@@ -58,12 +58,14 @@ def test_role_that_the_batch_drops_cannot_act_afterwards(tenant: Tenants) -> Non
     alone, batch = tenant("deltastream", facts), tenant("deltastream", facts)
     statements = ["member user:u of role:makers", "drop role:maker", "add user:v"]
     made = one_by_one(alone, statements[:2], "user:u", "role:maker")
-    with pytest.raises(Unknown) as told:
+    with pytest.raises(Unknown) as caught:
         alone.change(statements[2], by="user:u", as_role="role:maker")
-    assert str(told.value) == "role:maker does not exist (did you mean role:makers?); add it, or check the name"
+    assert str(caught.value) == "role:maker does not exist (did you mean role:makers?); add it, or check the name"
     with pytest.raises(Unknown) as again:
         batch.change_all(statements, by="user:u", as_role="role:maker")
-    said = "statement 2: role:maker does not exist; add it, or check the name"  # it exists before and after the batch
-    assert (str(again.value), again.value.index) == (said, 2)
+    expected = (
+        "statement 2: role:maker does not exist; add it, or check the name"  # it exists before and after the batch
+    )
+    assert (str(again.value), again.value.index) == (expected, 2)
     assert revisions(batch.change_all(statements[:2], by="user:u", as_role="role:maker")) == made
     assert state(batch) == state(alone)

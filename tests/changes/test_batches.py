@@ -97,10 +97,10 @@ def test_batch_has_the_effect_of_its_statements_one_by_one(tenant: Tenants, poli
                         error = caught
                         break
                 if error is not None:
-                    with pytest.raises(type(error)) as told, asking_above(above):
+                    with pytest.raises(type(error)) as raised, asking_above(above):
                         batch.change_all(statements, by=by, as_role=as_role)
-                    assert told.value.index == len(made)
-                    assert str(told.value) == f"statement {len(made)}: {error}"
+                    assert raised.value.index == len(made)
+                    assert str(raised.value) == f"statement {len(made)}: {error}"
                     wrong += 1
                 good, statements = statements[: len(made)], statements[len(made) + 1 :]
                 with asking_above(above):
@@ -121,8 +121,8 @@ def test_facts_in_a_batch_equal_facts_one_by_one(tenant: Tenants, policy: str) -
         world.given(fact)
     facts += [statement for statement, _, _ in random_statements(policy, world, rng, 50)]
     alone, batch = tenant(policy, root=ROOT_NAME), tenant(policy, root=ROOT_NAME)
-    said = [problem for fact in facts for problem in alone.given([fact])]
-    assert batch.given(facts) == said
+    expected = [problem for fact in facts for problem in alone.given([fact])]
+    assert batch.given(facts) == expected
     assert state(batch) == state(alone)
     assert history(batch) == history(alone)
 
@@ -181,9 +181,9 @@ def test_wrong_statement_undoes_the_batch(tenant: Tenants) -> None:
         ("owner group:x of catalog:hr", Invalid),
     ]
     for wrong, kind in wrong_ones:
-        with pytest.raises(kind, match=r"^statement 2: ") as told:
+        with pytest.raises(kind, match=r"^statement 2: ") as raised:
             auth.change_all(["add user:cas", "add user:dan", wrong, "add user:eve"], by="user:ann")
-        assert told.value.index == 2
+        assert raised.value.index == 2
     with pytest.raises(Refused, match=r"^statement 0: "):
         auth.change_all(["add catalog:mine", "add catalog:mine"], by="user:bob")
     assert (state(auth), history(auth)) == before
@@ -245,9 +245,9 @@ def test_wrong_check_of_a_batch_is_named_by_its_index(
     auth = tenant(given=SMALL)
     right = ("user:own", "load_catalog", "catalog:hr")
     for index, batch in ((1, [right, check]), (0, [check, right, check])):
-        with pytest.raises(Invalid, match=f"^check {index}: {text}") as told:
+        with pytest.raises(Invalid, match=f"^check {index}: {text}") as raised:
             auth.check_many(batch)
-        assert (type(told.value), told.value.index) == (kind, index)
+        assert (type(raised.value), raised.value.index) == (kind, index)
 
 
 # ---- levels --------------------------------------------------------------------------------------------------------

@@ -37,14 +37,14 @@ FACTS = [
 ]
 
 
-def said(auth: Authorizer) -> set[str]:
+def statements_of(auth: Authorizer) -> set[str]:
     """All facts of the graph as statements, including those of the policy; read by a query of the test."""
-    text = """MATCH (e:Entity {root: $root}) WHERE coalesce(e.exists, true) RETURN 'add ' + e.ref AS said
-    UNION MATCH (a:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE]->(b) RETURN 'member ' + a.ref + ' of ' + b.ref AS said
-    UNION MATCH (a:Entity {root: $root})-[:OWNS]->(b) RETURN 'owner ' + a.ref + ' of ' + b.ref AS said
+    text = """MATCH (e:Entity {root: $root}) WHERE coalesce(e.exists, true) RETURN 'add ' + e.ref AS fact
+    UNION MATCH (a:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE]->(b) RETURN 'member ' + a.ref + ' of ' + b.ref AS fact
+    UNION MATCH (a:Entity {root: $root})-[:OWNS]->(b) RETURN 'owner ' + a.ref + ' of ' + b.ref AS fact
     UNION MATCH (a:Entity {root: $root})-[g:ALLOW|DENY]->(b)
-    RETURN toLower(type(g)) + ' ' + g.privilege + ' on ' + b.ref + ' to ' + a.ref AS said"""
-    return {row["said"] for row in auth.store.execute(text, {"root": auth.tenant})}
+    RETURN toLower(type(g)) + ' ' + g.privilege + ' on ' + b.ref + ' to ' + a.ref AS fact"""
+    return {row["fact"] for row in auth.store.execute(text, {"root": auth.tenant})}
 
 
 def test_drop_lists_all_removed_facts(tenant: Tenants) -> None:
@@ -109,14 +109,14 @@ def test_random_dry_runs_list_exactly_the_effects_of_the_changes(tenant: Tenants
         world.given(fact)
     tried = 0
     for statement, by, as_role in random_statements(policy_name, world, rng, size(40, 12)):
-        before = said(auth)
+        before = statements_of(auth)
         try:
             planned = auth.change(statement, by=by, as_role=as_role, dry_run=True)
         except GrantpathError:
             continue
-        assert said(auth) == before
+        assert statements_of(auth) == before
         auth.change(statement, by=by, as_role=as_role)
-        after = said(auth)
+        after = statements_of(auth)
         assert (set(planned.added), set(planned.removed)) == (after - before, before - after), statement
         assert len(planned.added + planned.removed) == len(after ^ before)
         tried += bool(planned.id)
@@ -125,7 +125,7 @@ def test_random_dry_runs_list_exactly_the_effects_of_the_changes(tenant: Tenants
 
 def test_dropping_the_root_lists_everything(tenant: Tenants) -> None:
     auth = tenant(given=FACTS)
-    before = said(auth)
+    before = statements_of(auth)
     assert set(auth.change("drop metalake:ml", dry_run=True).removed) == before
 
 
@@ -136,9 +136,9 @@ def test_command_lists_the_effect_of_a_change(run: Run, facts: str) -> None:
     assert shown[0].startswith("would be done revision")
     assert shown[-1] == "  - catalog:hr"
     assert "  - owner user:ann of catalog:hr" in shown
-    told = run(*words, "--json").json
-    assert (told["done"], told["dry_run"], told["added"]) == (False, True, [])
-    assert [f"  - {each.removeprefix('add ')}" for each in told["removed"]] == shown[1:]
+    printed = run(*words, "--json").json
+    assert (printed["done"], printed["dry_run"], printed["added"]) == (False, True, [])
+    assert [f"  - {each.removeprefix('add ')}" for each in printed["removed"]] == shown[1:]
 
 
 def test_command_lists_the_effect_of_a_file(run: Run, facts: str, tmp_path: Path) -> None:
@@ -148,6 +148,6 @@ def test_command_lists_the_effect_of_a_file(run: Run, facts: str, tmp_path: Path
     shown = run(*words).out.splitlines()
     assert len(shown) == 22 and shown[1] == "  + user:n00"
     assert shown[-1] == "  + ... and 5 more; --json has all of them"
-    told = run(*words, "--json").json
-    assert (len(told["added"]), told["removed"], len(told["changes"])) == (25, [], 27)
-    assert told["changes"][1]["removed"] == ["add user:gone"]
+    printed = run(*words, "--json").json
+    assert (len(printed["added"]), printed["removed"], len(printed["changes"])) == (25, [], 27)
+    assert printed["changes"][1]["removed"] == ["add user:gone"]

@@ -167,9 +167,9 @@ def test_lost_change_is_reported_as_not_made(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, id_: str | None
 ) -> None:
     break_commit(monkeypatch, not_committed)
-    with pytest.raises(Unavailable, match=r"was not done, make it again") as told:
+    with pytest.raises(Unavailable, match=r"was not done, make it again") as caught:
         auth.change(JOIN, by="user:ann", id=id_)
-    assert told.value.unknown is False
+    assert caught.value.unknown is False
     assert len(auth.log()) == len(FACTS)
     assert auth.change(JOIN, by="user:ann", id=id_).id == (id_ or auth.log()[-1].id)
 
@@ -191,10 +191,10 @@ def test_unknown_outcome_is_reported_and_safe_to_repeat(
 
     with monkeypatch.context() as broken:
         break_commit(broken, then_down)
-        with pytest.raises(Unavailable, match="with the id mine: that does nothing if it was done") as told:
+        with pytest.raises(Unavailable, match="with the id mine: that does nothing if it was done") as caught:
             mine.change(JOIN, by="user:ann", id="mine")
     monkeypatch.undo()
-    assert told.value.unknown is True
+    assert caught.value.unknown is True
     assert bool(auth.log(id="mine")) is made
     again = mine.change(JOIN, by="user:ann", id="mine")
     assert again.id == "mine"

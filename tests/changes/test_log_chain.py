@@ -215,7 +215,7 @@ def test_every_alteration_is_found_with_a_head(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("WITH c WHERE c.revision = 5 SET c.statement = 'add user:eve'", "revision 5 .* does not match its hash"),
         ("WITH c WHERE c.revision = 5 SET c.actor = null", "revision 5 .* does not match its hash"),
@@ -232,12 +232,12 @@ def test_every_alteration_is_found_with_a_head(capsys: pytest.CaptureFixture[str
         ("DELETE c", "no entry has the hash"),
     ],
 )
-def test_alteration_of_the_database_is_found(auth: Authorizer, text: str, told: str) -> None:
+def test_alteration_of_the_database_is_found(auth: Authorizer, text: str, expected: str) -> None:
     head = auth.change("add user:eve").hash
     edit(auth, text)
     found = auth.verify_log(head)
     assert not found
-    assert any(re.search(told, problem) for problem in found.problems), found.problems
+    assert any(re.search(expected, problem) for problem in found.problems), found.problems
 
 
 def test_log_that_was_moved_to_another_root_is_found(auth: Authorizer, tenant: Tenants) -> None:

@@ -54,10 +54,10 @@ def test_wrong_change_takes_no_lock(auth: Authorizer) -> None:
         (["add user:ann", GRANT], Invalid),
     ]
     with counted("Writer") as locks:
-        for said, kind in wrong:
+        for sent, kind in wrong:
             with pytest.raises(kind):
-                auth.change(said, by="user:bob", id="a") if isinstance(said, str) else auth.change_all(
-                    said, by="user:bob"
+                auth.change(sent, by="user:bob", id="a") if isinstance(sent, str) else auth.change_all(
+                    sent, by="user:bob"
                 )
     assert locks == []
     assert len(auth.log(refused=True)) == 3

@@ -78,10 +78,10 @@ def lock(tmp_path: Path) -> Path:
 
 def ensure(lock: Path) -> list[str]:
     """Ensures the jars of `lock`, and that each has its own bytes afterwards; returns the lines of progress."""
-    said: list[str] = []
-    paths = jars.ensure_jars(lock, said.append)
+    progress: list[str] = []
+    paths = jars.ensure_jars(lock, progress.append)
     assert [path.read_bytes() for path in paths] == list(GOOD.values())
-    return said
+    return progress
 
 
 def leftovers(tmp_path: Path) -> list[Path]:

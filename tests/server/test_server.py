@@ -84,7 +84,7 @@ def own(home: Path) -> ServerStatus:
     ]
     printed = [starter.communicate(timeout=300) for starter in starters]
     assert len({pid for pid, _ in printed}) == 1, printed
-    assert sum(said.count("starting Neo4j") for _, said in printed) == 1
+    assert sum(output.count("starting Neo4j") for _, output in printed) == 1
     found = status(home=home)
     assert str(found.pid) == printed[0][0].strip()
     return found

@@ -1,4 +1,4 @@
-"""What must be in the graph after a crash, derived from the log alone."""
+"""What must be in the graph after a crash, derived only from the log."""
 
 from collections.abc import Iterable
 

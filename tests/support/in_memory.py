@@ -98,14 +98,14 @@ def decide(
 
 def authorized(policy: Policy, world: Oracle, statement: str, by: str, as_role: str | None) -> bool:
     """Does the actor satisfy the policy's rule for this valid change?"""
-    said, actor = read_statement(statement), world.resolve(by)
-    target = world.resolve(said.object)
-    second = {f"with.{key}": world.resolve(ref) for key, ref in said.with_.items()}
-    grantee = world.resolve(said.subject) if said.subject else None
+    parsed, actor = read_statement(statement), world.resolve(by)
+    target = world.resolve(parsed.object)
+    second = {f"with.{key}": world.resolve(ref) for key, ref in parsed.with_.items()}
+    grantee = world.resolve(parsed.subject) if parsed.subject else None
     if grantee is not None:
         second["grantee"] = grantee
-    effect = said.verb if said.verb in ("add", "drop", "member", "remove", "owner", "revoke") else "grant"
-    clauses = policy.change(effect, target.type, grantee.type if grantee else None, frozenset(said.with_))
+    effect = parsed.verb if parsed.verb in ("add", "drop", "member", "remove", "owner", "revoke") else "grant"
+    clauses = policy.change(effect, target.type, grantee.type if grantee else None, frozenset(parsed.with_))
     role = None if as_role is None else world.resolve(as_role)
     places = places_of(world, target, second)
     return any(

@@ -46,12 +46,12 @@ def random_world(policy: str, rng: random.Random, size: int) -> list[str]:
     builder.subjects(max(2, size // 30))
     builder.hierarchies()
     builder.objects(max(4, size // 4))
-    while len(builder.said) < size:
+    while len(builder.accepted) < size:
         if rng.random() < 0.25:
             builder.bundle()
         else:
             builder.any_fact()
-    return builder.said
+    return builder.accepted
 
 
 class _Builder:
@@ -61,11 +61,11 @@ class _Builder:
         self.rng = rng
         self.world = oracle(policy, ROOT_NAME)
         self.proposals = Proposals(self.world, rng)
-        self.said: list[str] = []
+        self.accepted: list[str] = []
 
     def say(self, statement: str | None) -> None:
         if statement is not None and self.world.given(statement) == "done":
-            self.said.append(statement)
+            self.accepted.append(statement)
 
     def subjects(self, count: int) -> None:
         kinds = [each for each in ("user", "group", "role", "service_principal") if each in self.world.types]

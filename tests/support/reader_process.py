@@ -98,8 +98,8 @@ def main() -> None:
             for number in range(int(line)):
                 reader.round(number)
             took = time.monotonic() - began
-            said = {"took": took, "guard": guard.count, "seconds": reader.seconds, "seen": reader.seen}
-            print(json.dumps({**said, "lists": reader.lists}), flush=True)
+            observed = {"took": took, "guard": guard.count, "seconds": reader.seconds, "seen": reader.seen}
+            print(json.dumps({**observed, "lists": reader.lists}), flush=True)
 
 
 if __name__ == "__main__":

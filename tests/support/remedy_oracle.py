@@ -150,16 +150,16 @@ class Remedied:
 
     def superfluous(self) -> bool:
         """Is a part of the remedy enough?"""
-        said = self.remedy.statements
-        return any(self._enough(said, at) for at in range(len(said)))
+        chosen = self.remedy.statements
+        return any(self._enough(chosen, at) for at in range(len(chosen)))
 
     def powerful(self) -> bool:
         """Does the remedy give administrative rights?"""
         return any(map(self._powerful, self.remedy.statements))
 
-    def _enough(self, said: tuple[str, ...], without: int) -> bool:
+    def _enough(self, chosen: tuple[str, ...], without: int) -> bool:
         after = self.world.clone()
-        for at, statement in enumerate(said):
+        for at, statement in enumerate(chosen):
             if at != without:
                 after.do(statement)
         return after.check(*self.check)
@@ -182,9 +182,9 @@ class Remedied:
                 after.do(f"revoke deny {privilege} on {on} from {to}")
         for privilege in after.privileges:
             for on in {*self._places.values(), *self.world.existing_inside(self.world.resolve(self.check[2]))}:
-                said = f"allow {privilege} on {on} to {who if read_reference(who).type in after.grantees else own}"
-                if not self._powerful(said):
-                    after.do(said)
+                chosen = f"allow {privilege} on {on} to {who if read_reference(who).type in after.grantees else own}"
+                if not self._powerful(chosen):
+                    after.do(chosen)
         return after.check(*self.check)
 
     def _powerful(self, statement: str) -> bool:

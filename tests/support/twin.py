@@ -32,7 +32,7 @@ class Twin:
         self.errors = 0
         self.differences: list[str] = []
         self.questions: list[tuple[Check | Who | Which, Answer]] = []  # each with the oracle's answer
-        self.said: list[str] = []
+        self.stated: list[str] = []
         self.say(random_world(policy, self.rng, size))
 
     # ---- facts -----------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ class Twin:
         facts = list(facts)
         expected = [self.world.given(fact) for fact in facts]
         got = ["invalid" if problem else "done" for problem in self.graph.given(facts)]
-        self.said += facts
+        self.stated += facts
         for fact, wanted, answer in zip(facts, expected, got, strict=True):
             self.compare(f"given {fact!r}", wanted, answer)
 
@@ -123,11 +123,11 @@ class Twin:
         """Explanations must agree with checks, and their paths must start at the subject."""
         for check in random_checks(self.world, self.rng, count):
             subject, name, on, with_, role = check
-            told = self.graph.explain(subject, name, on, with_=with_, as_role=role)
-            self.compare(f"explain {check}", self.world.check(*check), told.decision.allowed)
-            paths = [path for path in told.paths if path not in told.decision.because]
+            explained = self.graph.explain(subject, name, on, with_=with_, as_role=role)
+            self.compare(f"explain {check}", self.world.check(*check), explained.decision.allowed)
+            paths = [path for path in explained.paths if path not in explained.decision.because]
             if any(not path.startswith(f"{subject} -") for path in paths):
-                self.differences.append(f"explain {check} has a path from somebody else: {told.paths}")
+                self.differences.append(f"explain {check} has a path from somebody else: {explained.paths}")
 
     # ---- results ---------------------------------------------------------------------------------------------
     def compare(self, what: str, wanted: object, got: object) -> None:

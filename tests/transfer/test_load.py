@@ -44,10 +44,10 @@ def tables_of(auth: Authorizer) -> dict[str, list[list[str]]]:
 # ---- accepted tables -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("format_", WRITERS)
 def test_import_has_the_effect_of_its_statements(tenant: Tenants, tmp_path: Path, format_: str) -> None:
-    loaded, said = tenant(), tenant(given=GIVEN)
+    loaded, stated = tenant(), tenant(given=GIVEN)
     report = importer.load(loaded, write(tmp_path, ESTATE, format_))
     assert report == importer.LoadReport({name: len(rows) for name, rows in ESTATE.items()}, True, 1, report.added, 0)
-    assert dump(loaded) == dump(said)
+    assert dump(loaded) == dump(stated)
     assert marks(loaded) == settled(1)
     assert history(loaded) == [f"load {tmp_path.name}: {sum(map(len, ESTATE.values()))} rows, {report.added} added"]
     there = loaded.ask("tenant_state")
@@ -62,16 +62,16 @@ def test_random_facts_are_loaded_completely_in_every_policy(
     tenant: Tenants, tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH", 7)
-    said = tenant(policy, random_world(policy, random.Random(f"load {policy}"), 150), root=ROOT_NAME)
-    tables = tables_of(said)
+    stated = tenant(policy, random_world(policy, random.Random(f"load {policy}"), 150), root=ROOT_NAME)
+    tables = tables_of(stated)
     assert all(tables.values()) or policy in ("onehouse", "cdap", "cdap_design")
     for rows in tables.values():
         random.Random(1).shuffle(rows)
     loaded = tenant(policy, root=ROOT_NAME)
     importer.load(loaded, write(tmp_path, tables, "parquet"))
-    assert dump(loaded) == dump(said)
+    assert dump(loaded) == dump(stated)
     assert importer.load(loaded, tmp_path).changed is False
-    assert dump(loaded) == dump(said)
+    assert dump(loaded) == dump(stated)
 
 
 def test_loading_the_same_folder_twice_changes_nothing(tenant: Tenants, tmp_path: Path) -> None:
@@ -111,21 +111,21 @@ def test_grants_on_missing_names_are_loaded_if_the_policy_allows_them(tenant: Te
     subjects = {"subjects": [["user:ann"]]}
     grants = {"grants": [["allow", "READ", "dataset:ns.d", "user:ann"]]}
     importer.load(auth, write(tmp_path / "a", {**subjects, **grants}))
-    said = tenant("cdap", ["add user:ann", "allow READ on dataset:ns.d to user:ann"], root="main")
-    assert dump(auth) == dump(said)
+    stated = tenant("cdap", ["add user:ann", "allow READ on dataset:ns.d to user:ann"], root="main")
+    assert dump(auth) == dump(stated)
     importer.load(auth, write(tmp_path / "b", {"objects": [["namespace:ns"], ["dataset:ns.d"]]}))
-    said.given(["add namespace:ns", "add dataset:ns.d"])
-    assert dump(auth) == dump(said)
+    stated.given(["add namespace:ns", "add dataset:ns.d"])
+    assert dump(auth) == dump(stated)
 
 
 def test_load_reports_progress(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "BATCH", 3)
-    told: list[tuple[str, int, int]] = []
-    importer.load(tenant(), write(tmp_path, ESTATE), lambda *each: told.append(each))
-    assert list(dict.fromkeys(what for what, _, _ in told)) == ["reading", "checking", "writing"]
+    reports: list[tuple[str, int, int]] = []
+    importer.load(tenant(), write(tmp_path, ESTATE), lambda *each: reports.append(each))
+    assert list(dict.fromkeys(what for what, _, _ in reports)) == ["reading", "checking", "writing"]
     for what in ("reading", "checking", "writing"):
-        counts = [done for each, done, _ in told if each == what]
-        ends = {of for each, _, of in told if each == what}
+        counts = [done for each, done, _ in reports if each == what]
+        ends = {of for each, _, of in reports if each == what}
         assert counts == sorted(counts) and ends == {counts[-1]}
 
 

@@ -149,9 +149,13 @@ def test_command_lists_removals_asks_and_removes(
             "  + 1 subjects: user:new",
             "  - 7 subjects: user:u01, user:u02, user:u03, user:u04, user:u05, ... and 2 more",
         ]
-        told = run("load", few, "--replace", "--dry-run", "--json", *words).json
-        assert (told["dry_run"], told["would_add"]["subjects"], told["revision"]) == (True, ["add user:new"], 1)
-        assert told["would_remove"]["subjects"] == [f"add user:u{at:02}" for at in range(1, 8)]
+        printed = run("load", few, "--replace", "--dry-run", "--json", *words).json
+        assert (printed["dry_run"], printed["would_add"]["subjects"], printed["revision"]) == (
+            True,
+            ["add user:new"],
+            1,
+        )
+        assert printed["would_remove"]["subjects"] == [f"add user:u{at:02}" for at in range(1, 8)]
         refused = run("load", few, "--replace", *words)
         assert (refused.code, "--yes" in refused.err, "7 of 8 subjects" in refused.err) == (2, True, True)
         for answer, code in (("n\n", 2), ("y\n", 0)):

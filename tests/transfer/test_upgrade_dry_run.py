@@ -12,7 +12,7 @@ from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.store import Store
 
 from ..changes.test_batches import state
-from ..changes.test_deltas import said
+from ..changes.test_deltas import statements_of
 from ..cli.test_commands import Run, run
 from ..conftest import Tenants
 from ..support.small_estate import FACTS
@@ -29,11 +29,11 @@ def test_dry_run_lists_exactly_the_changes_of_the_upgrade(
     tenant: Tenants, edited: Callable[..., policy.Policy], changes: tuple[tuple[str, str], ...]
 ) -> None:
     auth, new = tenant(given=FACTS), edited(*changes)
-    before, there = state(auth), said(auth)
+    before, there = state(auth), statements_of(auth)
     planned = upgrade(auth, new, dry_run=True)
-    assert (state(auth), said(auth), planned.changed, planned.problems) == (before, there, True, [])
+    assert (state(auth), statements_of(auth), planned.changed, planned.problems) == (before, there, True, [])
     assert upgrade(auth, new).revision == planned.revision + 1
-    after = said(reopened(auth))
+    after = statements_of(reopened(auth))
     assert (set(planned.added), set(planned.removed)) == (after - there, there - after)
     assert planned.renamed == ({"SELECT_TABLE": "READ_TABLE"} if RENAMED in changes else {})
     back = upgrade(reopened(auth), edited(), dry_run=True)
@@ -60,9 +60,9 @@ def test_command_lists_changes_and_violations(run: Run, store: Store, tmp_path: 
         planned = run("policy", "upgrade", str(mine), "--dry-run", *words)
         assert planned.code == 0 and planned.out.startswith("would be upgraded to gravitino, 1 facts"), planned.err
         assert "\n  + role:public\n" in planned.out and "  + member user:ann of role:public" in planned.out
-        told = run("policy", "upgrade", str(mine), "--dry-run", "--json", *words).json
-        assert (told["dry_run"], told["changed"], told["problems"], told["revision"]) == (True, True, [], 1)
-        assert "add role:public" in told["added"]
+        printed = run("policy", "upgrade", str(mine), "--dry-run", "--json", *words).json
+        assert (printed["dry_run"], printed["changed"], printed["problems"], printed["revision"]) == (True, True, [], 1)
+        assert "add role:public" in printed["added"]
         assert run("change", "add role:public", *words).code == 0
         against = run("policy", "upgrade", str(mine), "--dry-run", *words)
         assert (against.code, "would be refused" in against.out, "add role:public: " in against.out) == (2, True, False)

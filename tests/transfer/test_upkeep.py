@@ -61,7 +61,7 @@ def test_replacing_load_reports_additions_and_removals(
     people = ["user:ann", "user:bob", "role:analyst"]
     grant = "allow SELECT_TABLE on table:hr.s.t to role:analyst"
     auth = tenant(given=[*(f"add {ref}" for ref in [*objects, *people]), "member user:bob of role:analyst", grant])
-    said = {
+    tables = {
         "objects": ["ref", *objects, "table:hr.s.u"],
         "subjects": ["ref", *subjects.split()],
         "members": ["member,of", *(["user:bob,role:analyst"] if "user:bob" in subjects else [])],
@@ -70,14 +70,14 @@ def test_replacing_load_reports_additions_and_removals(
             *(f"allow,SELECT_TABLE,{on},role:analyst" for on in grants.split()),
         ],
     }
-    folder = tmp_path / "said"
+    folder = tmp_path / "tables"
     folder.mkdir()
-    for name, lines in said.items():
+    for name, lines in tables.items():
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
     report = importer.load(auth, folder, replace=True, consent=True)
     assert (report.added, report.removed) == (added, removed)
     last = auth.log(limit=1)[0]
-    assert last.statement == f"load --replace said: {rows} rows, {added} added, {removed} removed"
+    assert last.statement == f"load --replace tables: {rows} rows, {added} added, {removed} removed"
     assert (last.object, last.subject) == (None, None)
     again = importer.load(auth, folder, replace=True, consent=True)
     assert (again.added, again.removed, again.revision) == (0, 0, report.revision)
@@ -92,8 +92,8 @@ def test_command_reports_additions_and_removals(run: Run, store: Store, tmp_path
     assert run(*words).out == f"loaded 2 subjects, {none}; 2 added, revision 1\n"
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:cas\nuser:dan\n")
     assert run(*words, "--replace", "--yes").out == f"loaded 3 subjects, {none}; 2 added, 1 removed, revision 2\n"
-    told = run("log", "--root", name, "--json").json["answer"][-1]["statement"]
-    assert told == f"load --replace {tmp_path.name}: 3 rows, 2 added, 1 removed"
+    logged = run("log", "--root", name, "--json").json["answer"][-1]["statement"]
+    assert logged == f"load --replace {tmp_path.name}: 3 rows, 2 added, 1 removed"
     again = run(*words, "--replace", "--json").json
     assert (again["changed"], again["added"], again["removed"], again["revision"]) == (False, 0, 0, 2)
     registry.remove(store, name)

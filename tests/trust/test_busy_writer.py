@@ -115,7 +115,7 @@ class Process:
     def line(self) -> str:
         assert self.run.stdout
         line = self.run.stdout.readline()
-        assert line, f"a reader died with {self.run.wait()}; what it raised stands above"
+        assert line, f"a reader died with {self.run.wait()}; its error is printed above"
         return line
 
     def ask(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Phase:
         """Questions per second."""
         return sum(len(self.seconds(kind)) for kind in KINDS) / self.took
 
-    def told(self) -> str:
+    def summary(self) -> str:
         lines = [f"{READERS} processes, {self.took:.1f} s, {self.rate():.0f} questions a second"]
         for kind in KINDS:
             seconds = self.seconds(kind)
@@ -171,7 +171,7 @@ class Phase:
             lines.append(f"{len(seconds):,} x {kind}: p50 {p50:.1f} ms, p99 {p99:.0f} ms, at most {most:,.0f} ms")
         asked, torn, locked = (self.guard[each] for each in ("asked", "torn", "locked"))
         return "\n  ".join(
-            [*lines, f"guard: {asked:,} queries, {torn:,} torn and asked again, {locked:,} behind the lock"]
+            [*lines, f"guard: {asked:,} queries, {torn:,} torn and asked again, {locked:,} under the lock"]
         )
 
     def all_right(self, writer: Writer) -> Counter[bool]:
@@ -214,12 +214,12 @@ def test_readers_get_right_answers_during_continuous_writes(writer: Writer, caps
             quiet.ask(readers)
             with writer.busy():
                 busy.ask(readers)
-    say(capsys, f"no writer: {quiet.told()}")
+    say(capsys, f"no writer: {quiet.summary()}")
     slower = median(busy.seconds("check")) / median(quiet.seconds("check"))
     say(
         capsys,
-        f"a busy writer: {busy.told()}\n  {busy.rate() / quiet.rate():.2f} x the questions a second, {slower:.1f} x the"
-        f" p50 of a check; the writer: {writer.changes:,} changes, its slowest call {max(writer.seconds):.2f} s",
+        f"a busy writer: {busy.summary()}\n  {busy.rate() / quiet.rate():.2f} x the questions a second, {slower:.1f} x"
+        f" the p50 of a check; the writer: {writer.changes:,} changes, its slowest call {max(writer.seconds):.2f} s",
     )
     assert quiet.guard["torn"] == quiet.guard["locked"] == 0
     assert not quiet.all_right(writer)[True], "without a writer, AT_TIMES must be no"
@@ -254,7 +254,7 @@ def test_question_longer_than_the_pauses_of_writers_is_answered(
     say(
         capsys,
         f"{LONG} batches of {len(many):,} checks: {quiet:.1f} s in quiet, {median(seconds):.1f} s beside a busy writer,"
-        f" {max(seconds):.1f} s at most; {guard.count['torn']} torn, {guard.count['locked']} behind the lock;"
+        f" {max(seconds):.1f} s at most; {guard.count['torn']} torn, {guard.count['locked']} under the lock;"
         f" the writer: {writer.changes:,} changes, its slowest call {max(writer.seconds):.2f} s",
     )
     all_right(reader.seen, writer)

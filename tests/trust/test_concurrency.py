@@ -88,7 +88,7 @@ def parts() -> Iterator[range]:
         yield range(at, min(at + PART, TRIES))
 
 
-def told(capsys: pytest.CaptureFixture[str], what: str, tries: Sequence[Try]) -> None:
+def summarize(capsys: pytest.CaptureFixture[str], what: str, tries: Sequence[Try]) -> None:
     """Prints the tries; fails if too few of them overlapped, or if the same change always came first."""
     who = Counter(tuple(each.done) for each in tries)
     errors = Counter(kind.__name__ for each in tries for kind in each.errors)
@@ -119,7 +119,7 @@ def test_concurrent_memberships_do_not_close_a_circle(tenant: Tenants, capsys: p
             assert (len(each.done), each.errors) == (1, [Invalid]), each
             assert [at for at in (0, 1) if made[at]] == each.done, each
         tries += done
-    told(capsys, "a circle", tries)
+    summarize(capsys, "a circle", tries)
 
 
 def test_concurrent_transfers_leave_one_owner(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_concurrent_transfers_leave_one_owner(tenant: Tenants, capsys: pytest.Ca
             assert (len(each.done), each.errors) == (1, [Refused]), each
             assert owners == [["user:x", "user:y"][each.done[0]]], each
         tries += done
-    told(capsys, "two owners", tries)
+    summarize(capsys, "two owners", tries)
 
 
 def owned(number: int) -> list[str]:
@@ -165,7 +165,7 @@ def test_concurrent_creators_get_one_owner(tenant: Tenants, capsys: pytest.Captu
             assert (len(each.done), each.errors) == (1, [Invalid]), each
             assert nodes[name] == 1 and rewarded == [["user:x", "user:y"][each.done[0]]], each
         tries += done
-    told(capsys, "two creators", tries)
+    summarize(capsys, "two creators", tries)
 
 
 def test_grant_concurrent_with_a_drop_leaves_nothing(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,7 +188,7 @@ def test_grant_concurrent_with_a_drop_leaves_nothing(tenant: Tenants, capsys: py
             assert (nodes[dropped], nodes[kept]) == (0, 1), each
             assert not [link for link in links if {dropped, kept} & {link[0], link[2]} and link[1] == "ALLOW"], each
         tries += done
-    told(capsys, "a drop and a grant", tries)
+    summarize(capsys, "a drop and a grant", tries)
 
 
 def test_control_without_the_lock_makes_circles(

@@ -183,9 +183,9 @@ def test_question_under_the_lock_raises_while_the_server_hangs(
             took = time.monotonic() - began
         finally:
             server.resume()
-    say(capsys, f"hung behind the lock: a check raised after {took:.1f} s of {1.5 * TIMEOUT:.0f} s")
+    say(capsys, f"hung under the lock: a check raised after {took:.1f} s of {1.5 * TIMEOUT:.0f} s")
     assert took <= 1.5 * TIMEOUT + MARGIN
-    back(auth, capsys, "hung behind the lock")
+    back(auth, capsys, "hung under the lock")
     patient.close()
 
 

@@ -79,7 +79,7 @@ class Round:
         self.first, self.other = Client(server, auth), Client(server, auth)
         self.found: list[str] = []
         self.read: list[tuple[int, bool]] = []
-        self.told: dict[str, bool] = {}
+        self.outcomes: dict[str, bool] = {}
 
     def run(self, step: str, lost: str, others: tuple[int, str]) -> list[str]:
         stop, tried = stop_at(self.first, step), Stop()
@@ -115,11 +115,11 @@ class Round:
     def change(self, client: Client, id_: str, statements: list[str]) -> None:
         try:
             client.auth.change_all(statements, id=id_)
-            self.told[id_] = True
+            self.outcomes[id_] = True
         except GrantpathError as error:
-            self.told.setdefault(id_, False)
+            self.outcomes.setdefault(id_, False)
             if getattr(error, "unknown", False):
-                del self.told[id_]
+                del self.outcomes[id_]
 
     def ask(self) -> None:
         try:
@@ -140,12 +140,12 @@ class Round:
         self.ask()
         log = self.auth.store.read(LOG, {"root": self.auth.tenant})
         for revision, allowed in self.read:
-            said = [each["statement"] for each in log if each["revision"] <= revision]
-            said = [each for each in said if each in (JOIN, LEAVE)]
-            if allowed != (said[-1:] == [JOIN]):
-                self.found.append(f"read {allowed} at {revision}, where the log has {said}")
+            logged = [each["statement"] for each in log if each["revision"] <= revision]
+            logged = [each for each in logged if each in (JOIN, LEAVE)]
+            if allowed != (logged[-1:] == [JOIN]):
+                self.found.append(f"read {allowed} at {revision}, where the log has {logged}")
         ids = {each["id"].split(".")[0] for each in log}
-        self.found += [f"told {done} of {id_}" for id_, done in self.told.items() if done is not (id_ in ids)]
+        self.found += [f"reported {done} for {id_}" for id_, done in self.outcomes.items() if done is not (id_ in ids)]
         try:
             done = self.auth.change("add user:last")
             if done.revision != self.auth.check(*ASKED).revision:

@@ -111,17 +111,17 @@ def test_hostile_policies_are_refused_or_plain_data(tmp_path: Path, closing: Clo
     titles = 0
     for number in range(POLICIES):
         word, place = words.name(), places[number % len(places)]
-        said = json.dumps(word) if words.rng.random() < 0.7 else word
+        quoted = json.dumps(word) if words.rng.random() < 0.7 else word
         head = "policy: odd\n" if place.startswith("extends") else HEAD
-        file.write_bytes((head + place.format(said)).encode("utf-8", "surrogatepass"))
+        file.write_bytes((head + place.format(quoted)).encode("utf-8", "surrogatepass"))
         loaded, error = tries(lambda: policy.load(str(file)))
         if error is not None:
             assert "odd" in str(error) or place.startswith("extends")
-        elif place.startswith("title") and said != word:
+        elif place.startswith("title") and quoted != word:
             assert loaded.file.title == word
             titles += 1
     assert titles >= POLICIES // 40
-    closing(tries.told(POLICIES // 20, POLICIES // 5))
+    closing(tries.summary(POLICIES // 20, POLICIES // 5))
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -267,4 +267,4 @@ def test_hostile_paths_are_refused_or_used(tenant: Tenants, tmp_path: Path, clos
         folder.mkdir()
         (folder / file).write_bytes(text)
         assert tries(lambda: ask(folder, "who can x on y:z"))[1] is not None  # noqa: B023
-    closing(tries.told(5, 60))
+    closing(tries.summary(5, 60))

@@ -58,7 +58,7 @@ class Tries:
         self.count["refused" if error else "accepted"] += 1
         return value, error
 
-    def told(self, least_accepted: int, least_refused: int) -> str:
+    def summary(self, least_accepted: int, least_refused: int) -> str:
         """The counts as a line; checks that there are enough of each kind."""
         accepted, refused = self.count["accepted"], self.count["refused"]
         assert accepted >= least_accepted and refused >= least_refused, self.count
@@ -88,7 +88,9 @@ def test_references(closing: Closing) -> None:
                 assert segment.replace("`", "``") in text or segment in text
                 assert 0 < len(segment.encode()) <= MAX_SEGMENT_BYTES and "\0" not in segment
     assert len(set(spelled.values())) == len(spelled) >= REFERENCES // 10
-    closing(f"{tries.told(REFERENCES // 5, REFERENCES // 5)}; {len(spelled):,} different ones, none taken for another")
+    closing(
+        f"{tries.summary(REFERENCES // 5, REFERENCES // 5)}; {len(spelled):,} different ones, none taken for another"
+    )
 
 
 def test_references_and_lines_have_limits() -> None:
@@ -148,11 +150,13 @@ def test_statements(tenant: Tenants, closing: Closing) -> None:
         (effect.upper(), privilege, str(object_), str(subject)) for effect, privilege, object_, subject in world.grants
     }
     assert state(beside) == untouched
-    said = {entry.statement for entry in graph.log(limit=STATEMENTS * 3)}
-    assert said and not any(too_odd(statement) for statement in said)
+    stored = {entry.statement for entry in graph.log(limit=STATEMENTS * 3)}
+    assert stored and not any(too_odd(statement) for statement in stored)
     assert not wire.strange, wire.strange[:3]
     assert wire.sent > STATEMENTS // BATCH
-    closing(f"{tries.told(STATEMENTS // 20, STATEMENTS // 5)}; {len(named):,} roles and catalogs, exactly the oracle's")
+    closing(
+        f"{tries.summary(STATEMENTS // 20, STATEMENTS // 5)}; {len(named):,} roles and catalogs, exactly the oracle's"
+    )
 
 
 def grants(graph: Authorizer) -> list[tuple[str, str, str, str]]:
@@ -190,8 +194,8 @@ def test_arguments_of_wrong_types_are_refused(tenant: Tenants) -> None:
     for call in calls:
         with pytest.raises(InvalidInput, match=r"^'add user:x' is not a list of \w+; wrap a single one in a list$"):
             call("add user:x")
-    said = auth.given([5, b"add user:x", None, "add user:x"])
-    assert [str(problem).partition(";")[0] for problem in said] == [
+    stored = auth.given([5, b"add user:x", None, "add user:x"])
+    assert [str(problem).partition(";")[0] for problem in stored] == [
         *("5 is not a string", "b'add user:x' is not a string", "None is not a string", "None")
     ]
     assert list(auth.who(*on, limit=1)) == ["user:bob"]
@@ -267,4 +271,4 @@ def test_parameters(tenant: Tenants, closing: Closing) -> None:
     assert (state(graph), graph.revision_now()) == (before, revision)
     assert not wire.strange, wire.strange[:3]
     assert wire.sent > PARAMETERS // 20
-    closing(tries.told(PARAMETERS // 20, PARAMETERS // 5))
+    closing(tries.summary(PARAMETERS // 20, PARAMETERS // 5))

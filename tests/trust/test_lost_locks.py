@@ -59,7 +59,7 @@ def tables(folder: Path, **rows: str) -> Path:
     return folder
 
 
-def told(working: "Future[object]") -> str:
+def outcome_of(working: "Future[object]") -> str:
     """The reported outcome: done, not done, or unknown."""
     try:
         working.result(WAIT)
@@ -90,13 +90,13 @@ def test_load_that_lost_its_lock_sets_no_second_owner(
         before(other.guard, "_commit", between)
     changing = other.start(lambda: other.auth.change("owner user:bob of catalog:hr"))
     if meanwhile == "done":
-        assert told(changing) == "done"
+        assert outcome_of(changing) == "done"
     else:
         assert between.reached.wait(WAIT)
     stop.go.set()
-    loaded = told(loading)
+    loaded = outcome_of(loading)
     between.go.set()
-    changed = told(changing)
+    changed = outcome_of(changing)
     owner = "user:bob" if changed == "done" else "user:ann"
     assert "done" in (loaded, changed) and "unknown" not in (loaded, changed)
     assert [each["owner"] for each in auth.store.read(OWNERS, {"root": auth.tenant})] == [owner]
@@ -135,11 +135,11 @@ def test_load_that_loses_its_lock_reports_its_outcome(
     assert stop.reached.wait(WAIT)
     loader.lose(how)
     stop.go.set()
-    said = told(loading)
-    assert counts(auth)["new"] == (2 if said == "done" else 0) and said != "unknown"
+    outcome = outcome_of(loading)
+    assert counts(auth)["new"] == (2 if outcome == "done" else 0) and outcome != "unknown"
     assert auth.check("user:ann", "USE_CATALOG", "catalog:hr").revision == auth.revision_now()
     if step == "batches":
-        assert said == "done", "the mark, not the lock, proves that a load owns the root"
+        assert outcome == "done", "the mark, not the lock, proves that a load owns the root"
 
 
 @pytest.mark.parametrize("lost", ["one answer", "all from then on"])
@@ -160,9 +160,9 @@ def test_load_with_an_unanswered_commit_is_looked_up(
 
     monkeypatch.setattr(Held, "transaction", unanswered)
     folder = tables(tmp_path, subjects="user:new1")
-    said = told(loader.start(lambda: importer.load(loader.auth, folder)))
+    outcome = outcome_of(loader.start(lambda: importer.load(loader.auth, folder)))
     monkeypatch.setattr(Held, "transaction", real)
-    assert (said, counts(auth)["new"]) == ("done" if lost == "one answer" else "unknown", 1)
+    assert (outcome, counts(auth)["new"]) == ("done" if lost == "one answer" else "unknown", 1)
     assert auth.change("add user:last").revision == auth.revision_now()
 
 
@@ -198,7 +198,7 @@ def test_paused_drop_removes_nothing_of_a_recreated_root(
     assert auth.given(["add catalog:hr", "add user:new1", "add user:new2"]) == [None] * 3
     there = counts(auth)
     stop.go.set()
-    assert told(dropping) == ("not done" if step == "end_root" else "done")
+    assert outcome_of(dropping) == ("not done" if step == "end_root" else "done")
     assert counts(auth) == there and auth.revision_now() == 3
 
 
@@ -214,9 +214,9 @@ def test_drop_that_lost_its_lock_leaves_the_marks_of_the_next_writer(client: Ope
     changing = other.start(lambda: other.auth.change("add user:new1"))
     assert between.reached.wait(WAIT)
     stop.go.set()
-    assert told(dropping) == "not done"
+    assert outcome_of(dropping) == "not done"
     between.go.set()
-    assert told(changing) == "done"
+    assert outcome_of(changing) == "done"
     assert counts(auth)["new"] == 1 and auth.revision_now() == len(FACTS) + 1
 
 
@@ -245,4 +245,4 @@ def test_error_names_the_holder_of_the_lock(
     text = str(error.value)
     assert f"for a change: {what}" in text
     assert f"is under way in process {os.getpid()} on {HOST} (it began" in text and text.endswith("try again")
-    assert told(holding) == "done"
+    assert outcome_of(holding) == "done"

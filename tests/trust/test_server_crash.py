@@ -42,8 +42,8 @@ class Writer:
 
     auth: Authorizer
     name: str
-    told: dict[str, str] = field(default_factory=dict)
-    said: dict[str, list[str]] = field(default_factory=dict)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    batches: dict[str, list[str]] = field(default_factory=dict)
 
     def work(self, stop: Event) -> None:
         for number in count():
@@ -61,13 +61,13 @@ class Writer:
 
     def say(self, id_: str, batch: list[str]) -> bool:
         """Makes the changes with this id, and records the outcome."""
-        self.said[id_] = batch
+        self.batches[id_] = batch
         try:
             make(self.auth, id_, batch)
         except Unavailable as error:
-            self.told[id_] = "unknown" if error.unknown else "not done"
+            self.outcomes[id_] = "unknown" if error.unknown else "not done"
             return False
-        self.told[id_] = "done"
+        self.outcomes[id_] = "done"
         return True
 
 
@@ -100,7 +100,7 @@ class Commits:
 def warm_up(writers: Sequence[Writer]) -> None:
     """Waits until enough was written, at most half a minute: a newly started server is slow."""
     deadline = time.monotonic() + 30
-    while sum(len(writer.told) for writer in writers) < ENOUGH and time.monotonic() < deadline:
+    while sum(len(writer.outcomes) for writer in writers) < ENOUGH and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
@@ -108,7 +108,7 @@ def test_killed_server_loses_no_acknowledged_change(
     server: OwnServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commits = Commits(monkeypatch)
-    rng, told, odd, back = random.Random("kills"), Counter[str](), 0, 0.0
+    rng, outcomes, odd, back = random.Random("kills"), Counter[str](), 0, 0.0
     kept: list[set[str]] = [set() for _ in range(ROOTS)]  # acknowledged ids of all rounds
     for kill in range(KILLS):
         names = [f"crash{number}" for number in range(ROOTS)]
@@ -143,8 +143,8 @@ def test_killed_server_loses_no_acknowledged_change(
             found = set(whole(auth))
             for writer in writers[number::ROOTS]:
                 classified(writer, found)
-                told.update(writer.told.values())
-                kept[number] |= {id_ for id_, what in writer.told.items() if what == "done"}
+                outcomes.update(writer.outcomes.values())
+                kept[number] |= {id_ for id_, what in writer.outcomes.items() if what == "done"}
                 again(writer, auth, found)
             assert kept[number] <= {id_.split(".")[0] for id_ in whole(auth)}
             auth.close()
@@ -152,17 +152,17 @@ def test_killed_server_loses_no_acknowledged_change(
             writer.auth.close()
     say(
         capsys,
-        f"{KILLS} kills under {WRITERS} writers: {commits.unanswered} commits not answered; told done"
-        f" {told['done']:,}, not done {told['not done']}, unknown {told['unknown']}; acknowledged and lost 0, half"
-        f" applied 0, wrongly told 0; odd marks mended {odd}; back after {back:.1f} s at most",
+        f"{KILLS} kills under {WRITERS} writers: {commits.unanswered} commits not answered; reported done"
+        f" {outcomes['done']:,}, not done {outcomes['not done']}, unknown {outcomes['unknown']}; acknowledged and"
+        f" lost 0, half applied 0, wrongly reported 0; unequal marks repaired {odd}; back after {back:.1f} s at most",
     )
-    assert told["done"] >= ENOUGH * KILLS / 2 and told["not done"] + told["unknown"] >= KILLS
+    assert outcomes["done"] >= ENOUGH * KILLS / 2 and outcomes["not done"] + outcomes["unknown"] >= KILLS
 
 
 def classified(writer: Writer, found: set[str]) -> None:
     """The log agrees with the outcomes that the writer recorded, and batches are complete or absent."""
-    for id_, what in writer.told.items():
-        ids = pieces(id_, writer.said[id_])
+    for id_, what in writer.outcomes.items():
+        ids = pieces(id_, writer.batches[id_])
         made = len(found & ids)
         assert made in (0, len(ids)), f"{id_} is half done"
         assert what != "done" or made, f"{id_} was acknowledged and is lost"
@@ -176,8 +176,8 @@ def pieces(id_: str, batch: list[str]) -> set[str]:
 
 def again(writer: Writer, auth: Authorizer, found: set[str]) -> None:
     """Repeats interrupted changes with their ids: each is made once, whether or not it was made before."""
-    for id_, batch in writer.said.items():
-        if writer.told[id_] == "done":
+    for id_, batch in writer.batches.items():
+        if writer.outcomes[id_] == "done":
             continue
         before = auth.revision_now()
         make(auth, id_, batch)

@@ -87,7 +87,7 @@ def test_suspended_client_blocks_others_at_most_for_the_limit(
     server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "subjects.csv").write_text("ref\nuser:bob\nuser:mine\n")
-    slowest, told = 0.0, dict[str, int]()
+    slowest, outcomes = 0.0, dict[str, int]()
     store = Store(server, timeout=10.0, stall_limit=LIMIT)
     for number in range(CLIENTS):
         made = tenant("gravitino", ["add catalog:hr"])
@@ -97,13 +97,18 @@ def test_suspended_client_blocks_others_at_most_for_the_limit(
             slowest = max(slowest, answered(auth))
         finally:
             os.kill(client.pid, signal.SIGCONT)
-        said = client.communicate(timeout=120)[0].strip()
-        told[said] = told.get(said, 0) + 1
+        outcome = client.communicate(timeout=120)[0].strip()
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
         there = made.store.read(USERS, {"root": made.tenant})[0]["users"]
         assert there in (0, 2), "half of it"
-        assert said == "unknown" or (said == "done") is bool(there), f"{STEPS[number % len(STEPS)]}: {said}, {there}"
+        assert outcome == "unknown" or (outcome == "done") is bool(there), (
+            f"{STEPS[number % len(STEPS)]}: {outcome}, {there}"
+        )
     store.close()
-    say(capsys, f"{CLIENTS} clients suspended: others went on within {slowest:.1f} s (limit {LIMIT} s); told {told}")
+    say(
+        capsys,
+        f"{CLIENTS} clients suspended: others went on within {slowest:.1f} s (limit {LIMIT} s); outcomes {outcomes}",
+    )
 
 
 @pytest.mark.parametrize("step", others_slow(["_commit", "write"]))

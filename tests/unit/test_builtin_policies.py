@@ -195,7 +195,7 @@ def test_policy_decides_whether_a_privilege_without_effect_is_an_error_or_a_no()
     assert load("cdap_design").question("list_namespace", "namespace").clauses == ALWAYS
 
 
-def test_an_optional_second_object_adds_its_own_condition() -> None:
+def test_optional_second_object_adds_its_own_condition() -> None:
     cdap = load("cdap")
     alone = cdap.change("add", "namespace", None, frozenset())
     assert alone == cdap.question("create_namespace", "namespace").clauses
@@ -219,7 +219,7 @@ def test_unknown_name_suggests_the_nearest_one() -> None:
         load("gravitino").question("SELECT_TABEL", "table")
 
 
-def test_the_example_is_short() -> None:
+def test_example_policy_is_short() -> None:
     assert len((BUILT_IN / "github.yaml").read_text().splitlines()) < 60
 
 

@@ -46,17 +46,17 @@ def statements(tables: DemoData) -> list[str]:
     ]
 
 
-def told(tables: DemoData, policy: str, root: str) -> Oracle:
+def oracle_of(tables: DemoData, policy: str, root: str) -> Oracle:
     """An oracle that contains every row."""
     world = oracle(policy, root)
     answers = [(statement, world.given(statement)) for statement in statements(tables)]
-    assert [said for said in answers if said[1] != "done"] == []
+    assert [answer for answer in answers if answer[1] != "done"] == []
     return world
 
 
 @pytest.fixture(scope="module", params=[7, 8])
 def world(request: pytest.FixtureRequest) -> Oracle:
-    return told(estate(request.param), "gravitino", "tpc")
+    return oracle_of(estate(request.param), "gravitino", "tpc")
 
 
 def test_demo_has_every_tpc_table_in_its_own_catalog() -> None:
@@ -118,13 +118,13 @@ def test_allowed_story_depends_on_a_grant_on_the_catalog(world: Oracle) -> None:
 
 def test_denied_story_depends_only_on_the_deny(world: Oracle) -> None:
     subject, _, table = STORIES["denied_by_deny"]
-    assert told(without(estate(), "deny"), "gravitino", "tpc").check(*STORIES["denied_by_deny"])
+    assert oracle_of(without(estate(), "deny"), "gravitino", "tpc").check(*STORIES["denied_by_deny"])
     assert world.check(subject, "load_schema", "schema:retail.customer")
     assert not world.check(subject, "SELECT_TABLE", table)
 
 
 def test_missing_story_lacks_only_use_schema() -> None:
-    world = told(estate(), "gravitino", "tpc")
+    world = oracle_of(estate(), "gravitino", "tpc")
     subject, _, table = STORIES["denied_missing"]
     assert world.check(subject, "SELECT_TABLE", table)
     assert world.check(subject, "USE_CATALOG", "catalog:wholesale")
@@ -175,7 +175,7 @@ def test_every_generated_row_is_valid(generator: ModuleType, tmp_path: Path, opt
     counts = generator.generate(tmp_path, size, seed=5)
     tables = read(tmp_path)
     assert counts == {name: len(rows) for name, rows in tables.items()}
-    told(tables, size.policy, "acme")  # it refuses cycles, wrong types and missing parents
+    oracle_of(tables, size.policy, "acme")  # it refuses cycles, wrong types and missing parents
     kinds = Counter(row["ref"].split(":")[0] for row in tables["subjects"] + tables["objects"])
     assert kinds == {"user": 300, "group": 60, "role": 60, "catalog": 3, "schema": 12, "table": 60}
     assert Counter(row["effect"] for row in tables["grants"]) == {"allow": 950, "deny": 50}
@@ -235,6 +235,6 @@ def test_sampled_questions_have_both_answers(generator: ModuleType, tmp_path: Pa
     questions = sample(tmp_path, 400, 9)
     assert questions == sample(tmp_path, 400, 9) != sample(tmp_path, 400, 10)
     assert {operation for _, operation, _ in questions} == {"load_table", "alter_table", "create_table", "drop_table"}
-    world = told(read(tmp_path), "gravitino", "ml")
+    world = oracle_of(read(tmp_path), "gravitino", "ml")
     yes = sum(world.check(*question) for question in questions)  # raises for unknown names
     assert 40 < yes < 360

@@ -32,7 +32,7 @@ def parts(fact: Fact) -> tuple[object, ...]:
 
 @settings(max_examples=50, deadline=None)
 @given(facts)
-def test_a_fact_is_read_as_it_was_written(fact: Fact) -> None:
+def test_fact_is_parsed_as_it_was_printed(fact: Fact) -> None:
     read = Fact.parse(str(fact))
     assert read == fact and hash(read) == hash(fact)
     assert parts(read) == parts(fact)

@@ -176,7 +176,7 @@ def test_similar_names_are_different_references(one: str, other: str) -> None:
     assert first.text != second.text
 
 
-def test_a_name_keeps_its_unicode_form() -> None:
+def test_name_keeps_its_unicode_form() -> None:
     for form in FORMS:
         name = unicodedata.normalize(form, "e\u0301 \ufb01 \uff21")
         assert parse(f"user:`{name}`", SUBJECTS).name == name
@@ -221,6 +221,6 @@ def test_any_text_is_parsed_or_refused() -> None:
     assert min(outcomes.values()) > 50
 
 
-@pytest.mark.parametrize("said", ["an org", "an instance", "an application", "an entity", "a user", "a table"])
-def test_type_in_a_message_has_its_article(said: str) -> None:
-    assert indefinite(said.split()[-1]) == said
+@pytest.mark.parametrize("phrase", ["an org", "an instance", "an application", "an entity", "a user", "a table"])
+def test_type_in_a_message_has_its_article(phrase: str) -> None:
+    assert indefinite(phrase.split()[-1]) == phrase

@@ -169,9 +169,9 @@ def short(case: object) -> str:
 def test_statement_is_parsed_into_its_parts(
     line: str, kind: str, object_: str, subject: str, effect: str, privilege: str, with_: dict[str, str]
 ) -> None:
-    said = parse_statement(line)
-    assert (said.kind, said.object, said.subject) == (kind, object_, subject)
-    assert (said.effect, said.privilege, said.with_, said.text) == (effect, privilege, with_, line)
+    parsed = parse_statement(line)
+    assert (parsed.kind, parsed.object, parsed.subject) == (kind, object_, subject)
+    assert (parsed.effect, parsed.privilege, parsed.with_, parsed.text) == (effect, privilege, with_, line)
 
 
 @pytest.mark.parametrize(("line", "check", "expected"), CHECKS, ids=short)
@@ -216,10 +216,10 @@ keys = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 @given(subjects, subjects, refs, st.dictionaries(keys, refs, max_size=3))
 def test_every_reference_is_parsed_unchanged(one: str, other: str, ref: str, with_: dict[str, str]) -> None:
     tail = " with " + ", ".join(f"{key}={value}" for key, value in with_.items()) if with_ else ""
-    said = parse_statement(f"revoke deny P on {ref} from {one}{tail}")
-    assert (said.object, said.subject, said.with_) == (ref, one, with_)
-    said = parse_statement(f"member {one} of {other}{tail}")
-    assert (said.subject, said.object, said.with_) == (one, other, with_)
+    parsed = parse_statement(f"revoke deny P on {ref} from {one}{tail}")
+    assert (parsed.object, parsed.subject, parsed.with_) == (ref, one, with_)
+    parsed = parse_statement(f"member {one} of {other}{tail}")
+    assert (parsed.subject, parsed.object, parsed.with_) == (one, other, with_)
     check, _ = parse_check(f"{one} as {other} can P on {ref}{tail}")
     assert check == Check(subject=one, as_role=other, name="P", object=ref, with_=with_)
     assert parse_question(f"which t can {one} P{tail}") == Which(type="t", subject=one, name="P", with_=with_)
