@@ -65,7 +65,7 @@ def _meant(store: Store, root: str) -> str:
         return root
     fitting = registry.named_like(registry.names(store), root)
     if len(fitting) > 1:
-        raise Unknown(f"{short(root)} may be {' or '.join(fitting)}; write the type too", code="root_unknown")
+        raise Unknown(f"{short(root)} can mean {' or '.join(fitting)}; write the type, too", code="root_unknown")
     return fitting[0] if fitting else root
 
 

@@ -84,7 +84,9 @@ def test_line_that_ends_with_an_invisible_character_is_refused(tmp_path: Path, c
     file = tmp_path / "facts.txt"
     for line in (f"add user:bob{char}", f"{char}add user:bob", f"add user:bob {char}", char):
         file.write_bytes(f"# facts\nadd user:ann\n{line}\n".encode())
-        with pytest.raises(InvalidInput, match=rf":3: the line (ends|begins) with U\+{ord(char):04X}.*backticks"):
+        with pytest.raises(
+            InvalidInput, match=rf":3: the line (ends|begins) with the invisible U\+{ord(char):04X}.*backticks"
+        ):
             change_commands.read_statements(str(file))
 
 
