@@ -46,4 +46,9 @@ CALL (names) {
   WITH collect(name) AS idle
   FOREACH (each IN idle | DETACH DELETE each)
 }
+CALL () {
+  UNWIND CASE WHEN $all THEN [true] ELSE [] END AS every
+  MATCH (part:RulePart {root: $root}) // the policy that is written beside the root
+  DETACH DELETE part
+}
 RETURN size(gone) AS dropped

@@ -22,6 +22,8 @@ CALL () {
   UNION ALL
     MATCH (doomed:DoomedBatch {root: $root}) RETURN doomed AS node
   UNION ALL
+    MATCH (part:RulePart {root: $root}) RETURN part AS node
+  UNION ALL
     MATCH (beat:Heartbeat {root: $root}) WHERE beat.holder <> $by RETURN beat AS node
   }
   WITH node LIMIT 2000 // so that the nodes and their edges fit into one transaction

@@ -15,7 +15,6 @@ from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets, levels
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
-from grantpath.engine.tenants.presets import roles_of
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import Asks
@@ -180,6 +179,7 @@ class BatchApplier:
 
     def _entity(self, ref: Reference, exists: bool) -> dict[str, Any]:
         securable = self._policy.is_securable(ref.type)
+        builtins = self._policy.builtins.items()
         return {
             "ref": ref.text,
             "type": ref.type,
@@ -187,7 +187,9 @@ class BatchApplier:
             "labels": self._policy.labels(ref.type),
             "parent": self._policy.parent(ref, self._root).text if securable else None,
             "exists": exists,
-            "holds": roles_of(self._policy, ref.text) if exists else [],
+            "holds": [
+                role for role, entry in builtins if exists and entry.held_by_every == ref.type and role != ref.text
+            ],
         }
 
     def _reward(self, change: ResolvedStatement, actor: Actor, role: str | None, rows: _Rows) -> None:

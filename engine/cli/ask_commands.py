@@ -41,7 +41,6 @@ class ParamsTarget(StrEnum):
     explain = "explain"
     who = "who"
     which = "which"
-    privilege = "privilege"
 
 
 def register(app: typer.Typer) -> None:
@@ -172,20 +171,18 @@ def params(
     """Print the :params line to run in Neo4j Browser before pasting a query of cypher/.
 
     The line works for check.cypher and for explain.cypher. --for who ignores the SUBJECT, and --for which uses only the
-    type of REF. --for privilege needs a NAME that only the grants of one privilege decide.
+    type of REF.
     """
     second = second_objects(with_)
-    asked: dict[str, Any] = {}
     with session.open() as authorizer:
-        if for_ is ParamsTarget.privilege:
-            authorizer.prepare_privilege(subject, name, ref, as_, second)
-        elif for_ is ParamsTarget.who:
+        if for_ is ParamsTarget.who:
             authorizer.who(name, ref, with_=second)
         elif for_ is ParamsTarget.which:
             authorizer.which(type_of(ref), subject, name, as_role=as_, with_=second)
         else:
             authorizer.explain(subject, name, ref, as_role=as_, with_=second)
         queries = for_.value.split("-and-")
+        asked: dict[str, Any] = {}
         for query in queries:
             asked.update(authorizer.asked[query])
     if session.json:

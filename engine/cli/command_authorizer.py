@@ -8,7 +8,6 @@ from typing import Any
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import err, styled
-from grantpath.engine.decide.request import privilege_parameters, resolve_check
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import opening, registry
@@ -50,15 +49,6 @@ class CommandAuthorizer(Authorizer):
         self.revision = row["revision"]
         self.log_begins = row.get("begins")
         return row
-
-    def prepare_privilege(
-        self, subject: str, name: str, object: str, as_role: str | None, with_: Mapping[str, str]
-    ) -> None:
-        """Makes the parameters of privilege.cypher for a check. Raises as `check`, and Invalid where it needs more."""
-        decision = self.check(subject, name, object, as_role=as_role, with_=with_)
-        assert decision.asked is not None, "a check knows its question"
-        _, question = resolve_check(self.policy, self.root, decision.asked)
-        self.asked["privilege"] = {"root": self.tenant, **privilege_parameters(question)}
 
 
 def open_selected(session: CommandContext, create: bool, history: bool, policy: Policy | None) -> CommandAuthorizer:

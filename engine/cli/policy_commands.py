@@ -1,6 +1,7 @@
-"""The commands `policy list`, `show`, `validate` and `upgrade`."""
+"""The commands `policy list`, `show`, `validate`, `upgrade`, `verify` and `write`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # its modules take long to import
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="print what would change, without changing anything")]
+RootName = Annotated[str | None, typer.Argument(metavar="[ROOT]", help="the root, such as metalake:ml; or --root")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
 
 
@@ -21,7 +23,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     policy = typer.Typer(
         cls=Commands,
-        help="List, show, validate and upgrade policies: the types, privileges and operations of a system.",
+        help="List, show, validate, upgrade and verify policies: the types, privileges and operations of a system.",
         rich_markup_mode="rich",
     )
     app.add_typer(policy, name="policy", rich_help_panel="Policies")
@@ -30,6 +32,8 @@ def register(app: typer.Typer) -> None:
     command(policy, "Commands", "grantpath policy show gravitino")(show)
     command(policy, "Commands", "grantpath policy validate ./mine.yaml")(validate)
     command(policy, "Commands", "grantpath policy upgrade ./mine.yaml --root metalake:ml")(upgrade)
+    command(policy, "Commands", "grantpath policy verify metalake:ml")(verify)
+    command(policy, "Commands", "grantpath policy write metalake:ml")(write)
 
 
 def _options(context: typer.Context) -> None:
@@ -111,6 +115,52 @@ def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: D
     else:
         _show_upgrade(policy.name, done, dry_run)
     return 2 if done.problems else 0
+
+
+def verify(session: CommandContext, name: RootName = None) -> int:
+    """Compare the policy that is written in the graph, for Neo4j Browser, with the policy of the root.
+
+    Each difference is named: it was edited by hand, or an older grantpath created the root. `grantpath policy write`
+    writes it anew. Exit code 0 if both are equal, 1 if they differ.
+    """
+    from grantpath.engine.tenants import policy_graph
+
+    with _named(session, name).open() as authorizer:
+        found = policy_graph.differences(authorizer.store, authorizer.tenant, authorizer.policy)
+        tenant, policy = authorizer.tenant, authorizer.policy.name
+    if session.json:
+        emit({"equal": not found, "root": tenant, "policy": policy, "differences": found})
+        return 1 if found else 0
+    verdict = styled("differs", "bold red") if found else styled("equal", "bold green")
+    what = (
+        f"{len(found):,} differences; `grantpath policy write {tenant}` writes it anew" if found else "as in the policy"
+    )
+    out().print(verdict, styled(f" the policy {policy} in the graph of {tenant}: {what}"), sep="")
+    show_lists([(" ", found)])
+    return 1 if found else 0
+
+
+def write(session: CommandContext, name: RootName = None) -> None:
+    """Write the policy of a root into the graph again, for Neo4j Browser.
+
+    Creating a root and `policy upgrade` do it by themselves. Use it for a root that an older grantpath created, and
+    where `policy verify` names differences. No decision of grantpath reads what is written.
+    """
+    from grantpath.engine.tenants import policy_graph
+
+    with _named(session, name).open() as authorizer:
+        nodes, edges = policy_graph.write(authorizer.store, authorizer.tenant, authorizer.policy)
+        tenant, policy = authorizer.tenant, authorizer.policy.name
+    if session.json:
+        emit({"root": tenant, "policy": policy, "nodes": nodes, "edges": edges})
+        return
+    told = f" the policy {policy} into the graph of {tenant}: {nodes:,} nodes, {edges:,} relationships"
+    out().print(styled("wrote", "bold green"), styled(told), sep="")
+
+
+def _named(session: CommandContext, root: str | None) -> CommandContext:
+    """The session with the root that stands as an argument; the policy is the root's own."""
+    return replace(session.with_its_policy(), root=root or session.root)
 
 
 def _show_upgrade(name: str, done: "Upgrade", dry_run: bool) -> None:

@@ -254,32 +254,6 @@ def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion
     }
 
 
-def privilege_parameters(question: ResolvedQuestion) -> dict[str, Any]:
-    """The parameters of privilege.cypher, without `root`.
-
-    Raises Invalid unless the question needs grants of one privilege and nothing else, with all roles together.
-    """
-    assert question.subject is not None and question.object is not None, "a check has a subject and an object"
-    match question.requirement.clauses:
-        case (((atom,),),) if not (question.one_role or question.as_role or question.second_objects):
-            privileges = sorted({privilege for fact in atom.any for privilege in fact.privileges})
-            places = sorted({fact.place for fact in atom.any})
-            each = {f"{privilege} {place}" for privilege in privileges for place in places}
-            denied = {fact.text for fact in atom.none}
-            if {fact.text for fact in atom.any} == {f"ALLOW {one}" for one in each} and (
-                not denied or denied == {f"DENY {one}" for one in each}
-            ):
-                return {
-                    "subject": question.subject.text,
-                    "object": question.object.text,
-                    "privileges": privileges,
-                    "places": places,
-                }
-    raise Invalid(
-        "privilege.cypher cannot answer this: it needs more than the grants of one privilege; use check.cypher instead"
-    )
-
-
 def _every(fact: Fact) -> dict[str, Any]:
     return {"fact": fact.text, "types": list(fact.types), "privileges": list(fact.privileges)}
 

@@ -13,7 +13,8 @@ from grantpath.graph.near_names import nearest
 YamlPath = Sequence[str | int]
 ROLE = "Role"  # the label of every entity of the kind role; a membership in one is a HAS_ROLE relationship
 _OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
-OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch"])
+_RULE_LABELS = ["Policy", "Type", "Privilege", "Operation", "Clause", "Term", "Atom", "Fact", "Part"]
+OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch", *(f"Rule{label}" for label in _RULE_LABELS)])
 
 
 class PolicyProblem(ValueError):

@@ -5,18 +5,45 @@ an earlier one. So a caller that lost its lock and continues late cannot damage 
 """
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants.presets import builtins
+from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.graph.errors import Inconsistent, Unavailable
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, name_of, type_of
 from grantpath.graph.revision_marks import Marks
 from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
 
+if TYPE_CHECKING:
+    from neo4j import ManagedTransaction
+
 log = logging.getLogger("grantpath.change")
+
+
+def builtins(policy: Policy) -> list[dict[str, Any]]:
+    """The built-in subjects of a policy, with their memberships, grants and ownership."""
+    return [
+        {
+            "ref": ref,
+            "type": type_of(ref),
+            "name": name_of(ref),
+            "labels": policy.labels(type_of(ref)),
+            "securable": policy.is_securable(type_of(ref)),
+            "allow": [policy.names.canonical(name) for name in entry.allow],
+            "owns": bool(entry.owns),
+            "holds": [
+                *entry.holds,
+                *(
+                    other
+                    for other, each in policy.builtins.items()
+                    if each.held_by_every == type_of(ref) and other != ref
+                ),
+            ],
+        }
+        for ref, entry in policy.builtins.items()
+    ]
 
 
 def make_root(held: Held, policy: Policy, root: Reference) -> None:
@@ -30,12 +57,25 @@ def make_root(held: Held, policy: Policy, root: Reference) -> None:
     while _sweep_some(held):  # the remains of an interrupted drop
         pass
     named = {"ref": root.text, "type": root.type, "name": root.name, "labels": policy.labels(root.type)}
-    made = _ask(held, "create_tenant", by=held.id, **named, builtins=builtins(policy)) and _ask(
-        held, "begin_tenant", by=held.id, policy=policy.name, digest=policy.digest, source=policy.source
-    )
-    if not made:
+    if not (_ask(held, "create_tenant", by=held.id, **named, builtins=builtins(policy)) and _begin(held, policy)):
         raise Inconsistent(f"{held.root} was created or removed by another caller; open it again")
     log.info("created the root %s with the policy %s", held.root, policy.name)
+
+
+def _begin(held: Held, policy: Policy) -> bool:
+    """In one transaction the root can be read, and its policy is written beside it; False where the claim was lost."""
+    graph = rule_graph(policy)
+
+    def work(tx: "ManagedTransaction") -> bool:
+        def send(text: str, given: dict[str, Any]) -> list[Row]:
+            return list(tx.run(text, given).data())
+
+        mine = {"policy": policy.name, "digest": policy.digest, "source": policy.source}
+        begun = cypher.load("begin_tenant").run(send, root=held.root, by=held.id, **mine)
+        write = cypher.load("write_policy_graph")
+        return bool(begun and write.run(send, root=held.root, digest=policy.digest, graph=graph))
+
+    return held.transaction(work)
 
 
 def claim(held: Held) -> bool:

@@ -1,22 +1,22 @@
 """Dumps a root into a folder: its facts as tables of a bulk import, its policy, its history. `load` restores it."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
-from grantpath.engine.tenants.presets import Preset, presets, roles_of
 from grantpath.engine.transfer.dump_files import Notes, Writer, filling, writers
 from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, KeptPolicy, write_meta
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph import telemetry
 from grantpath.graph.progress import ReportCount
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
@@ -120,20 +120,30 @@ def rows_of(ask: Stream, policy: Policy, root: Reference) -> Iterator[tuple[str,
     for row in ask("dump_entities"):
         if row["created"] and row["ref"] not in own:
             yield kinds[row["type"]], (row["ref"],)
-    own_edges = presets(policy, root.text)
     for row in ask("dump_edges"):
-        yield from _edges(row, policy, own_edges)
+        yield from _edges(row, partial(_came_along, policy, row["ref"]), partial(_is_preset, policy, root, row["ref"]))
 
 
-def _edges(row: Row, policy: Policy, own: Container[Preset]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _edges(
+    row: Row, came_along: Callable[[str], bool], is_preset: Callable[[str, str], bool]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     ref = row["ref"]
-    held = roles_of(policy, ref)
-    for of in sorted(row["containers"]):
-        if of not in held and Preset("MEMBER", ref, of) not in own:
-            yield "members", (ref, of)
-    for object_ in sorted(row["owned"]):
-        if Preset("OWNS", ref, object_) not in own:
-            yield "owners", (object_, ref)
+    yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not came_along(of))
+    yield from (("owners", (object_, ref)) for object_ in sorted(row["owned"]) if not is_preset("", object_))
     for effect, privilege, object_ in sorted(row["grants"]):
-        if Preset(f"{effect} {privilege}", ref, object_) not in own:
+        if not is_preset(privilege, object_):
             yield "grants", (effect.lower(), privilege, object_, ref)
+
+
+def _came_along(policy: Policy, member: str, of: str) -> bool:
+    builtin, held = policy.builtins.get(member), policy.builtins.get(of)
+    if held and held.held_by_every == type_of(member):
+        return True
+    return builtin is not None and of in builtin.holds
+
+
+def _is_preset(policy: Policy, root: Reference, subject: str, privilege: str, object_: str) -> bool:
+    entry = policy.builtins.get(subject)
+    if entry is None or object_ != root.text:
+        return False
+    return privilege in map(policy.names.canonical, entry.allow) if privilege else bool(entry.owns)

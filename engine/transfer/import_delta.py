@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants.presets import presets, roles_of_every
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
 from grantpath.engine.transfer.rows import ABSENT, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
@@ -209,18 +208,22 @@ class DeltaBuilder:
 
     def _presets(self) -> Edges:
         """The edges of the built-in subjects of the policy."""
-        names, label = self.names, self._rows.label
-        found = [
-            (names.known(each.subject), names.known(each.object), label(each.kind))
-            for each in presets(self._policy, names.texts[names.root])
-        ]
+        found: list[tuple[int, int, int]] = []
+        known, label, root = self.names.known, self._rows.label, self.names.root
+        for ref, entry in self._policy.builtins.items():
+            found += [(known(ref), known(held), label("MEMBER")) for held in entry.holds]
+            for name in entry.allow:
+                found.append((known(ref), root, label(f"ALLOW {self._policy.names.canonical(name)}")))
+            if entry.owns:
+                found.append((known(ref), root, label("OWNS")))
         return Edges(*np.array(found, dtype=np.int64).reshape(-1, 3).T)
 
     def _held_roles(self) -> Iterator[tuple[int, str]]:
         """The roles that every subject of a type holds, each with the type."""
-        for ref, type_ in roles_of_every(self._policy):
-            if (role := self.names.known(ref)) != ABSENT:
-                yield role, type_
+        for ref, entry in self._policy.builtins.items():
+            role = self.names.known(ref)
+            if entry.held_by_every and role != ABSENT:
+                yield role, entry.held_by_every
 
     def _top_down(self, numbers: Ints) -> Ints:
         """Sorted so that parents come before their contents, and equal types together; otherwise in the given order."""

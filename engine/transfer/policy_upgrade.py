@@ -10,10 +10,11 @@ from grantpath.engine.change.audit_writer import append, asking, whole
 from grantpath.engine.change.deltas import Delta, Scope, Watch, net, scope
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.lifecycle import builtins
 from grantpath.engine.tenants.open_tenant import UPGRADING, OpenTenant
-from grantpath.engine.tenants.presets import builtins, roles_of_every
 from grantpath.engine.transfer.exporter import streaming, tables_of
 from grantpath.engine.transfer.tables import SAY
 from grantpath.graph import telemetry
@@ -108,19 +109,18 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
             return Upgrade(facts.count, changes, bulk.revision, None, problems, renamed, delta.added, delta.removed)
         if problems:
             rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
-            raise Invalid(
-                f"{tenant} was not upgraded: {len(problems):,} of its facts violate the new {new.name}:",
-                *problems[:SHOWN],
-                *rest,
-            )
+            failed = f"{tenant} was not upgraded: {len(problems):,} of its facts violate the new {new.name}:"
+            raise Invalid(failed, *problems[:SHOWN], *rest)
         if kept["digest"] == new.digest:
             return Upgrade(facts.count, False, bulk.revision)
+        graph = rule_graph(new)
         bulk.begin()
 
         def last(ask: Send, revision: int) -> None:
             named = asking(ask, tenant)
             facts.put(named)
             named("set_policy", policy=new.name, digest=new.digest, source=new.source)
+            named("write_policy_graph", digest=new.digest, graph=graph)
             hashes[:] = append(named, [whole(revision, bulk.id, f"{what} ({new.digest})", operator)])
 
         return Upgrade(facts.count, True, bulk.finish(last, lambda *_: None), hashes[0])
@@ -287,9 +287,14 @@ class _Facts:
 
     def _hold_from_the_start(self, ask: AskByName) -> None:
         """Removes and adds the roles that every subject of a type holds."""
-        before, after = {*roles_of_every(self._old)}, {*roles_of_every(self._new)}
+        before, after = _held_by_every(self._old), _held_by_every(self._new)
         for verb, roles in (("leave", before - after), ("join", after - before)):
             for role, type_ in sorted(roles):
                 every = [ref for (ref,) in self._tables["subjects"] if type_of(ref) == type_]
                 for at in range(0, len(every), AT_ONCE):
                     ask(verb, rows=[{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]])
+
+
+def _held_by_every(policy: Policy) -> set[tuple[str, str]]:
+    """The roles that every subject of a type holds, each with the type."""
+    return {(role, entry.held_by_every) for role, entry in policy.builtins.items() if entry.held_by_every}

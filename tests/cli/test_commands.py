@@ -267,8 +267,7 @@ def test_log_shows_time_actor_and_statement(run: Run, store: Store) -> None:
 # ---- Browser -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("query", [query.value for query in ask_commands.ParamsTarget])
 def test_params_line_has_the_parameters_that_python_sends(run: Run, facts: str, store: Store, query: str) -> None:
-    name = "SELECT_TABLE" if query == "privilege" else "load_table"
-    words = ["params", ODD, name, STAFF, "--for", query, "--root", facts]
+    words = ["params", ODD, "load_table", STAFF, "--for", query, "--root", facts]
     line = run(*words).out
     assert line.startswith(":params {")
     assert line.count("\n") == 1

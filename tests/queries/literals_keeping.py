@@ -140,7 +140,7 @@ ROOTS = [
         )
         for word, label in (
             *(("entity", "Entity"), ("change", "Change"), ("refusal", "Refusal"), ("request", "Request")),
-            *(("batch", "LoadedBatch"), ("doomed", "DoomedBatch")),
+            *(("batch", "LoadedBatch"), ("doomed", "DoomedBatch"), ("part", "RulePart")),
         )
     ),
     Mutant("one that exists is claimed", "claim_tenant", "WITH mark WHERE mark IS NULL\n", ""),

@@ -205,7 +205,8 @@ def _listed(store: Store) -> list[tuple[object, ...]]:
             registry.remove(store, name)
 
 
-COUNT = "MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch {root: $root}) RETURN count(node) AS count"
+COUNT = """MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch|RulePart {root: $root})
+RETURN count(node) AS count"""
 
 
 def _lying(graph: Authorizer) -> int:

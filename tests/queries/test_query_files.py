@@ -31,7 +31,12 @@ README_GRAPH = [
     "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
 ]
 # the answers of the examples on that graph
-ANSWERS = {"who": ["user:bob"], "which": ["table:hr.public.staff"]}
+ANSWERS = {
+    "who": ["user:bob"],
+    "which": ["table:hr.public.staff"],
+    "who_by_name": ["user:ann", "user:bob"],
+    "which_by_name": ["table:hr.public.staff"],
+}
 
 
 def header(name: str) -> str:
@@ -78,6 +83,9 @@ def parameters(driver: neo4j.Driver, graph: Authorizer, name: str) -> dict[str, 
     """The example as parsed by the server, with the test's own tenant."""
     with driver.session(database="neo4j") as session:
         found = session.run(neo4j.Query("RETURN " + example(name) + " AS map")).single(strict=True)["map"]
+    if FILES[name].parent.name in ("browser", "questions") and "root" not in found:
+        last = list(found)[-1]  # other tests have the same names in roots of theirs
+        return {**found, last: f"{found[last]} in {graph.tenant}"}
     return {key: graph.tenant if key == "root" else value for key, value in found.items()}
 
 
@@ -176,7 +184,7 @@ def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> Non
         assert rows[0]["answer"] == ANSWERS[name]
     if name == "check":
         assert [acting["allowed"] for answer in rows[0]["answers"] for acting in answer["acting"]] == [True]
-    if name == "privilege":
+    if name in ("privilege", "check_by_name", "explain_by_name", "remedy_by_name"):
         assert rows[0]["allowed"] is True
     if name == "explain":
         assert [way["members"] for way in rows[0]["ways"]] == [["user:bob", "group:readers", "role:analyst"]]
@@ -212,6 +220,35 @@ def test_rule_has_the_same_text_in_every_query() -> None:
     assert stated["check"] == stated["who"]
     assert len(stated["check"]) == 1
     assert all(found.endswith(stated["check"][0]) for found in stated["which"])
+
+
+def test_the_rule_of_the_queries_by_name_is_that_of_check_and_stands_once_in_each() -> None:
+    rule = "any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts)"
+    assert rule in cypher.load("check").text
+    by_name = [name for name in NAMES if FILES[name].parent.name == "browser"]
+    assert by_name == [f"{name}_by_name" for name in ("check", "explain", "remedy", "which", "who")]
+    assert [cypher.load(name).text.count(rule) for name in by_name] == [1] * 5
+
+
+def test_the_queries_by_name_read_words_and_policy_alike() -> None:
+    """What they share is the same text, so that one that is corrected is not corrected alone."""
+    check, explain, remedy = (cypher.load(f"{name}_by_name").text for name in ("check", "explain", "remedy"))
+    shared = check[
+        check.index("// 1 the words") : check.index("WITH *, CASE WHEN problem IS NULL THEN coalesce(verdict")
+    ]
+    assert len(shared.splitlines()) > 100
+    assert shared in explain
+    assert shared in remedy
+    policy = check[check.index("// 3 its policy") : check.index("// 4 what exists")]
+    facts = _unindented(check[check.index("// 6 what is true") : check.index("  ORDER BY coalesce(size")])
+    for name in ("who_by_name", "which_by_name"):
+        assert policy in cypher.load(name).text
+        assert facts in _unindented(cypher.load(name).text)
+
+
+def _unindented(text: str) -> str:
+    """Without indents, and without the numbers of the comments."""
+    return re.sub(r"^ *(// \d+ )?", "", text, flags=re.MULTILINE)
 
 
 def test_schema_can_run_repeatedly(driver: neo4j.Driver) -> None:

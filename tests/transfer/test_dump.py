@@ -24,8 +24,6 @@ from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import FACTS, POLICIES, facts_of, files
 
-ODD = str(Path(__file__).parents[1] / "support" / "odd.yaml")
-
 NAMES = sorted([*(f"{name}.csv" for name in TABLES), *(f"{name}.jsonl" for name in NOTES), META])
 
 
@@ -154,10 +152,3 @@ def test_reads_of_a_whole_root_have_no_time_limit(
     dump(auth, tmp_path / "kept")
     registry.sizes(auth.store, auth.tenant)
     assert limited and {text.split(":")[0] for text in limited} == {"// revision.cypher"}
-
-
-def test_deny_beside_a_preset_grant_is_dumped(tenant: Tenants, tmp_path: Path) -> None:
-    """The policy gives crew:CHIEFS READ; a DENY of it is not the policy's, but the operator's."""
-    auth = tenant(ODD, ["deny READ on org:ml to crew:CHIEFS"])
-    dump(auth, tmp_path / "dump")
-    assert (tmp_path / "dump" / "grants.csv").read_text().splitlines()[1:] == ["deny,READ,org:ml,crew:CHIEFS"]

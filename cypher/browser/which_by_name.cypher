@@ -1,0 +1,222 @@
+// which_by_name.cypher: on which objects of a type may a subject do something? By the policy that is written in the graph, so three
+// words are enough. DENY wins over ALLOW. The list is that of `grantpath which`, in byte order, and complete. Each object that something
+// may count for is looked at by itself; which.cypher is for very many objects.
+// $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
+// $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
+// $type       STRING  'table'; with second objects 'table with tag=tag:pii, key=REF'; where several roots have the subject
+//                     'table in metalake:ml'
+// Returns one row: answer LIST OF STRING (null where the question cannot be answered), reason STRING, near LIST OF STRING (the
+// names that may be meant), root STRING, revision INTEGER
+// Write references as the graph has them in `ref`. Nothing is answered where the policy in the graph was edited by hand.
+// In Neo4j Browser run these lines first, then the whole file:
+// :param subject => 'user:bob'
+// :param operation => 'load_table'
+// :param type => 'table'
+// The same in one line:
+// :params {subject: 'user:bob', operation: 'load_table', type: 'table'}
+// 1 the words: the first of each, and what stands behind it; a quoted name may hold blanks
+WITH [text IN [$subject, $operation, $type] | reduce(words = [], part IN split(text, ' ') |
+  CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
+WITH said[0][0] AS subject, said[1][0] AS operation, null AS object, said[2][0] AS type,
+  said[0][1..] + said[1][1..] + said[2][1..] AS more
+WITH *, [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'as' | more[at]][0] AS as_role,
+  [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'in' | more[at]][0] AS wanted,
+  [word IN more WHERE word =~ '[a-z_]+=.+' |
+    {key: split(word, '=')[0], ref: rtrim(substring(word, size(split(word, '=')[0]) + 1), ',')}] AS seconds
+// 2 the root: the one that is named, or else the only one that has the subject
+CALL (subject, object, wanted) {
+  MATCH (mark:Revision) WHERE mark.root >= '' AND mark.root = coalesce(wanted, mark.root)
+  WITH mark, 2 * COUNT { (:Entity {root: mark.root, ref: object}) } + COUNT { (:Entity {root: mark.root, ref: subject}) } AS fit
+  WITH fit, collect(mark) AS marks ORDER BY fit DESC LIMIT 1
+  RETURN collect(marks)[0] AS marks
+}
+WITH *, CASE size(marks) WHEN 1 THEN marks[0] END AS mark
+WITH *, mark.root AS root, mark.revision AS revision, mark.begun AS begun
+// 3 its policy, whole as it was written, and the rule that is asked for
+OPTIONAL MATCH (policy:RulePolicy {root: root})
+OPTIONAL MATCH (kind:RuleType:RulePart {root: root, name: type})
+OPTIONAL MATCH (rule:RulePart {root: root, name: operation}) WHERE rule:RulePrivilege OR rule:RuleOperation AND rule.type = type
+WITH *, reduce(keys = '', key IN COLLECT { UNWIND seconds AS second WITH second.key AS key ORDER BY key RETURN key } |
+  keys + CASE keys WHEN '' THEN '' ELSE ',' END + key) AS keys
+CALL (root, policy, rule) {
+  OPTIONAL MATCH (rule)-[:ANY|EACH|SOME*0..3]->(node)
+  WITH root, policy, rule, collect(DISTINCT node) AS nodes
+  RETURN policy.nodes <> COUNT { (:RulePart {root: root}) } OR policy.edges <> COUNT { (:RulePart {root: root})-[]->() }
+    OR rule.seal <> [rule.name, coalesce(rule.type, ''), coalesce(rule.condition, ''), toString(rule.one_role)]
+    OR any(node IN nodes WHERE node.parts <> COLLECT {
+      MATCH (node)-[edge:ANY|EACH|SOME|HAS|UNLESS]->(part)
+      WITH type(edge) + ' ' + coalesce(edge.type + ' ' + edge.with + ' ', '') + CASE WHEN part:RuleFact THEN part.effect
+        + coalesce(' ' + part.privilege, '') + coalesce(' ' + part.below + ' below', '') + ' ' + part.place ELSE part.digest END AS line
+      ORDER BY line RETURN line }) AS edited
+}
+CALL (rule, type, keys) {
+  MATCH (rule)-[any:ANY {type: type, with: keys}]->(clause)
+  RETURN collect(COLLECT { MATCH (clause)-[:EACH]->(term) RETURN COLLECT { MATCH (term)-[:SOME]->(atom) RETURN {
+    any: COLLECT { MATCH (atom)-[:HAS]->(fact) RETURN fact.fact }, none: COLLECT { MATCH (atom)-[:UNLESS]->(fact) RETURN fact.fact }
+  } } }) AS clauses
+}
+CALL (rule, type, keys) {
+  OPTIONAL MATCH (rule)-[:ANY {type: type, with: keys}]->()-[:EACH]->()-[:SOME]->()-[:HAS|UNLESS]->(fact)
+  RETURN collect(DISTINCT fact) AS asked
+}
+// 4 what exists of the names
+CALL (root, policy, subject, object, as_role, seconds) {
+  UNWIND [subject, object, as_role] + [second IN seconds | second.ref] AS ref
+  MATCH (entity:Entity {root: root, ref: ref}) WHERE coalesce(entity.exists, true) AND NOT ref IN policy.hidden
+  RETURN collect(ref) AS known
+}
+// 5 who acts: the subject with all that it is in and holds, or with one role at a time
+OPTIONAL MATCH (actor:Entity {root: root, ref: subject}) WHERE coalesce(actor.exists, true)
+OPTIONAL MATCH (acts:RuleType:RulePart {root: root, name: split(subject, ':')[0]})
+CALL (rule, actor, acts, as_role) {
+  MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(held)
+  WITH rule, actor, acts, as_role, collect(DISTINCT held) AS held, rule.one_role AND acts.kind <> 'role' AS one_role
+  CALL (actor, held, as_role, one_role) {
+    WITH * WHERE NOT one_role AND (as_role IS NULL OR any(role IN held WHERE role.ref = as_role))
+    RETURN null AS role, held AS principals
+  UNION ALL
+    WITH * WHERE one_role
+    UNWIND [role IN held WHERE role.ref = as_role OR as_role IS NULL AND EXISTS { (actor)-[:HAS_ROLE]->(role) }] AS role
+    MATCH (role)-[:HAS_ROLE*0..]->(principal)
+    WITH actor, role, collect(DISTINCT principal) AS own
+    RETURN role.ref AS role, [actor] + own AS principals
+  }
+  RETURN collect({role: role, principals: principals}) AS actors
+}
+// 6 which objects may be meant: those at or below something that the subject has; or else every object of the type
+WITH *, [fact IN asked WHERE fact.effect IN ['ALLOW', 'OWNS', 'HOLDS', 'IS'] AND fact.below IS NULL AND NOT fact.place STARTS WITH '='
+  AND NOT fact.place STARTS WITH 'with.' | fact.fact] AS own
+CALL (root, policy, type, actors, clauses, own) {
+  UNWIND actors AS acting
+  UNWIND acting.principals AS principal
+  WITH DISTINCT root, policy, type, clauses, own, principal
+  WITH root, policy, type, clauses, own, collect(principal) AS principals
+  MATCH (top:Entity {root: root, type: policy.root_type})
+  WITH *, any(one IN clauses WHERE all(term IN one WHERE any(atom IN term WHERE any(fact IN atom.any WHERE NOT fact IN own))))
+    OR EXISTS { MATCH (principal)-[:ALLOW|OWNS]->(top) WHERE principal IN principals } AS every
+  CALL (root, type, principals, every) {
+    WITH * WHERE every
+    MATCH (one:Entity {root: root, type: type})
+    RETURN one
+  UNION
+    WITH * WHERE NOT every
+    UNWIND principals AS principal
+    MATCH (principal)-[:ALLOW|OWNS*0..1]->(place)
+    MATCH (place)<-[:CHILD_OF*0..]-(one {type: type})
+    RETURN one
+  }
+  WITH DISTINCT one WHERE coalesce(one.exists, true) AND NOT one.ref IN policy.hidden
+  RETURN collect(one) AS objects
+}
+CALL (root, policy, type, actor, actors, asked, clauses, seconds, objects) {
+  UNWIND objects AS one
+  WITH *, one.ref AS object
+  // 7 the places of each: the object, what it stands in, and the same of second objects
+  CALL (root, policy, object, seconds) {
+    MATCH (top:Entity {root: root, type: policy.root_type})
+    UNWIND [{ref: object}] + seconds AS named
+    WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
+      MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
+    // a name that was never created has no place in the tree: what it would stand in follows from its parts
+    UNWIND [named.ref, top.ref] + reduce(refs = [], end IN range(1, size(parts) - 1) | refs + [type IN above |
+      type + ':' + reduce(name = parts[0], part IN parts[1..end] | name + '.' + part)]) AS ref
+    MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(place)
+    RETURN collect(DISTINCT {at: CASE place WHEN top THEN '' ELSE coalesce('with.' + named.key + '.', '') END + place.type, node: place}) AS places
+  }
+  // 8 what is true of each of them, among the facts that are asked for
+  CALL (actor, actors, asked, places, clauses) {
+    UNWIND actors AS acting
+    CALL (actor, acting, asked, places) {
+      CALL (actor, acting, asked, places) {
+        UNWIND places AS place
+        UNWIND acting.principals AS principal
+        WITH place, place.node AS object, principal
+        MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(object)
+        RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact,
+          principal.ref + CASE type(grant) WHEN 'OWNS' THEN ' owns ' ELSE ' has ' + type(grant) + ' ' + grant.privilege + ' on ' END + object.ref AS line,
+          principal AS by, object AS on
+      UNION
+        UNWIND [fact IN asked WHERE fact.effect IN ['IS', 'HOLDS', 'EXISTS', 'BUILTIN']] AS fact
+        UNWIND CASE WHEN fact.place STARTS WITH '=' THEN acting.principals ELSE [place IN places WHERE place.at = fact.place | place.node] END AS object
+        WITH fact, object WHERE CASE fact.effect
+          WHEN 'IS' THEN object = actor
+          WHEN 'HOLDS' THEN object IN acting.principals AND (NOT fact.place STARTS WITH '=' OR fact.place = '=' + object.ref)
+          WHEN 'EXISTS' THEN coalesce(object.exists, true) ELSE coalesce(object.builtin, false) END
+        RETURN fact.fact AS fact, CASE fact.effect WHEN 'IS' THEN actor.ref + ' is ' + object.ref + ' itself'
+          WHEN 'HOLDS' THEN actor.ref + ' is in or holds ' + object.ref ELSE object.ref + ' exists' END AS line, null AS by, object AS on
+      UNION
+        UNWIND [fact IN asked WHERE fact.effect = 'ALLOW' AND fact.below IS NOT NULL] AS fact
+        UNWIND [place IN places WHERE place.at = fact.place | place.node] AS object
+        UNWIND acting.principals AS principal
+        MATCH (principal)-[:ALLOW {privilege: fact.privilege}]->(inner {type: fact.below})-[:CHILD_OF*1..]->(object)
+        RETURN fact.fact AS fact, principal.ref + ' has ALLOW ' + fact.privilege + ' on ' + inner.ref + ' below ' + object.ref AS line,
+          principal AS by, inner AS on
+      UNION
+        UNWIND [fact IN asked WHERE fact.effect = 'EVERY'] AS fact
+        UNWIND [place IN places WHERE place.at = fact.place | place.node] AS object
+        WITH fact, object WHERE NOT EXISTS {
+          MATCH (object)<-[:CHILD_OF*1..]-(inner)
+          WHERE inner.type IN split(fact.below, ',') AND coalesce(inner.exists, true) AND NOT EXISTS {
+            MATCH (inner)<-[grant:ALLOW]-(one) WHERE one IN acting.principals AND grant.privilege IN split(fact.privilege, ',') } }
+        RETURN fact.fact AS fact, actor.ref + ' has ' + fact.privilege + ' on every existing ' + fact.below + ' below ' + object.ref AS line,
+          null AS by, object AS on
+      }
+      RETURN collect({fact: fact, line: line, by: by, on: on}) AS found, collect(fact) AS facts
+    }
+    // 9 the rule: one DENY beats every ALLOW; `open` are the terms of a clause that do not hold
+    WITH acting, found, [clause IN clauses | {clause: clause, open: [term IN clause WHERE none(atom IN term WHERE
+      any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))]}] AS judged
+    WITH acting, found, reduce(best = head(judged), each IN judged | CASE WHEN size(each.open) < size(best.open) THEN each ELSE best END) AS nearest
+    ORDER BY coalesce(size(nearest.open), 1000), acting.role
+    RETURN collect({role: acting.role, found: found, nearest: nearest})[0] AS verdict
+  }
+  WITH object AS ref WHERE verdict.nearest.open = []
+  WITH ref ORDER BY ref
+  RETURN collect(ref) AS answer
+}
+// 10 what cannot be answered, the first of these
+WITH *, [ref IN [second IN seconds | second.ref] WHERE NOT ref IN known] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
+  [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given
+OPTIONAL MATCH (after:Revision {root: root})
+WITH *, head([each IN [
+  [size(more) <> 2 * size([word IN more WHERE word IN ['as', 'in']]) + size([word IN more WHERE word = 'with']) + size(seconds),
+    'not understood: ' + reduce(line = '', word IN more | line + ' ' + word), null],
+  [coalesce(size(marks), 0) <> 1, CASE WHEN marks IS NULL THEN 'there is no such root' ELSE 'which root? write `in ROOT` behind the type'
+    + reduce(line = ', one of', each IN marks[..20] | line + ' ' + each.root) END, null],
+  [policy IS NULL, 'the policy of ' + root + ' is not in the graph; run `grantpath policy write ' + root + '`', null],
+  [policy.digest <> mark.digest OR coalesce(edited, false), 'the policy in the graph is not that of ' + root
+    + ': it was edited by hand, or is older; `grantpath policy verify ' + root + '` says where', null],
+  [begun <> revision OR after.revision <> revision OR after.begun <> revision, root + ' is being changed; ask again', null],
+  [kind IS NULL, 'the type ' + type + ' is unknown', type],
+  [rule IS NULL, operation + ' is unknown on a ' + type, operation],
+  [any(key IN rule.needs WHERE NOT key IN [second IN seconds | second.key]) OR any(each IN given WHERE NOT each IN rule.takes),
+    operation + ' needs' + reduce(line = '', key IN rule.needs | line + ' ' + key) + ' and takes'
+    + reduce(line = '', each IN rule.takes | line + ' with ' + each + ':NAME'), null],
+  [NOT keys IN rule.ways, operation + ' cannot be asked with ' + keys, null],
+  [rule:RulePrivilege AND NOT type IN rule.asked_on AND policy.elsewhere = 'error', operation + ' is not asked on a ' + type, null],
+  [NOT coalesce(acts.asks, false), 'checks are not about ' + subject, subject],
+  [as_role IS NOT NULL AND NOT policy.active_roles, policy.name + ' has no active roles; omit `as ' + as_role + '`', null],
+  [absent <> [], absent[0] + ' does not exist', absent[0]],
+  [NOT subject IN known, subject + ' does not exist, so the list is empty', subject]
+] WHERE each[0] | each]) AS problem
+// 11 near names: one contains the other, or they differ in a letter more, less, or other, or in two that are swapped; in any case
+CALL (root, type, problem) {
+  WITH * WHERE problem[2] IS NOT NULL
+  CALL (root, type, problem) {
+    MATCH (entity:Entity {root: root, type: split(problem[2], ':')[0]}) WHERE entity.ref >= '' AND coalesce(entity.exists, true)
+    RETURN entity.ref AS name LIMIT 10000
+  UNION
+    MATCH (rule:RulePart {root: root}) WHERE NOT problem[2] CONTAINS ':' AND (rule:RulePrivilege AND type IN rule.asked_on
+      OR rule:RuleOperation AND rule.type = type OR rule:RuleType AND problem[2] = type)
+    RETURN rule.name AS name
+  }
+  WITH name, toLower(split(name, ':')[-1]) AS one, toLower(split(problem[2], ':')[-1]) AS other
+  WHERE one CONTAINS other OR other CONTAINS one OR any(at IN range(0, size(one)) WHERE left(one, at) = left(other, at) AND
+    (substring(one, at + 1) = substring(other, at) OR substring(one, at) = substring(other, at + 1)
+      OR substring(one, at + 2) = substring(other, at + 2) AND substring(one, at, 2) = reverse(substring(other, at, 2))
+      OR substring(one, at + 1) = substring(other, at + 1)))
+  WITH name ORDER BY abs(size(one) - size(other)), name LIMIT 5
+  RETURN collect(name) AS near
+}
+RETURN CASE WHEN problem IS NULL THEN answer WHEN problem[1] ENDS WITH 'the list is empty' THEN [] END AS answer,
+  coalesce(problem[1], toString(size(answer)) + ' objects') AS reason, coalesce(near, []) AS near, root, revision

@@ -1,0 +1,16 @@
+// read_policy_graph.cypher: the policy that is written beside a tenant, for comparing it with the one that it remembers.
+// $root  STRING  'metalake:ml'
+// Returns one row: nodes LIST OF MAP (label, said: all its properties), edges LIST OF MAP (kind, source and target: what is
+// unique about their nodes, type, with)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml'}
+CALL () {
+  MATCH (part:RulePart {root: $root})
+  RETURN collect({label: [label IN labels(part) WHERE label <> 'RulePart'][0], said: properties(part)}) AS nodes
+}
+CALL () {
+  MATCH (source:RulePart {root: $root})-[edge]->(target)
+  RETURN collect({kind: type(edge), source: coalesce(source.digest, source.name), target: coalesce(target.digest, target.name),
+    type: edge.type, with: edge.with}) AS edges
+}
+RETURN nodes, edges
