@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # its modules take long to import
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a built-in policy, or the path of a file")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="print what would change, without changing anything")]
-RootName = Annotated[str | None, typer.Argument(metavar="[ROOT]", help="the root, such as metalake:ml; or --root")]
+RootName = Annotated[str | None, typer.Argument(metavar="[ROOT]", help="the root, e.g. metalake:ml; default: --root")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="the policy file")]
 
 
@@ -118,10 +118,10 @@ def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: D
 
 
 def verify(session: CommandContext, name: RootName = None) -> int:
-    """Compare the policy that is written in the graph, for Neo4j Browser, with the policy of the root.
+    """Compare the copy of the policy in the graph, which is for Neo4j Browser, with the policy of the root.
 
-    Each difference is named: it was edited by hand, or an older grantpath created the root. `grantpath policy write`
-    writes it anew. Exit code 0 if both are equal, 1 if they differ.
+    Lists each difference. They arise if the copy was edited by hand, or if an older grantpath created the root.
+    `grantpath policy write` writes the copy again. Exit code 0 if both are equal, 1 if they differ.
     """
     from grantpath.engine.tenants import policy_graph
 
@@ -133,7 +133,9 @@ def verify(session: CommandContext, name: RootName = None) -> int:
         return 1 if found else 0
     verdict = styled("differs", "bold red") if found else styled("equal", "bold green")
     what = (
-        f"{len(found):,} differences; `grantpath policy write {tenant}` writes it anew" if found else "as in the policy"
+        f"{len(found):,} differences; `grantpath policy write {tenant}` writes it again"
+        if found
+        else "as in the policy"
     )
     out().print(verdict, styled(f" the policy {policy} in the graph of {tenant}: {what}"), sep="")
     show_lists([(" ", found)])
@@ -141,10 +143,10 @@ def verify(session: CommandContext, name: RootName = None) -> int:
 
 
 def write(session: CommandContext, name: RootName = None) -> None:
-    """Write the policy of a root into the graph again, for Neo4j Browser.
+    """Write the copy of a root's policy in the graph again, for Neo4j Browser.
 
-    Creating a root and `policy upgrade` do it by themselves. Use it for a root that an older grantpath created, and
-    where `policy verify` names differences. No decision of grantpath reads what is written.
+    Creating a root and `policy upgrade` write it automatically. Use this command for a root that an older grantpath
+    created, and if `policy verify` finds differences. Decisions of grantpath do not read the copy.
     """
     from grantpath.engine.tenants import policy_graph
 
@@ -154,12 +156,12 @@ def write(session: CommandContext, name: RootName = None) -> None:
     if session.json:
         emit({"root": tenant, "policy": policy, "nodes": nodes, "edges": edges})
         return
-    told = f" the policy {policy} into the graph of {tenant}: {nodes:,} nodes, {edges:,} relationships"
-    out().print(styled("wrote", "bold green"), styled(told), sep="")
+    what = f" the policy {policy} into the graph of {tenant}: {nodes:,} nodes, {edges:,} relationships"
+    out().print(styled("wrote", "bold green"), styled(what), sep="")
 
 
 def _named(session: CommandContext, root: str | None) -> CommandContext:
-    """The session with the root that stands as an argument; the policy is the root's own."""
+    """The session with the root of the argument, and with the root's own policy."""
     return replace(session.with_its_policy(), root=root or session.root)
 
 

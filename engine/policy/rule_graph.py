@@ -1,7 +1,7 @@
-"""A policy as the rows of a graph: what a person looks at in Neo4j Browser, and what the queries by name decide with.
+"""A policy as the rows of a graph, for people in Neo4j Browser and for the queries by name.
 
-Equal clauses, terms, atoms and facts are one row, however many operations ask for them, so the rows grow with what the
-policy says and not with its names. Python's own checks never read this graph: they send the same clauses.
+Equal clauses, terms, atoms and facts share a row, so the rows grow with the distinct conditions of the policy and not
+with its names. Python's own checks never read this graph: they send the same clauses.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from grantpath.graph.errors import Invalid
 Row = dict[str, Any]
 NODES = ("types", "privileges", "operations", "clauses", "terms", "atoms", "facts")
 EDGES = ("in", "on", "any", "each", "some", "has", "unless")
-MAX_OPTIONAL = 5  # of so many second objects that may be left out, each choice is written; of more, none and all
+MAX_OPTIONAL = 5  # up to so many optional second objects, every combination is written; with more, only none and all
 KEPT = 16  # graphs of policies that a process keeps: a service opens few, and tests create many roots of each
 
 
 class _ByDigest:
-    """A policy as a key: two of the same digest say the same."""
+    """A policy as a key: policies with the same digest are equal."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -37,8 +37,10 @@ class _ByDigest:
 
 
 def rule_graph(policy: Policy) -> Row:
-    """The nodes by kind (NODES), the edges by relationship (EDGES, each `[from, to]` by place in these lists, ANY with
-    the type and second objects of the question), and under `policy` the node that counts them."""
+    """The rows: nodes by kind (NODES), edges by relationship (EDGES), and under `policy` the node with their numbers.
+
+    An edge is `[from, to]`, by index in the lists of nodes; ANY also has the type and second objects of the question.
+    """
     return _graph(_ByDigest(policy))
 
 
@@ -48,7 +50,7 @@ def _graph(key: _ByDigest) -> Row:
 
 
 def second_objects(entry: ConditionEntry) -> list[frozenset[str]]:
-    """The sets of second objects with which an operation can be asked, as far as they are written."""
+    """The sets of second objects with which an operation can be asked and that are written."""
     needed = frozenset(key for key, second in entry.with_.items() if not second.optional)
     optional = [key for key in entry.with_ if key not in needed]
     sizes = range(len(optional) + 1) if len(optional) <= MAX_OPTIONAL else (0, len(optional))
@@ -122,7 +124,7 @@ class _GraphRows:
     def _rule(
         self, kind: str, name: str, row: Row, entry: ConditionEntry | None, asked: set[tuple[str, frozenset[str]]]
     ) -> int:
-        """The node of what can be asked, with the clauses that each way of asking it needs."""
+        """The node of a privilege or operation, with the clauses for each set of second objects."""
         seconds = entry.with_ if entry else {}
         row["takes"] = [f"{key}={second.type}" for key, second in sorted(seconds.items())]
         row["needs"] = sorted(key for key, second in seconds.items() if not second.optional)
@@ -132,7 +134,7 @@ class _GraphRows:
         for type_, keys in sorted(asked, key=lambda each: (each[0], sorted(each[1]))):
             try:
                 clauses = self._policy.question(name, type_, keys).clauses
-            except Invalid:  # too large when written out: Python refuses this question, too
+            except Invalid:  # too large when expanded: Python refuses this question, too
                 continue
             with_ = ",".join(sorted(keys))
             ways.append(with_)
@@ -160,7 +162,7 @@ class _GraphRows:
         return self._whole("atoms", has + [("unless", "facts", self._fact(fact)) for fact in one.none])
 
     def _whole(self, kind: str, parts: list[tuple[str, str, int]]) -> int:
-        """The node with these parts, in whatever order they stand."""
+        """The node with these parts, in any order."""
         row: Row = {}
         parts = list(dict.fromkeys(parts))
         self._seal(row, [f"{edge.upper()} {self._nodes[of][to]['digest']}" for edge, of, to in parts])
@@ -194,12 +196,12 @@ class _GraphRows:
 
     @staticmethod
     def _seal(row: Row, parts: list[str]) -> None:
-        """What a node's edges lead to, written on it: a query sees by this that an edge was edited."""
+        """Stores the targets of a node's edges on the node, so that queries can detect edited edges."""
         row["parts"] = sorted(parts)
 
 
 def _said(entry: ConditionEntry) -> str:
-    """The policy's own text, with what it asks of second objects."""
+    """The text of the condition in the policy, with those of its second objects."""
     seconds = [f"; with {key}: {second.if_}" for key, second in entry.with_.items() if second.if_]
     return " ".join(entry.if_.split()) + "".join(seconds)
 
