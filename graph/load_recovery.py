@@ -34,7 +34,7 @@ class Recovery:
         return False
 
     def complete(self, removals: int, progress: ReportDone) -> None:
-        """Executes the recorded removals of a load, in so many batches, and makes the marks equal."""
+        """Executes the `removals` batches that a load recorded, and makes the marks equal."""
         for done in range(removals):
             self._run("load_remove")
             progress(done + 1, removals)

@@ -1,4 +1,4 @@
-"""What tests share: one server a session (embedded, in a container, or one that is there) and fresh tenants on it."""
+"""Shared fixtures: one server per session (embedded, in a container, or a running one) and new tenants on it."""
 
 import os
 import uuid
@@ -28,14 +28,14 @@ Closing = Callable[[str], None]
 
 
 class Tenants:
-    """Makes tenants under a private suffix, and takes them away."""
+    """Creates tenants with a private suffix, and removes them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._made: list[str] = []
 
     def __call__(self, policy_name: str = "gravitino", given: Iterable[str] = (), root: str = "ml") -> Authorizer:
-        """A fresh tenant with these facts, all of which must be valid."""
+        """Creates a tenant with these facts, all of which must be valid."""
         model = policy.load(policy_name)
         reference = model.root(root)
         tenant = f"{reference.text}~{uuid.uuid4().hex}"
@@ -47,14 +47,14 @@ class Tenants:
         return authorizer
 
     def remove(self) -> None:
-        """Takes away what was made since the last time."""
+        """Removes the tenants that were created since the last call."""
         while self._made:
             registry.remove(self._store, self._made.pop())
 
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """No test reads or writes the data of the person who runs it, nor a database that his variables name."""
+    """Keeps tests away from the user's own data, and from a database that the user's variables name."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
@@ -69,7 +69,7 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def server(home_of_tests: Path) -> Iterator[Connection]:
-    """The server that tests run against; `connection()` and the command line find it too."""
+    """The server of the tests, which `connection()` and the command line also use."""
     kind = os.environ.get(SERVER, "embedded")
     if kind == "embedded":
         yield from _embedded(home_of_tests)
@@ -83,15 +83,15 @@ def server(home_of_tests: Path) -> Iterator[Connection]:
 
 @pytest.fixture(scope="session")
 def store(server: Connection) -> Iterator[Store]:
-    """One store for all tenants; a test that breaks connections makes its own."""
-    opened = Store(server, timeout=60)  # tests share the machine, and a cold server plans slowly
+    """One store for all tenants; a test that breaks connections opens its own."""
+    opened = Store(server, timeout=60)  # other tests share the machine, and a cold server plans slowly
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="session")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TlsServer]":
-    """A server of its own that speaks nothing but TLS, for what changes logins and looks at certificates."""
+    """A separate server that only accepts TLS, for tests that change logins or check certificates."""
     from .support.tls_server import tls_server
 
     with tls_server(tmp_path_factory.mktemp("tls")) as server:
@@ -100,7 +100,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TlsServer]":
 
 @pytest.fixture
 def tenant(store: Store) -> Iterator[Tenants]:
-    """Makes fresh tenants: `auth = tenant("gravitino", given=[...])`; they go with the test."""
+    """Creates tenants, e.g. `auth = tenant("gravitino", given=[...])`, and removes them after the test."""
     tenants = Tenants(store)
     yield tenants
     tenants.remove()
@@ -108,7 +108,7 @@ def tenant(store: Store) -> Iterator[Tenants]:
 
 @pytest.fixture(scope="module")
 def module_tenant(store: Store) -> Iterator[Tenants]:
-    """The same, for tenants that the tests of one file share."""
+    """Like `tenant`, for tenants that the tests of one file share."""
     tenants = Tenants(store)
     yield tenants
     tenants.remove()
@@ -137,7 +137,7 @@ def _container() -> Iterator[Connection]:
 
 @pytest.fixture
 def closing(pytestconfig: pytest.Config) -> Closing:
-    """Says a line in pytest's closing output, which shows what passing tests print nowhere."""
+    """Adds a line to pytest's final output, since the output of passing tests is not shown."""
     return closing_lines.lines(pytestconfig).append
 
 
@@ -145,7 +145,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     tiers.add_option(parser)
 
 
-@pytest.hookimpl(trylast=True)  # counts what -k and -m have left
+@pytest.hookimpl(trylast=True)  # counts the tests that -k and -m have selected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.select(config, items, tiers.why_no_browser(os.environ.get(SERVER, "embedded") == "embedded"))
 
@@ -160,7 +160,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What tests report at the end, which tests were left out, and always a Browser test that could not run."""
+    """Prints the tests' lines, the omitted tests, and every Browser test that could not run."""
     skipped = terminalreporter.stats.get("skipped", [])
     for report in skipped:
         if "browser" in report.keywords:
