@@ -19,7 +19,7 @@ from grantpath.graph.messages import short
 from grantpath.graph.reference import MAX_REFERENCE_BYTES
 
 Kind = Literal["text", "int", "bool"]
-FREE_BYTES = 256_000_000  # what any file may take in memory
+FREE_BYTES = 256_000_000  # bytes of memory that every file may take
 RATIO = 100  # more bytes of memory for each byte of the file
 MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more quotes than it needs
 _ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included

@@ -69,7 +69,7 @@ class GrantpathError(Exception):
 
     @property
     def lines(self) -> list[str]:
-        """The texts, one a line."""
+        """The texts, one per line."""
         return [str(text) for text in self.args]
 
     def behind(self, prefix: str) -> "GrantpathError":
@@ -118,7 +118,7 @@ class Unknown(Invalid):
 
     @property
     def hint(self) -> str:
-        """` (did you mean X?)`, or nothing."""
+        """` (did you mean X?)`, or an empty string."""
         return self.look() if self.look else ""
 
     def look_now(self) -> None:

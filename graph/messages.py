@@ -17,5 +17,5 @@ def indefinite(type_: str) -> str:
 
 
 def did_you_mean(names: Sequence[str]) -> str:
-    """` (did you mean X or Y?)`, or nothing."""
+    """` (did you mean X or Y?)`, or an empty string."""
     return f" (did you mean {' or '.join(names)}?)" if names else ""

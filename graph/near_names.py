@@ -16,7 +16,7 @@ APART = 0.15  # names that are less similar than the best one by more than this 
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """` (did you mean X or Y?)`, or nothing."""
+    """` (did you mean X or Y?)` with similar names, or an empty string."""
     return did_you_mean(close(word, known))
 
 

@@ -155,7 +155,7 @@ class RevisionGuard:
             yield held
 
     def settled(self, held: Held) -> Marks:
-        """The marks under a lock, repaired. Raises Unavailable."""
+        """The marks of a root whose lock is held, repaired if a dead writer left them unequal. Raises Unavailable."""
         with self._errors():
             return self._repaired(held, time.monotonic() + self._timeout)
 

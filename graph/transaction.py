@@ -1,4 +1,4 @@
-"""A transaction in which a root is changed."""
+"""The transaction that changes a root, and the functions that send its queries."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Asks(Protocol):
         """The rows of a query."""
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The same for a query that a store would read, too."""
+        """Like `ask`, so that functions can read from this object or from a store."""
 
 
 class Writing:
@@ -50,7 +50,7 @@ class Writing:
         return rows
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The same for a query that a store would read, too."""
+        """Like `ask`, so that functions can read from this object or from a store."""
         return self.ask(text, parameters)
 
     def note(self, text: str, parameters: Mapping[str, Any]) -> None:

@@ -61,7 +61,7 @@ class Tail:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Tail":
-        """From the row of log_tail.cypher."""
+        """The tail in a row of log_tail.cypher."""
         return cls(row["chain"], row["head"], row["unchained"], row["at"].to_native().astimezone(UTC))
 
     def link(self, entry: Entry) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Walk:
     pruned: Entry | None = None
 
     def step(self, entry: Entry) -> None:
-        """The next entry, by revision."""
+        """Checks the next entry; entries must be sorted by revision."""
         own = entry.get("hash")
         if own is None:
             if self.begins is None:

@@ -83,5 +83,5 @@ class Informed:
         return self._writing.ask(text, parameters)
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The same for a query that a store would read, too."""
+        """Like `ask`, so that functions can read from this object or from a store."""
         return self.ask(text, parameters)

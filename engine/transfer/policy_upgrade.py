@@ -174,7 +174,7 @@ class _Facts:
         yield from self._circles()
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Splits the missing names: those that hold grants, are above such or on an operator's list; the others."""
+        """The missing names that are needed (with grants, above such, or on an operator's list), and the others."""
         needed: set[str] = set()
         for _, _, object_, _ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)

@@ -98,7 +98,7 @@ def _opener() -> urllib.request.OpenerDirector:
     """An opener that takes proxies and a company's CA from the environment variables that Python clients use."""
     context = ssl.create_default_context()
     named = {os.environ.get(variable, "") for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")}
-    for bundle in named - {os.environ.get("SSL_CERT_FILE", "")}:  # that one is loaded already
+    for bundle in named - {os.environ.get("SSL_CERT_FILE", "")}:  # Python loads that one itself
         if Path(bundle).is_file():
             context.load_verify_locations(cafile=bundle)
     return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))

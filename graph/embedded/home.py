@@ -139,7 +139,7 @@ class ServerHome:
             path.read_text(errors="replace") if path.exists() else ""
             for path in (self.console_log, self.logs / "neo4j.log")
         )
-        console = console.strip("\x06\n ")  # Neo4j sends one ACK when it is up
+        console = console.strip("\x06\n ")  # Neo4j prints an ACK character when it is up
         return console or log.rpartition(" INFO  Starting...")[2]
 
     @property
