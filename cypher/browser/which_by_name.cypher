@@ -1,20 +1,20 @@
-// which_by_name.cypher: on which objects of a type may a subject do something? By the policy that is written in the graph, so three
-// words are enough. DENY wins over ALLOW. The list is that of `grantpath which`, in byte order, and complete. Each object that something
-// may count for is looked at by itself; which.cypher is for very many objects.
+// which_by_name.cypher: on which objects of a type may a subject do something? It uses the copy of the policy in the graph, so three
+// names suffice. DENY overrides ALLOW. The list agrees with `grantpath which`: in byte order, complete. Each candidate object is
+// evaluated by itself; use which.cypher for very many objects.
 // $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $type       STRING  'table'; with second objects 'table with tag=tag:pii, key=REF'; where several roots have the subject
 //                     'table in metalake:ml'
-// Returns one row: answer LIST OF STRING (null where the question cannot be answered), reason STRING, near LIST OF STRING (the
-// names that may be meant), root STRING, revision INTEGER
-// Write references as the graph has them in `ref`. Nothing is answered where the policy in the graph was edited by hand.
+// Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
+// names), root STRING, revision INTEGER
+// Write references as in the property `ref`. There is no answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param subject => 'user:bob'
 // :param operation => 'load_table'
 // :param type => 'table'
 // The same in one line:
 // :params {subject: 'user:bob', operation: 'load_table', type: 'table'}
-// 1 the words: the first of each, and what stands behind it; a quoted name may hold blanks
+// 1 the words: the first of each, and the rest after it; a quoted name can contain blanks
 WITH [text IN [$subject, $operation, $type] | reduce(words = [], part IN split(text, ' ') |
   CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
 WITH said[0][0] AS subject, said[1][0] AS operation, null AS object, said[2][0] AS type,
@@ -23,7 +23,7 @@ WITH *, [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'as' | more[at]][0]
   [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'in' | more[at]][0] AS wanted,
   [word IN more WHERE word =~ '[a-z_]+=.+' |
     {key: split(word, '=')[0], ref: rtrim(substring(word, size(split(word, '=')[0]) + 1), ',')}] AS seconds
-// 2 the root: the one that is named, or else the only one that has the subject
+// 2 the root: the named one, or the only one that has the subject
 CALL (subject, object, wanted) {
   MATCH (mark:Revision) WHERE mark.root >= '' AND mark.root = coalesce(wanted, mark.root)
   WITH mark, 2 * COUNT { (:Entity {root: mark.root, ref: object}) } + COUNT { (:Entity {root: mark.root, ref: subject}) } AS fit
@@ -32,7 +32,7 @@ CALL (subject, object, wanted) {
 }
 WITH *, CASE size(marks) WHEN 1 THEN marks[0] END AS mark
 WITH *, mark.root AS root, mark.revision AS revision, mark.begun AS begun
-// 3 its policy, whole as it was written, and the rule that is asked for
+// 3 its policy, if it is unchanged, and the rule of the operation
 OPTIONAL MATCH (policy:RulePolicy {root: root})
 OPTIONAL MATCH (kind:RuleType:RulePart {root: root, name: type})
 OPTIONAL MATCH (rule:RulePart {root: root, name: operation}) WHERE rule:RulePrivilege OR rule:RuleOperation AND rule.type = type
@@ -59,13 +59,13 @@ CALL (rule, type, keys) {
   OPTIONAL MATCH (rule)-[:ANY {type: type, with: keys}]->()-[:EACH]->()-[:SOME]->()-[:HAS|UNLESS]->(fact)
   RETURN collect(DISTINCT fact) AS asked
 }
-// 4 what exists of the names
+// 4 the existing names
 CALL (root, policy, subject, object, as_role, seconds) {
   UNWIND [subject, object, as_role] + [second IN seconds | second.ref] AS ref
   MATCH (entity:Entity {root: root, ref: ref}) WHERE coalesce(entity.exists, true) AND NOT ref IN policy.hidden
   RETURN collect(ref) AS known
 }
-// 5 who acts: the subject with all that it is in and holds, or with one role at a time
+// 5 who acts: the subject with its groups and roles, or with one role at a time
 OPTIONAL MATCH (actor:Entity {root: root, ref: subject}) WHERE coalesce(actor.exists, true)
 OPTIONAL MATCH (acts:RuleType:RulePart {root: root, name: split(subject, ':')[0]})
 CALL (rule, actor, acts, as_role) {
@@ -83,7 +83,7 @@ CALL (rule, actor, acts, as_role) {
   }
   RETURN collect({role: role, principals: principals}) AS actors
 }
-// 6 which objects may be meant: those at or below something that the subject has; or else every object of the type
+// 6 candidates: the objects at or below the subject's facts; otherwise every object of the type
 WITH *, [fact IN asked WHERE fact.effect IN ['ALLOW', 'OWNS', 'HOLDS', 'IS'] AND fact.below IS NULL AND NOT fact.place STARTS WITH '='
   AND NOT fact.place STARTS WITH 'with.' | fact.fact] AS own
 CALL (root, policy, type, actors, clauses, own) {
@@ -111,19 +111,19 @@ CALL (root, policy, type, actors, clauses, own) {
 CALL (root, policy, type, actor, actors, asked, clauses, seconds, objects) {
   UNWIND objects AS one
   WITH *, one.ref AS object
-  // 7 the places of each: the object, what it stands in, and the same of second objects
+  // 7 the places of each: the object, its ancestors, and the same of second objects
   CALL (root, policy, object, seconds) {
     MATCH (top:Entity {root: root, type: policy.root_type})
     UNWIND [{ref: object}] + seconds AS named
     WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
       MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
-    // a name that was never created has no place in the tree: what it would stand in follows from its parts
+    // a name that was never created is not in the tree: its ancestors follow from its segments
     UNWIND [named.ref, top.ref] + reduce(refs = [], end IN range(1, size(parts) - 1) | refs + [type IN above |
       type + ':' + reduce(name = parts[0], part IN parts[1..end] | name + '.' + part)]) AS ref
     MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(place)
     RETURN collect(DISTINCT {at: CASE place WHEN top THEN '' ELSE coalesce('with.' + named.key + '.', '') END + place.type, node: place}) AS places
   }
-  // 8 what is true of each of them, among the facts that are asked for
+  // 8 the facts of the rule that are true for each of them
   CALL (actor, actors, asked, places, clauses) {
     UNWIND actors AS acting
     CALL (actor, acting, asked, places) {
@@ -174,7 +174,7 @@ CALL (root, policy, type, actor, actors, asked, clauses, seconds, objects) {
   WITH ref ORDER BY ref
   RETURN collect(ref) AS answer
 }
-// 10 what cannot be answered, the first of these
+// 10 the first reason why there is no answer
 WITH *, [ref IN [second IN seconds | second.ref] WHERE NOT ref IN known] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given
 OPTIONAL MATCH (after:Revision {root: root})
@@ -199,7 +199,7 @@ WITH *, head([each IN [
   [absent <> [], absent[0] + ' does not exist', absent[0]],
   [NOT subject IN known, subject + ' does not exist, so the list is empty', subject]
 ] WHERE each[0] | each]) AS problem
-// 11 near names: one contains the other, or they differ in a letter more, less, or other, or in two that are swapped; in any case
+// 11 similar names, in any case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {

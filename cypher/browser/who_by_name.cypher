@@ -1,18 +1,18 @@
-// who_by_name.cypher: which users may do something with one object? By the policy that is written in the graph, so two words are
-// enough. DENY wins over ALLOW. The list is that of `grantpath who`, in byte order, and complete. Each user that has, is in
-// or holds anything that may count is looked at by itself; who.cypher is for very many users.
+// who_by_name.cypher: which users may do something with one object? It uses the copy of the policy in the graph, so two names
+// suffice. DENY overrides ALLOW. The list agrees with `grantpath who`: in byte order, complete. Each candidate user is
+// evaluated by itself; use who.cypher for very many users.
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; where
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
-// Returns one row: answer LIST OF STRING (null where the question cannot be answered), reason STRING, near LIST OF STRING (the
-// names that may be meant), root STRING, revision INTEGER
-// Write references as the graph has them in `ref`. Nothing is answered where the policy in the graph was edited by hand.
+// Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
+// names), root STRING, revision INTEGER
+// Write references as in the property `ref`. There is no answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param operation => 'load_table'
 // :param object => 'table:hr.public.staff'
 // The same in one line:
 // :params {operation: 'load_table', object: 'table:hr.public.staff'}
-// 1 the words: the first of each, and what stands behind it; a quoted name may hold blanks
+// 1 the words: the first of each, and the rest after it; a quoted name can contain blanks
 WITH [text IN [$operation, $object] | reduce(words = [], part IN split(text, ' ') |
   CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
 WITH null AS subject, said[0][0] AS operation, said[1][0] AS object, split(said[1][0], ':')[0] AS type,
@@ -21,7 +21,7 @@ WITH *, [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'as' | more[at]][0]
   [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'in' | more[at]][0] AS wanted,
   [word IN more WHERE word =~ '[a-z_]+=.+' |
     {key: split(word, '=')[0], ref: rtrim(substring(word, size(split(word, '=')[0]) + 1), ',')}] AS seconds
-// 2 the root: the one that is named, or else the only one that has the object
+// 2 the root: the named one, or the only one that has the object
 CALL (subject, object, wanted) {
   MATCH (mark:Revision) WHERE mark.root >= '' AND mark.root = coalesce(wanted, mark.root)
   WITH mark, 2 * COUNT { (:Entity {root: mark.root, ref: object}) } + COUNT { (:Entity {root: mark.root, ref: subject}) } AS fit
@@ -30,7 +30,7 @@ CALL (subject, object, wanted) {
 }
 WITH *, CASE size(marks) WHEN 1 THEN marks[0] END AS mark
 WITH *, mark.root AS root, mark.revision AS revision, mark.begun AS begun
-// 3 its policy, whole as it was written, and the rule that is asked for
+// 3 its policy, if it is unchanged, and the rule of the operation
 OPTIONAL MATCH (policy:RulePolicy {root: root})
 OPTIONAL MATCH (kind:RuleType:RulePart {root: root, name: type})
 OPTIONAL MATCH (rule:RulePart {root: root, name: operation}) WHERE rule:RulePrivilege OR rule:RuleOperation AND rule.type = type
@@ -57,7 +57,7 @@ CALL (rule, type, keys) {
   OPTIONAL MATCH (rule)-[:ANY {type: type, with: keys}]->()-[:EACH]->()-[:SOME]->()-[:HAS|UNLESS]->(fact)
   RETURN collect(DISTINCT fact) AS asked
 }
-// 4 what exists of the names; and the places: the object, what it stands in, and the same of second objects
+// 4 the existing names, and the places: the object, its ancestors, and the same of second objects
 CALL (root, policy, subject, object, as_role, seconds) {
   UNWIND [subject, object, as_role] + [second IN seconds | second.ref] AS ref
   MATCH (entity:Entity {root: root, ref: ref}) WHERE coalesce(entity.exists, true) AND NOT ref IN policy.hidden
@@ -68,13 +68,13 @@ CALL (root, policy, object, seconds) {
   UNWIND [{ref: object}] + seconds AS named
   WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
     MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
-  // a name that was never created has no place in the tree: what it would stand in follows from its parts
+  // a name that was never created is not in the tree: its ancestors follow from its segments
   UNWIND [named.ref, top.ref] + reduce(refs = [], end IN range(1, size(parts) - 1) | refs + [type IN above |
     type + ':' + reduce(name = parts[0], part IN parts[1..end] | name + '.' + part)]) AS ref
   MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(place)
   RETURN collect(DISTINCT {at: CASE place WHEN top THEN '' ELSE coalesce('with.' + named.key + '.', '') END + place.type, node: place}) AS places
 }
-// 5 who may be meant: users that have, or are in or hold what has, a fact of their own that counts; or else every user
+// 5 candidates: users that have a relevant fact, directly or through groups and roles; otherwise every user
 WITH *, [fact IN asked WHERE fact.effect IN ['ALLOW', 'OWNS', 'HOLDS', 'IS'] | fact.fact] AS own
 WITH *, any(one IN clauses WHERE all(term IN one WHERE any(atom IN term WHERE any(fact IN atom.any WHERE NOT fact IN own)))) AS anybody
 CALL (root, policy, asked, places, anybody) {
@@ -120,7 +120,7 @@ CALL (root, policy, asked, places, anybody) {
 CALL (rule, users, as_role, asked, places, clauses) {
   UNWIND users AS user
   WITH *, user.actor AS actor, user.acts AS acts
-  // 6 who acts: the user with all that it is in and holds, or with one role at a time
+  // 6 who acts: the user with its groups and roles, or with one role at a time
   CALL (rule, actor, acts, as_role) {
     MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(held)
     WITH rule, actor, acts, as_role, collect(DISTINCT held) AS held, rule.one_role AND acts.kind <> 'role' AS one_role
@@ -136,7 +136,7 @@ CALL (rule, users, as_role, asked, places, clauses) {
     }
     RETURN collect({role: role, principals: principals}) AS actors
   }
-  // 7 what is true of each of them, among the facts that are asked for
+  // 7 the facts of the rule that are true for each of them
   CALL (actor, actors, asked, places, clauses) {
     UNWIND actors AS acting
     CALL (actor, acting, asked, places) {
@@ -187,7 +187,7 @@ CALL (rule, users, as_role, asked, places, clauses) {
   WITH ref ORDER BY ref
   RETURN collect(ref) AS answer
 }
-// 9 what cannot be answered, the first of these
+// 9 the first reason why there is no answer
 WITH *, [ref IN [object] + [second IN seconds | second.ref] WHERE NOT ref IN known AND NOT (ref = object AND policy.on_missing
     AND kind.kind = 'object' AND type <> policy.root_type)] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given,
@@ -213,7 +213,7 @@ WITH *, head([each IN [
   [policy.on_missing AND NOT object IN known AND kind.kind = 'object' AND depth <> kind.depth, object + ' has not ' + kind.depth + ' segments', null],
   [absent <> [], absent[0] + ' does not exist', absent[0]]
 ] WHERE each[0] | each]) AS problem
-// 10 near names: one contains the other, or they differ in a letter more, less, or other, or in two that are swapped; in any case
+// 10 similar names, in any case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {

@@ -1,13 +1,13 @@
-// what_an_operation_needs.cypher: what does an operation, or a privilege, need? By the policy that is written in the graph: each row
-// is one condition, and all conditions with the same `way` must hold; one way is enough. `any_of` are the facts of which one is
-// enough, `unless` the DENYs that undo it; a fact ends with the place that it is about.
+// what_an_operation_needs.cypher: what does an operation, or a privilege, need? It uses the copy of the policy in the graph: each row
+// is one condition, and all conditions with the same `way` must hold; one way suffices. `any_of` are facts of which one
+// suffices, `unless` the DENYs that override it; a fact ends with its place.
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
-// $type       STRING  'table', the type that it is asked on; '' for each
+// $type       STRING  'table', the type of the object; '' for every type
 // $root       STRING  'metalake:ml'
-// Returns rows: operation STRING, type STRING, second STRING (the second objects that are named, by key), way INTEGER (null where
-// nothing can meet it), condition INTEGER (null where nothing is needed), any_of LIST OF STRING, unless LIST OF STRING, says STRING
-// (the policy's own words)
-// A row whose operation is null says in `says` what is wrong.
+// Returns rows: operation STRING, type STRING, second STRING (the given second objects, by key), way INTEGER (null if
+// it is never allowed), condition INTEGER (null if nothing is needed), any_of LIST OF STRING, unless LIST OF STRING, says STRING
+// (the text in the policy)
+// A row whose operation is null has the error in `says`.
 // In Neo4j Browser run this line first, then the whole file:
 // :params {operation: 'load_table', type: 'table', root: 'metalake:ml'}
 // 1 the rule

@@ -1,16 +1,16 @@
-// which_operations_a_grant_opens.cypher: which operations would a grant open? By the policy that is written in the graph: every
-// operation, on objects of the grant's type and below it, that a grant of this privilege can be a part of; `alone` says whether it is
-// enough by itself. Left out: what the grantee has already, and DENYs: a DENY beats the grant wherever both reach.
+// which_operations_a_grant_opens.cypher: which operations would a grant allow? It uses the copy of the policy in the graph: every
+// operation, on objects of the grant's type and below it, that a grant of this privilege can be a part of; `alone`: whether it
+// suffices by itself. It ignores what the grantee already has, and DENYs, which override the grant where both apply.
 // $privilege  STRING  'SELECT_TABLE'
 // $type       STRING  'schema', the type of the object that it is granted on
 // $root       STRING  'metalake:ml'
-// Returns rows: operation STRING, type STRING (of the objects that it is asked on), second STRING (the second objects that are named),
-// alone BOOLEAN, besides LIST OF STRING (where it is not enough: of the shortest way, what is needed too, one fact of each line),
-// undone_by LIST OF STRING (the DENYs that undo it)
-// No row: the grant opens nothing; or the policy is not in the graph (`grantpath policy verify`).
+// Returns rows: operation STRING, type STRING (of its objects), second STRING (the given second objects),
+// alone BOOLEAN, besides LIST OF STRING (if not alone: what the shortest way also needs, one fact of each line),
+// undone_by LIST OF STRING (the DENYs that override it)
+// No row: the grant allows nothing; or the policy is not in the graph (`grantpath policy verify`).
 // In Neo4j Browser run this line first, then the whole file:
 // :params {privilege: 'SELECT_TABLE', type: 'schema', root: 'metalake:ml'}
-// 1 the facts that the grant makes true: on its own place, or as a grant that stands below a place
+// 1 the facts that the grant makes true: on its own place, or as a grant below a place
 MATCH (fact:RulePart {root: $root})
 WHERE fact:RuleFact AND fact.effect = 'ALLOW' AND fact.privilege = $privilege
   AND $type IN [fact.below, CASE WHEN fact.below IS NULL THEN split(fact.place, '.')[-1] END]
@@ -20,7 +20,7 @@ MATCH (term)-[:SOME]->(atom)
 MATCH (clause)-[:EACH]->(term)
 WITH clause, collect(DISTINCT term) AS met, collect(DISTINCT atom) AS atoms
 WITH clause, atoms, COLLECT { MATCH (clause)-[:EACH]->(term) WHERE NOT term IN met RETURN term ORDER BY term.digest } AS open
-// 3 what is asked by these clauses; of several ways the one that needs least besides
+// 3 the operations with these clauses; of several ways, the one that needs the fewest further facts
 MATCH (rule)-[any:ANY]->(clause) WHERE rule:RuleOperation AND rule.alias_of IS NULL
 WITH rule, any.with AS second, atoms, open ORDER BY size(open), clause.digest
 WITH rule, second, collect({atoms: atoms, open: open})[0] AS way

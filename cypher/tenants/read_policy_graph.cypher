@@ -1,7 +1,7 @@
-// read_policy_graph.cypher: the policy that is written beside a tenant, for comparing it with the one that it remembers.
+// read_policy_graph.cypher: the copy of a tenant's policy in the graph, to compare it with the tenant's policy.
 // $root  STRING  'metalake:ml'
-// Returns one row: nodes LIST OF MAP (label, said: all its properties), edges LIST OF MAP (kind, source and target: what is
-// unique about their nodes, type, with)
+// Returns one row: nodes LIST OF MAP (label, said: all its properties), edges LIST OF MAP (kind, source and target: the keys
+// of their nodes, type, with)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 CALL () {

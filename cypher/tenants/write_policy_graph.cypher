@@ -1,19 +1,19 @@
-// write_policy_graph.cypher: writes the policy of a tenant beside it, as nodes that a person can look at and ask. What was
-// written before goes. Nothing that decides about an entity is changed.
+// write_policy_graph.cypher: writes a copy of a tenant's policy as nodes for people and queries. It replaces an earlier
+// copy, and does not change entities and their edges.
 // $root    STRING  'metalake:ml'
-// $digest  STRING  '9f2c', of the policy that is written; nothing is written where the tenant remembers another one
+// $digest  STRING  '9f2c', of the policy; nothing is written if the tenant has another one
 // $graph   MAP     policy (the node that counts the others), types, privileges, operations, clauses, terms, atoms, facts
-//                  (lists of what each node says), edges_in, edges_on, edges_each, edges_some, edges_has, edges_unless
-//                  (lists of from and to, by place in these lists), edges_any (with kind, from, to, type, with)
-// Returns one row, or none where the tenant remembers another policy: nodes INTEGER, edges INTEGER
+//                  (lists of the properties of nodes), edges_in, edges_on, edges_each, edges_some, edges_has, edges_unless
+//                  (lists of from and to, by index in these lists), edges_any (with kind, from, to, type, with)
+// Returns one row, or none if the tenant has another policy: nodes INTEGER, edges INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:other', digest: '', graph: {policy: {}, types: [], privileges: [], operations: [], clauses: [], terms: [], atoms: [], facts: [], edges_in: [], edges_on: [], edges_any: [], edges_each: [], edges_some: [], edges_has: [], edges_unless: []}}
 MATCH (mark:Revision {root: $root})
-SET mark.locked = true // locks the mark: what follows reads the newest policy
+SET mark.locked = true // locks the mark, so that the following clauses read the latest policy
 WITH mark WHERE mark.digest = $digest
-// 1 the graph that was written before goes
+// 1 removes the earlier copy
 CALL () { MATCH (old:RulePart {root: $root}) DETACH DELETE old }
-// 2 the nodes; RulePart is the label by which all of them are found at once
+// 2 the nodes; all have the label RulePart
 CREATE (policy:RulePolicy:RulePart) SET policy = $graph.policy, policy.root = $root
 WITH policy
 CALL () { UNWIND $graph.types AS row

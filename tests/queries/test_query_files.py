@@ -222,7 +222,7 @@ def test_rule_has_the_same_text_in_every_query() -> None:
     assert all(found.endswith(stated["check"][0]) for found in stated["which"])
 
 
-def test_the_rule_of_the_queries_by_name_is_that_of_check_and_stands_once_in_each() -> None:
+def test_queries_by_name_contain_the_rule_of_check_once() -> None:
     rule = "any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts)"
     assert rule in cypher.load("check").text
     by_name = [name for name in NAMES if FILES[name].parent.name == "browser"]
@@ -230,8 +230,8 @@ def test_the_rule_of_the_queries_by_name_is_that_of_check_and_stands_once_in_eac
     assert [cypher.load(name).text.count(rule) for name in by_name] == [1] * 5
 
 
-def test_the_queries_by_name_read_words_and_policy_alike() -> None:
-    """What they share is the same text, so that one that is corrected is not corrected alone."""
+def test_queries_by_name_share_the_same_text() -> None:
+    """Shared parts are the same text, so that a correction must be made in all of them."""
     check, explain, remedy = (cypher.load(f"{name}_by_name").text for name in ("check", "explain", "remedy"))
     shared = check[
         check.index("// 1 the words") : check.index("WITH *, CASE WHEN problem IS NULL THEN coalesce(verdict")
@@ -239,8 +239,8 @@ def test_the_queries_by_name_read_words_and_policy_alike() -> None:
     assert len(shared.splitlines()) > 100
     assert shared in explain
     assert shared in remedy
-    policy = check[check.index("// 3 its policy") : check.index("// 4 what exists")]
-    facts = _unindented(check[check.index("// 6 what is true") : check.index("  ORDER BY coalesce(size")])
+    policy = check[check.index("// 3 its policy") : check.index("// 4 the existing names")]
+    facts = _unindented(check[check.index("// 6 the facts of the rule") : check.index("  ORDER BY coalesce(size")])
     for name in ("who_by_name", "which_by_name"):
         assert policy in cypher.load(name).text
         assert facts in _unindented(cypher.load(name).text)
