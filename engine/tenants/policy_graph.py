@@ -36,6 +36,8 @@ def write(store: Store, tenant: str, policy: Policy) -> tuple[int, int]:
 
     Raises Inconsistent where the root was given another policy meanwhile, or was dropped; Unavailable.
     """
+    for statement in cypher.statements("schema"):  # an older version made no index for these nodes
+        store.execute(statement)
     query = cypher.load("write_policy_graph")
     rows = query.run(store.execute, root=tenant, digest=policy.digest, graph=rule_graph(policy))
     if not rows:

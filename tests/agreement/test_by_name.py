@@ -46,3 +46,32 @@ def _some_check(twin: Twin, proposals: Proposals, type_: str, name: str, keys: d
         return None
     subject, name, on, with_, role = found
     return Check(subject=subject, name=name, object=on, with_=with_, as_role=role)
+
+
+GITHUB = [
+    *(
+        "add org:acme",
+        "add repository:acme.web",
+        "add repository:acme.api",
+        "add org:other",
+        "add repository:other.web",
+    ),
+    *("add user:reader", "add user:owner", "add user:stranger", "add group:writers", "add group:inner"),
+    *("member user:owner of group:inner", "member group:inner of group:writers"),
+    *("allow READ on repository:acme.web to user:reader", "allow WRITE on org:acme to group:writers"),
+    "allow ADMIN on repository:acme.api to user:owner",
+]
+
+
+def test_the_example_of_an_own_policy_is_decided_by_name_too(module_tenant: Tenants) -> None:
+    """Every question that can be asked, of each user about each object; the policy has no oracle."""
+    graph = module_tenant("github", GITHUB)
+    model, answers = graph.policy, set[bool]()
+    objects = [each.split()[1] for each in GITHUB if each.startswith(("add org", "add repository"))]
+    for on in objects:
+        for name in model.names_on(on.partition(":")[0]):
+            for user in ("user:reader", "user:owner", "user:stranger"):
+                python = graph.check(user, name, on).allowed
+                assert by_name(graph, "check_by_name", user, name, on)["allowed"] is python, (user, name, on)
+                answers.add(python)
+    assert answers == {True, False}

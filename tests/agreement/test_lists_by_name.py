@@ -20,7 +20,11 @@ pytestmark = pytest.mark.trust
 def test_lists_by_name_are_those_of_python(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     twin = Twin(module_tenant, policy, "lists by name", 80)
     graph, different, asked, found = twin.graph, list[str](), 0, 0
-    for subject, name, on, seconds, role in random_checks(twin.world, twin.rng, size(80, 8)):
+    checks = random_checks(twin.world, twin.rng, size(400, 40))
+    checks.sort(
+        key=lambda check: not twin.world.check(*check)
+    )  # those that are answered yes first: their lists are long
+    for subject, name, on, seconds, role in checks[: size(80, 6)] + checks[-size(20, 2) :]:
         type_ = on.partition(":")[0]
         wanted = list(graph.who(name, on, with_=seconds))
         which = list(graph.which(type_, subject, name, with_=seconds, as_role=role))
@@ -35,7 +39,7 @@ def test_lists_by_name_are_those_of_python(module_tenant: Tenants, closing: Clos
                 different.append(f"{what} {seconds}: {python}, by name {dict(one)}")
     closing(f"lists by name, {policy}: {asked} lists with {found} entries, {len(different)} different")
     assert different == []
-    assert found > asked
+    assert found > asked // 3
 
 
 @pytest.mark.parametrize("policy", POLICIES)

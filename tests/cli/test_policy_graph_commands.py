@@ -1,0 +1,36 @@
+"""`grantpath policy verify` and `policy write`: exit codes, differences by name, JSON."""
+
+from grantpath.graph.store import Store
+
+from .test_commands import ROOT, Run, facts, run
+
+__all__ = ["facts", "run"]
+VERIFY = ["policy", "verify"]
+
+
+def test_an_edit_by_hand_is_named_and_written_away(run: Run, facts: str, store: Store) -> None:
+    assert run("--root", ROOT, *VERIFY).code == 0
+    assert "equal the policy gravitino" in run(*VERIFY, ROOT).out
+    edit = "MATCH (f:RuleFact {root: $root, fact: 'DENY SELECT_TABLE table'}) SET f.place = 'schema'"
+    store.execute(edit, {"root": ROOT})
+    told = run(*VERIFY, ROOT)
+    assert told.code == 1
+    assert f"`grantpath policy write {ROOT}` writes it anew" in told.out
+    assert "RuleFact DENY SELECT_TABLE table: place is schema, and table in the policy" in told.out
+    found = run("--json", *VERIFY, ROOT)
+    assert (found.code, found.json["equal"], len(found.json["differences"])) == (1, False, 1)
+    written = run("--json", "policy", "write", ROOT)
+    assert (written.code, written.json["policy"], written.json["nodes"]) == (0, "gravitino", 765)
+    assert run("--json", *VERIFY, ROOT).json == {
+        "equal": True,
+        "root": ROOT,
+        "policy": "gravitino",
+        "differences": [],
+    }
+
+
+def test_a_root_that_does_not_exist_is_an_error(run: Run, facts: str) -> None:
+    for words in (VERIFY, ["policy", "write"]):
+        told = run(*words, "metalake:not-there")
+        assert told.code == 2
+        assert "metalake:not-there does not exist" in told.err
