@@ -1,4 +1,4 @@
-"""The policy that is written beside a root as nodes: written, and compared with the one that the root remembers."""
+"""The policy of a root as nodes of the graph: writes them, and compares them with the root's stored policy."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -32,9 +32,9 @@ Key = tuple[str, ...]
 
 
 def write(store: Store, tenant: str, policy: Policy) -> tuple[int, int]:
-    """Writes the policy beside its root, in place of what is there; returns how many nodes and edges it has.
+    """Writes the policy as nodes, which replace the earlier ones; returns the numbers of nodes and edges.
 
-    Raises Inconsistent where the root was given another policy meanwhile, or was dropped; Unavailable.
+    Raises Inconsistent if the root was given another policy or was dropped meanwhile; Unavailable.
     """
     for statement in cypher.statements("schema"):  # an older version made no index for these nodes
         store.execute(statement)
@@ -46,7 +46,7 @@ def write(store: Store, tenant: str, policy: Policy) -> tuple[int, int]:
 
 
 def differences(store: Store, tenant: str, policy: Policy) -> list[str]:
-    """What the policy beside the root says otherwise than the policy itself, in words, sorted; empty if nothing.
+    """The differences between the policy's nodes and the policy itself, as sorted texts; empty if there are none.
 
     Raises Unavailable.
     """
@@ -62,7 +62,7 @@ def _nodes(graph: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
 
 
 def _key(label: str, said: Mapping[str, Any]) -> Key:
-    """What a person calls the node by: its name, and its type if it has one; or else its digest."""
+    """The key by which a person knows the node: its name, and its type if it has one; otherwise its digest."""
     if label == "RulePolicy":
         return (label,)
     names = [str(said[key]) for key in ("name", "type") if said.get(key)]
@@ -93,7 +93,7 @@ def _value(value: object) -> str:
 
 # ---- edges ----------------------------------------------------------------------------------------------------------
 def _edges(graph: Mapping[str, Any]) -> Counter[Key]:
-    """By edge, how often it is there: its relationship, its ends, and of ANY the question that it answers."""
+    """The number of each edge, which is its relationship, its ends and, for ANY, the question that it answers."""
     found: Counter[Key] = Counter()
     for kind in EDGES:
         for row in graph[f"edges_{kind}"]:
