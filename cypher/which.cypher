@@ -1,131 +1,113 @@
-// which.cypher: on which objects of a type may one subject do what is asked? Complete, in byte order; DENY wins.
-// $root      STRING          'metalake:ml'
-// $needed    LIST OF STRING  [], what must exist: second objects, the active role
-// $top       STRING          'metalake:ml', the reference of the root object
-// $subject   STRING          'user:bob'
-// $type      STRING          'table'
-// $clauses   LIST            any clause, all its terms, any atom of a term
-// $facts     LIST OF STRING  every fact that the clauses look at
-// $above     LIST OF STRING  ['table', 'schema', 'catalog', 'metalake'], the type and those above it
-// $seconds   LIST OF MAP     second objects and what is above them: at, ref
-// $one_role  BOOLEAN         false: all that the subject holds counts together; true: one of its roles must do alone
-// $as_role   STRING          null, or the active role
-// $named     LIST OF STRING  roles that a clause names
-// $below     BOOLEAN         whether a clause looks at grants on descendants
-// $every     LIST OF MAP     fact, at, types, privileges: each existing descendant must be granted
-// $after     STRING          '', or the last reference of the page before
-// $limit     INTEGER         10000
+// which.cypher: on which objects of a type may one subject do what is asked? Complete, in byte order.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
 // where it is made again)
-// In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', needed: [], top: 'metalake:ml', subject: 'user:bob', type: 'table', clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'], none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], above: ['table', 'schema', 'catalog', 'metalake'], seconds: [], one_role: false, as_role: null, named: [], below: false, every: [], after: '', limit: 10000}
+// $root      STRING          'metalake:ml'
+// $needed    LIST OF STRING  [], what must exist: second objects, the active role
+// $subject   STRING          'user:bob'
+// $one_role  BOOLEAN         false: all that the subject belongs to counts together; true: a role must do alone
+// $as_role   STRING          null, or the active role
+// $type      STRING          'table'
+// $top       STRING          'metalake:ml', the reference of the root object
+// $places    LIST OF MAP     the places that all objects share: the root object, second objects and what is above them,
+//                            roles that a clause names: name, ref
+// $given     LIST OF STRING  ['EXISTS table'], the facts that are true of every object
+// $builtin   LIST OF STRING  [], the types of which a clause asks whether an entity came with the policy
+// $below     BOOLEAN         whether a clause asks for grants below a place
+// $every     LIST OF MAP     facts about all that is below a place: fact, name, types, privileges
+// $clauses   LIST            any clause, all its terms, any atom of a term
+// $facts     LIST OF STRING  every fact that the clauses ask for
+// $after     STRING          '', or the last reference of the page before
+// $limit     INTEGER         10000
+// In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
+// :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'table',
+//   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin: [], below: false, every: [],
+//   clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'],
+//     none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]],
+//   facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake',
+//     'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], after: '', limit: 10000}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  UNWIND $needed AS ref
-  MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
+  UNWIND $needed AS ref MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
   RETURN collect(ref) AS known
 }
 CALL () {
-  MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
-  MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-  WITH subject, collect(DISTINCT holder) AS held
-  CALL (subject, held) {
-    WITH * WHERE NOT $one_role AND ($as_role IS NULL OR any(role IN held WHERE role.ref = $as_role))
-    RETURN held AS holders
-  UNION ALL
-    WITH * WHERE $one_role
-    UNWIND [role IN held WHERE role.ref = $as_role
-            OR $as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) }] AS hat
-    MATCH (hat)-[:HAS_ROLE*0..]->(holder)
-    WITH subject, hat, collect(DISTINCT holder) AS own
-    RETURN [subject] + own AS holders
-  }
-  WITH subject, holders
-  // the facts on the way up that all objects share: on the root, of second objects, of named roles
-  CALL (holders) {
-    UNWIND $seconds + [{at: $above[-1], ref: $top}] AS place
-    MATCH (object:Entity {root: $root, ref: place.ref})
-    UNWIND holders AS holder
-    MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(object)
-    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact
-  UNION
-    UNWIND holders AS holder
-    UNWIND $named AS name
-    WITH holder, name WHERE holder.ref = name
-    RETURN 'HOLDS =' + name AS fact
-  UNION
-    UNWIND $above AS type
-    RETURN 'EXISTS ' + type AS fact
-  UNION
-    UNWIND $seconds AS place
-    MATCH (object:Entity {root: $root, ref: place.ref})
-    UNWIND [CASE WHEN coalesce(object.exists, true) THEN 'EXISTS ' END, CASE WHEN object.builtin THEN 'BUILTIN ' END,
-            CASE WHEN object IN holders THEN 'HOLDS ' END] AS word
-    WITH place, word WHERE word IS NOT NULL
-    RETURN word + place.at AS fact
-  }
-  WITH subject, holders, collect(fact) AS shared
-  CALL (subject, holders, shared) {
-    CALL (subject, holders, shared) {
-      // the others, each with the place it is about
-      CALL (subject, holders) {
-        UNWIND holders AS holder
-        MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(place) WHERE place.ref <> $top
-        WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact WHERE fact IN $facts
-        RETURN place, fact
-      UNION
-        UNWIND holders AS place
-        UNWIND ['HOLDS '] + CASE WHEN place = subject THEN ['IS '] ELSE [] END AS word
-        WITH place, word + place.type AS fact WHERE fact IN $facts
-        RETURN place, fact
-      UNION
-        UNWIND [type IN $above WHERE 'BUILTIN ' + type IN $facts] AS type
-        MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
-        RETURN place, 'BUILTIN ' + type AS fact
-      UNION
-        UNWIND CASE WHEN $below THEN holders ELSE [] END AS holder
-        MATCH (holder)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
-        WITH place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.type AS fact WHERE fact IN $facts
-        RETURN place, fact
-      UNION
-        UNWIND $every AS every
-        MATCH (place:Entity {root: $root, type: every.at})
-        WHERE NOT EXISTS {
-          MATCH (place)<-[:CHILD_OF*1..]-(inner)
-          WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
-            MATCH (inner)<-[grant:ALLOW]-(holder) WHERE holder IN holders AND grant.privilege IN every.privileges }
-        }
-        RETURN place, every.fact AS fact
-      }
-      WITH place, collect(fact) AS own
-      // what each place inherits
-      MATCH (place)-[:CHILD_OF*0..]->(above)
-      WITH above, collect(place) AS inside, collect(CASE WHEN place = above THEN own END) AS own
-      UNWIND inside AS place
-      WITH place, count(*) AS depth, collect(CASE WHEN place = above THEN own[0] END)[0] AS own,
-           reduce(all = [], some IN collect(CASE WHEN place <> above THEN own[0] END) | all + some) AS inherited
-      WITH place, depth, [facts IN [shared + inherited, shared + inherited + own] |
-        any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
-          any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
-      // where the answer differs from the one above, it holds for what is inside; the deepest wins
-      WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1]
-      MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type})
-      RETURN object, depth, allowed
+  WITH {subject: $subject, one_role: $one_role, as_role: $as_role} AS check
+  CALL (check) {
+    // 1 who acts: the subject with its groups and roles, all together or with one role at a time
+    MATCH (subject:Entity {root: $root, ref: check.subject})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+    WITH subject, collect(DISTINCT principal) AS effective WHERE coalesce(subject.exists, true)
+    CALL (check, subject, effective) {
+      WITH * WHERE NOT check.one_role AND (check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref])
+      RETURN check.as_role AS role, effective AS principals
     UNION ALL
-      WITH shared AS facts
-      WHERE any(clause IN $clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
-              any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))
-      MATCH (object:Entity {root: $root, type: $type})
-      RETURN object, 0 AS depth, true AS allowed
+      UNWIND [role IN effective WHERE check.one_role AND (role.ref = check.as_role
+              OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) }))] AS role
+      MATCH (role)-[:HAS_ROLE*0..]->(principal)
+      WITH role, collect(DISTINCT principal) AS roles
+      RETURN role.ref AS role, [subject] + roles AS principals
     }
-    WITH object, max(2 * depth + CASE WHEN allowed THEN 1 ELSE 0 END) % 2 = 1 AS allowed
+    RETURN subject, principals
+  }
+  CALL (principals) {
+    // 2 what is granted where: first the facts that all objects share
+    UNWIND $places AS place MATCH (entity:Entity {root: $root, ref: place.ref})
+    UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(entity)
+    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.name AS fact
+  UNION
+    UNWIND $places AS place MATCH (entity:Entity {root: $root, ref: place.ref})
+    UNWIND [CASE WHEN coalesce(entity.exists, true) THEN 'EXISTS ' END, CASE WHEN entity.builtin THEN 'BUILTIN ' END,
+            CASE WHEN entity IN principals THEN 'HOLDS ' END] AS property
+    RETURN property + place.name AS fact
+  }
+  WITH subject, principals, $given + collect(fact) AS shared
+  CALL (subject, principals, shared) {
+    CALL (subject, principals) {
+      // then the facts of each other place, and the root object for those that all share
+      UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place) WHERE place.ref <> $top
+      WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact WHERE fact IN $facts
+      RETURN place, fact
+    UNION
+      UNWIND principals AS place UNWIND CASE place WHEN subject THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
+      WITH place, property + place.type AS fact WHERE fact IN $facts RETURN place, fact
+    UNION
+      UNWIND $builtin AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
+      RETURN place, 'BUILTIN ' + type AS fact
+    UNION
+      MATCH (place:Entity {root: $root, ref: $top}) RETURN place, null AS fact
+    UNION
+      // rarely: what is granted below a place, and a grant on all that exists there
+      UNWIND CASE WHEN $below THEN principals ELSE [] END AS principal
+      MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
+      WITH place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.type AS fact WHERE fact IN $facts
+      RETURN place, fact
+    UNION
+      UNWIND $every AS every MATCH (place:Entity {root: $root, type: every.name}) WHERE NOT EXISTS {
+        (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
+          (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
+      RETURN place, every.fact AS fact
+    }
+    WITH place, collect(fact) AS granted
+    MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
+    WITH above, collect(place) AS inside, head(collect(CASE WHEN place = above THEN granted END)) AS granted
+    UNWIND inside AS place
+    WITH place, count(*) AS depth, head(collect(CASE WHEN place = above THEN granted END)) AS granted,
+         reduce(all = [], some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
+    WITH place, depth, $clauses AS clauses, shared + inherited AS inherited, granted
+    WITH place, depth, [facts IN CASE place.ref WHEN $top THEN [] ELSE [inherited] END + [inherited + granted] |
+      any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
+        // 3 the rule: one DENY beats every ALLOW
+        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
+    // where the verdict is another than above, it is that of what is inside; the deepest wins
+    WITH place, depth, verdicts[-1] AS allowed WHERE verdicts[0] <> verdicts[-1] OR (size(verdicts) = 1 AND verdicts[0])
+    UNWIND CASE WHEN place.ref = $top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
+      ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object
+    WITH object, max([depth, allowed])[1] AS allowed
     WITH object.ref AS ref WHERE allowed AND ref > $after AND coalesce(object.exists, true)
     RETURN ref
   }
-  WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit)
-  RETURN collect(ref) AS answer
+  WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,

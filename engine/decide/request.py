@@ -237,20 +237,22 @@ def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion
     """The parameters of which.cypher, without `root`, `after` and `limit`."""
     assert question.subject is not None, "`which` has a subject"
     plan, type_ = question.requirement.plan, question.requirement.type
+    shared = {at: ref for at, ref in question.places.items() if ref == root or second_object(at)}
+    chain, facts = policy.names.chain(type_), texts(plan.facts)
     return {
         "needed": question.needed,
-        "top": root.text,
         "subject": question.subject.text,
-        "type": type_,
-        "clauses": plan.parameters,
-        "facts": texts(plan.facts),
-        "above": list(policy.names.chain(type_)),
-        "seconds": [{"at": at, "ref": ref.text} for at, ref in question.places.items() if second_object(at)],
         "one_role": question.one_role,
         "as_role": question.as_role,
-        "named": [*plan.named.values()],
+        "type": type_,
+        "top": root.text,
+        "places": _places(shared, plan),
+        "given": [f"EXISTS {each}" for each in chain],
+        "builtin": [each for each in chain if f"BUILTIN {each}" in facts],
         "below": bool(plan.below),
-        "every": [{**_every(fact), "at": fact.place} for fact in plan.every],
+        "every": [{**_every(fact), "name": fact.place} for fact in plan.every],
+        "clauses": plan.parameters,
+        "facts": facts,
     }
 
 

@@ -17,7 +17,7 @@ ALIKE = [
         "ref: check.subject})",
     ),
     *each("check", "all clauses must hold", "any(clause IN clauses", "all(clause IN clauses"),
-    *each("who which", "all clauses must hold", "any(clause IN $clauses", "all(clause IN $clauses"),
+    *each("which", "all clauses must hold", "any(clause IN clauses", "all(clause IN clauses"),
     *each("check who which explain", "no DENY is read", "-[grant:ALLOW|DENY|OWNS]->", "-[grant:ALLOW|OWNS]->"),
     *each("check who which explain", "no owner is read", "-[grant:ALLOW|DENY|OWNS]->", "-[grant:ALLOW|DENY]->"),
     *each("check who which explain", "no ALLOW is read", "-[grant:ALLOW|DENY|OWNS]->", "-[grant:DENY|OWNS]->"),
@@ -28,8 +28,8 @@ ALIKE = [
     *each(
         "check which",
         "memberships turned",
-        "(subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)",
-        "(subject)<-[:MEMBER_OF|HAS_ROLE*0..]-(holder)",
+        "ref: check.subject})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)",
+        "ref: check.subject})<-[:MEMBER_OF|HAS_ROLE*0..]-(principal)",
     ),
     *each("check who which explain", "half a change is not noticed", ".begun", ".revision"),
     *each("check who", "grants below turned", "(holder)-[grant:ALLOW]->(inner)-[", "(holder)<-[grant:ALLOW]-(inner)-["),
@@ -42,12 +42,18 @@ ALIKE = [
     *each(
         "check who which", "every is one hop", "(place)<-[:CHILD_OF*1..]-(inner)", "(place)<-[:CHILD_OF*1..1]-(inner)"
     ),
-    *each("check which", "every, whoever has it", "WHERE holder IN holders AND grant.priv", "WHERE grant.priv"),
+    *each("check which", "every, whoever has it", "WHERE grantee IN principals AND grant.priv", "WHERE grant.priv"),
     *each(
-        "check which", "a role without its roles", "(hat)-[:HAS_ROLE*0..]->(holder)", "(hat)-[:HAS_ROLE*0..0]->(holder)"
+        "check which",
+        "a role without its roles",
+        "(role)-[:HAS_ROLE*0..]->(principal)",
+        "(role)-[:HAS_ROLE*0..0]->(principal)",
     ),
     *each(
-        "check which", "roles of a role turned", "(hat)-[:HAS_ROLE*0..]->(holder)", "(hat)<-[:HAS_ROLE*0..]-(holder)"
+        "check which",
+        "roles of a role turned",
+        "(role)-[:HAS_ROLE*0..]->(principal)",
+        "(role)<-[:HAS_ROLE*0..]-(principal)",
     ),
     *each(
         "check",
@@ -55,7 +61,6 @@ ALIKE = [
         "AND EXISTS { (subject)-[:HAS_ROLE]->(role) }]",
         "AND role.type = 'role']",
     ),
-    *each("check which", "everybody holds a named role", " WHERE holder.ref = name", ""),
 ]
 CHECK = [
     Mutant("grants of anybody", "check", " AND holder IN holders\n", "\n"),

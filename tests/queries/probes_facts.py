@@ -72,10 +72,10 @@ def _hinging_on(fact: str, subject: str, type_: str, top: str, *seconds: str) ->
     return {
         "subject": subject,
         "type": type_,
-        "above": [type_, top.partition(":")[0]],
         "top": top,
+        "places": [{"name": top.partition(":")[0], "ref": top}, *({"name": "second", "ref": ref} for ref in seconds)],
+        "given": [f"EXISTS {type_}"],
         "facts": [fact],
-        "seconds": [{"at": "second", "ref": ref} for ref in seconds],
         "clauses": [[[{"any": [fact], "none": []}]]],
     }
 
