@@ -1,7 +1,7 @@
 """The queries that decide, broken by operators: comparisons with the oracle and with given answers kill each mutant.
 
-By default one mutant of each operator and query is tried, with --all every mutant. equivalent_mutants.yaml lists those
-that nothing can notice, with the reason.
+The short form tries one mutant of each operator and query, the long form every mutant. equivalent_mutants.yaml lists
+those that nothing can notice, with the reason.
 """
 
 import random
@@ -15,11 +15,15 @@ from grantpath.graph.store import Store
 from ..conftest import Tenants
 from ..queries import mutation, probes_facts, probes_marks, probes_paths, probes_questions, probes_remedies
 from ..support import closing_lines
+from ..support.sizes import size
 from ..support.small_tenants import WORLDS
 from .mutation import Score
 from .operators import Mutant
 from .probe import Probe
 
+pytestmark = pytest.mark.trust
+
+LONG = bool(size(full=1, short=0))
 DECIDING = ("check", "who", "which", "explain", "remedy")
 WHOLE = ("check", "who", "remedy")  # the others still have literals, too: test_query_literals.py
 LIMIT = 20.0  # seconds of one answer; a mutant that takes longer is killed by that
@@ -57,8 +61,10 @@ def score(pytestconfig: pytest.Config) -> Iterator[Score]:
     closing_lines.lines(pytestconfig).append(str(kept))
 
 
-def sample(file: str) -> list[Mutant]:
-    """One mutant of each operator that has any; always the same for an unchanged file."""
+def chosen(file: str) -> list[Mutant]:
+    """The short form has one mutant of each operator, the same one for an unchanged file; the long form has all."""
+    if LONG and file in WHOLE:
+        return list(mutation.mutants(file))
     by_operator: dict[str, list[Mutant]] = {}
     for mutant in mutation.mutants(file):
         if not mutation.is_equivalent(mutant):
@@ -71,14 +77,6 @@ def test_unchanged_queries_pass(probes: list[Probe]) -> None:
 
 
 @pytest.mark.parametrize("file", DECIDING)
-def test_a_mutant_of_each_operator_is_killed(file: str, probes: list[Probe], score: Score) -> None:
-    assert mutation.run(sample(file), probes, score) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", WHOLE)
-def test_every_other_mutant_is_killed_too(file: str, probes: list[Probe], score: Score) -> None:
-    tried = sample(file)
-    rest = [mutant for mutant in mutation.mutants(file) if mutant not in tried]
-    assert mutation.run(rest, probes, score) == []
+def test_mutants_are_killed(file: str, probes: list[Probe], score: Score) -> None:
+    assert mutation.run(chosen(file), probes, score) == []
     assert mutation.failing([probe for probe in probes if file in probe.files]) == [], "a mutant left something broken"
