@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import neo4j
@@ -42,6 +41,7 @@ class FakeServer:
         self.accepts = "t1"
         self.code = REFUSED
         self.tries = 0
+        self.locked_until = 0  # refuses every login before this try
         self._pool = self
         self.opener: Callable[[], Any] = lambda: self._open(login)
         renew_refused(self, login, timeout)  # type: ignore[arg-type]
@@ -49,20 +49,27 @@ class FakeServer:
     def _open(self, login: Renewed) -> "FakeConnection":
         self.tries += 1
         token = login.get_auth().credentials  # type: ignore[union-attr]
-        if token != self.accepts:
+        if token != self.accepts or self.tries < self.locked_until:
             raise refusal(self.code)
         return FakeConnection(str(token))
+
+
+def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Advances the clocks, so that no test has to sleep."""
+    for name in ("time", "monotonic"):
+        clock = getattr(time, name)
+        monkeypatch.setattr(time, name, lambda clock=clock: clock() + seconds)
 
 
 def token_of(server: FakeServer) -> str:
     return str(server.opener().auth_dict["credentials"])
 
 
-def test_token_is_used_until_it_expires() -> None:
-    tokens = Tokens(seconds=0.2)
+def test_token_is_used_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = Tokens(seconds=60)
     login = Renewed("bolt://x", tokens)
     assert login.get_auth() is login.get_auth() and tokens.given == 1
-    time.sleep(0.25)
+    pass_time(monkeypatch, 61)
     assert login.get_auth() == neo4j.bearer_auth("t2") and tokens.given == 2
 
 
@@ -81,12 +88,9 @@ def test_lock_out_is_retried_with_the_same_login() -> None:
     login = Renewed("bolt://x", Tokens())
     server = FakeServer(login, timeout=5)
     server.opener()
-    server.accepts, server.code = "none yet", LOCKED
-    with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(token_of, server)
-        time.sleep(0.5)
-        server.accepts = "t1"
-        assert opening.result() == "t1"
+    server.code, server.locked_until = LOCKED, server.tries + 4
+    assert token_of(server) == "t1"
+    assert server.tries == server.locked_until
 
 
 def test_endless_refusals_end_at_the_timeout() -> None:
@@ -100,11 +104,11 @@ def test_endless_refusals_end_at_the_timeout() -> None:
     assert 1 <= time.monotonic() - began < 5
 
 
-def test_open_connection_with_an_expired_token_gets_a_new_one() -> None:
+def test_open_connection_with_an_expired_token_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Does the same as the driver: returns the refused token, and retries once if there is another one."""
     login = Renewed("bolt://x", Tokens())
     used = login.get_auth()
-    time.sleep(0.3)
+    pass_time(monkeypatch, 1)
     assert login.handle_security_exception(used, refusal(EXPIRED))
     assert login.get_auth() == neo4j.bearer_auth("t2")
     assert login.handle_security_exception(used, refusal(EXPIRED)), "another thread has renewed it already"
