@@ -17,8 +17,11 @@ CALL () {
   MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
   MATCH (actor:Entity {root: $root, ref: coalesce($role, $subject)})
   MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
-  MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-  WITH subject, actor, acting, collect(DISTINCT holder) AS holders
+  // in a subquery, so that the search visits each holder once, whatever is planned around it
+  CALL (actor) {
+    MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
+    RETURN collect(DISTINCT holder) AS holders
+  }
   CALL (subject, actor, holders) {
     // a grant on a place, or its owner
     UNWIND $places AS place

@@ -119,7 +119,7 @@ def test_invalid_type_is_refused() -> None:
     for wrong in ("user:x", "User", "", "a b", None):
         with pytest.raises(InvalidReference, match="is not a type"):
             reference(wrong, "bob")  # type: ignore[arg-type]
-    with pytest.raises(InvalidReference, match="at least one"):
+    with pytest.raises(InvalidReference, match="one or more"):
         reference("user")
 
 
