@@ -66,7 +66,7 @@ def test_demo_does_not_touch_a_root_that_it_did_not_create(
 def test_an_external_server_is_used_only_with_consent(
     run: Run, names: list[str], server: Connection, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = SimpleNamespace(status=lambda *named: SimpleNamespace(uri=None, home=tmp_path))  # no embedded server runs
+    elsewhere = SimpleNamespace(status=lambda *named: SimpleNamespace(uri=None, home=tmp_path))  # none runs
     monkeypatch.setattr("grantpath.graph.embedded.server.status", elsewhere.status)
     for name, value in (("URI", server.uri), ("USER", server.user), ("PASSWORD", server.password)):
         monkeypatch.setenv(f"NEO4J_{name}", value)
