@@ -16,8 +16,11 @@ WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
   MATCH (actor:Entity {root: $root, ref: coalesce($role, $subject)})
-  MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
-  // in a subquery, so that the search visits each holder once, whatever is planned around it
+  // each search in a subquery, so that it visits an entity once, whatever is planned around it
+  CALL (subject, actor) {
+    MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
+    RETURN acting
+  }
   CALL (actor) {
     MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
     RETURN collect(DISTINCT holder) AS holders
