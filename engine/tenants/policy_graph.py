@@ -7,6 +7,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import EDGES, NODES, rule_graph
+from grantpath.engine.tenants import registry
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.messages import short
 from grantpath.graph.store import Store
@@ -36,8 +37,7 @@ def write(store: Store, tenant: str, policy: Policy) -> tuple[int, int]:
 
     Raises Inconsistent if the root was given another policy or was dropped meanwhile; Unavailable.
     """
-    for statement in cypher.statements("schema"):  # an older version made no index for these nodes
-        store.execute(statement)
+    registry.create_schema(store)  # an older version made no index for these nodes
     query = cypher.load("write_policy_graph")
     rows = query.run(store.execute, root=tenant, digest=policy.digest, graph=rule_graph(policy))
     if not rows:

@@ -108,10 +108,15 @@ def _is_name(tenant: str) -> bool:
     return True
 
 
-def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-    """Creates a root with the built-in subjects of the policy. Does nothing if it exists."""
+def create_schema(store: Store) -> None:
+    """Creates the constraints and indexes that do not exist yet. Raises Unavailable."""
     for statement in cypher.statements("schema"):
         store.execute(statement)
+
+
+def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+    """Creates a root with the built-in subjects of the policy. Does nothing if it exists."""
+    create_schema(store)
     with store.alone(tenant, "the creation of the root") as held:
         if held.marks is None:
             make_root(held, policy, root)
