@@ -8,7 +8,7 @@
 // deciding facts), paths LIST (of each grant: from the subject to the grantee, the grant, and the tree between the
 // object and where it is granted), near LIST OF STRING (similar names), root STRING, revision INTEGER
 // The shortest of several paths to a group or role is drawn.
-// Write references as in the property `ref`. There is no answer if the copy of the policy was edited by hand.
+// Write references as in the property `ref`. The query refuses to answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param subject => 'user:bob'
 // :param operation => 'load_table'
@@ -142,7 +142,7 @@ CALL (actor, actors, asked, places, clauses) {
   ORDER BY coalesce(size(nearest.open), 1000), acting.role
   RETURN collect({role: acting.role, found: found, nearest: nearest})[0] AS verdict
 }
-// 8 the first reason why there is no answer
+// 8 the first reason to refuse an answer
 WITH *, [ref IN [object] + [second IN seconds | second.ref] WHERE NOT ref IN known AND NOT (ref = object AND policy.on_missing
     AND kind.kind = 'object' AND type <> policy.root_type)] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given,

@@ -7,7 +7,7 @@
 //                     'table in metalake:ml'
 // Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
 // names), root STRING, revision INTEGER
-// Write references as in the property `ref`. There is no answer if the copy of the policy was edited by hand.
+// Write references as in the property `ref`. The query refuses to answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param subject => 'user:bob'
 // :param operation => 'load_table'
@@ -174,7 +174,7 @@ CALL (root, policy, type, actor, actors, asked, clauses, seconds, objects) {
   WITH ref ORDER BY ref
   RETURN collect(ref) AS answer
 }
-// 10 the first reason why there is no answer
+// 10 the first reason to refuse an answer
 WITH *, [ref IN [second IN seconds | second.ref] WHERE NOT ref IN known] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given
 OPTIONAL MATCH (after:Revision {root: root})

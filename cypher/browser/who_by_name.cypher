@@ -6,7 +6,7 @@
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
 // Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
 // names), root STRING, revision INTEGER
-// Write references as in the property `ref`. There is no answer if the copy of the policy was edited by hand.
+// Write references as in the property `ref`. The query refuses to answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param operation => 'load_table'
 // :param object => 'table:hr.public.staff'
@@ -187,7 +187,7 @@ CALL (rule, users, as_role, asked, places, clauses) {
   WITH ref ORDER BY ref
   RETURN collect(ref) AS answer
 }
-// 9 the first reason why there is no answer
+// 9 the first reason to refuse an answer
 WITH *, [ref IN [object] + [second IN seconds | second.ref] WHERE NOT ref IN known AND NOT (ref = object AND policy.on_missing
     AND kind.kind = 'object' AND type <> policy.root_type)] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given,
