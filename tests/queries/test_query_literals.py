@@ -131,6 +131,7 @@ def test_every_query_has_a_mutant_or_a_reason() -> None:
     assert not UNBROKEN.keys() & {mutant.file for mutant in MUTANTS}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_a_mutant_fits_its_file(mutant: Mutant) -> None:
-    assert mutated(mutant) != cypher.load(mutant.file).text
+@pytest.mark.parametrize("file", sorted({mutant.file for mutant in MUTANTS}))
+def test_mutants_fit_their_file(file: str) -> None:
+    for mutant in MUTANTS:
+        assert mutant.file != file or mutated(mutant) != cypher.load(file).text, str(mutant)
