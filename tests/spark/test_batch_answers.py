@@ -155,5 +155,5 @@ def test_bad_question_does_not_affect_others() -> None:
     assert answers[0] is True
     assert isinstance(answers[1], GrantpathError) and "load_catalog" in str(answers[1])
     assert answers[2] is False
-    with pytest.raises(InvalidInput, match="not given"):
+    with pytest.raises(InvalidInput, match="unknown state 't'"):
         answer_many([state], [BulkQuestion("t", good)], print)

@@ -79,13 +79,13 @@ def killed_client(auth: Authorizer, how: str, at: str, folder: Path, after: floa
         assert client.wait(60) == -signal.SIGKILL
 
 
-def nothing_left(auth: Authorizer, number: int) -> float:
+def nothing_left(auth: Authorizer, number: int, limit: float = TIMEOUT) -> float:
     """Checks that the next reader and the next writer finish in time; returns the seconds."""
     began = time.monotonic()
     assert not auth.check("user:nobody", "USE_CATALOG", "catalog:hr")
     auth.change(f"add user:next{number}")
     seconds = time.monotonic() - began
-    assert seconds < TIMEOUT
+    assert seconds < limit
     return seconds
 
 
@@ -97,9 +97,9 @@ def test_killed_client_leaves_no_half_change_and_no_lock(
     root = f"killed_{how}"
     patient = server.tenant(root, "gravitino", 60.0)
     assert not any(patient.given(FACTS))
+    nothing_left(patient, -1, 60.0)  # a newly started server takes long to plan its first queries
     patient.close()
     auth = server.tenant(root, "gravitino", TIMEOUT)
-    nothing_left(auth, -1)
     rng, odd, slowest, size_ = random.Random(how), 0, 0.0, 1 if how == "change" else 3
     moments = [*MOMENTS, *["any"] * CLIENT_KILLS]
     for number, at in enumerate(moments):

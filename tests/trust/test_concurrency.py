@@ -102,16 +102,16 @@ def summarize(capsys: pytest.CaptureFixture[str], what: str, tries: Sequence[Try
 
 
 # ---- pairs that must not both succeed -------------------------------------------------------------------------
-def circle(number: int) -> tuple[Said, Said]:
+def pair_of_groups(number: int) -> tuple[Said, Said]:
     a, b = f"group:a{number}", f"group:b{number}"
     return (f"member {a} of {b}", None), (f"member {b} of {a}", None)
 
 
-def test_concurrent_memberships_do_not_close_a_circle(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_memberships_do_not_close_a_cycle(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
     tries = []
     for part in parts():
         auth = tenant("lakehouse", [f"add group:{side}{number}" for number in part for side in "ab"])
-        done = at_once(auth, part, circle)
+        done = at_once(auth, part, pair_of_groups)
         links = edges(auth)
         for each in done:
             a, b = f"group:a{each.number}", f"group:b{each.number}"
@@ -119,7 +119,7 @@ def test_concurrent_memberships_do_not_close_a_circle(tenant: Tenants, capsys: p
             assert (len(each.done), each.errors) == (1, [Invalid]), each
             assert [at for at in (0, 1) if made[at]] == each.done, each
         tries += done
-    summarize(capsys, "a circle", tries)
+    summarize(capsys, "a cycle", tries)
 
 
 def test_concurrent_transfers_leave_one_owner(tenant: Tenants, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,18 +191,18 @@ def test_grant_concurrent_with_a_drop_leaves_nothing(tenant: Tenants, capsys: py
     summarize(capsys, "a drop and a grant", tries)
 
 
-def test_control_without_the_lock_makes_circles(
+def test_control_without_the_lock_makes_cycles(
     tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The control: the same tries without the lock produce the errors that the tests above look for."""
     other_texts(monkeypatch, {"lock": "RETURN $root AS root"})
     monkeypatch.setattr(MarkBook, "begin", lambda *_: True)  # and do not compare the marks, either
-    circles, tries, start = 0, 0, time.monotonic()
-    while not circles and time.monotonic() - start < CONTROL_SECONDS:
+    cycles, tries, start = 0, 0, time.monotonic()
+    while not cycles and time.monotonic() - start < CONTROL_SECONDS:
         auth = tenant("lakehouse", [f"add group:{side}{number}" for number in range(20) for side in "ab"])
-        at_once(auth, range(20), circle)
+        at_once(auth, range(20), pair_of_groups)
         links = edges(auth)
         tries += 20
-        circles += sum((target, kind, source) in links for source, kind, target in links) // 2
-    say(capsys, f"without the lock: {circles} circles in {tries} tries")
-    assert circles, f"the control made no circle in {tries} tries: nothing is shown"
+        cycles += sum((target, kind, source) in links for source, kind, target in links) // 2
+    say(capsys, f"without the lock: {cycles} cycles in {tries} tries")
+    assert cycles, f"the control made no cycle in {tries} tries: nothing is shown"

@@ -61,7 +61,7 @@ CONDITIONS = {
     + "define:\n"
     + "".join(f"  d{n}: d{n + 1}\n" for n in range(4_000))
     + "  d4000: owner(table)\n",
-    "a circle": HEAD + "define:\n  d0: d0 or d0\n",
+    "a cycle": HEAD + "define:\n  d0: d0 or d0\n",
     "parentheses": HEAD + "define:\n  d0: '" + "(" * 1_990 + "owner(table)" + ")" * 1_990 + "'\n",
     "length": HEAD + "define:\n  d0: '" + " or ".join(["owner(table)"] * 20_000) + "'\n",
 }
