@@ -1,12 +1,12 @@
-// explain.cypher: the edges that speak for or against, each with the way from the subject to it and from it to the object;
-// of each fact those of 50 holders at most.
+// explain.cypher: the edges that decide a question, each with the path from the subject to it and the tree to the object;
+// at most 50 principals for each fact.
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
 // $role     STRING          null, or the role that acts where roles act one at a time
 // $places   LIST OF MAP     the object, what is above it, second objects: at, ref, of (whose way up it stands on)
 // $facts    LIST OF STRING  the facts that are asked for
 // $below    LIST OF MAP     of these, those about descendants: at, ref, types, privileges
-// Returns one row: ways LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
+// Returns one row: paths LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
 // where it is made again)
 // In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
@@ -14,65 +14,66 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
+  // 1 who acts: the subject, or one of its roles; each search in a subquery, so that it visits an entity once
   MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
   MATCH (actor:Entity {root: $root, ref: coalesce($role, $subject)})
-  // each search in a subquery, so that it visits an entity once, whatever is planned around it
   CALL (subject, actor) {
     MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
     RETURN acting
   }
-  CALL (actor) {
-    MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-    RETURN collect(DISTINCT holder) AS holders
+  CALL (subject, actor) {
+    MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+    WITH subject, collect(DISTINCT principal) AS principals
+    RETURN principals + subject AS principals
   }
-  CALL (subject, actor, holders) {
-    // a grant on a place, or its owner
+  CALL (principals) {
+    // 2 what is granted where: grants on the places, and their owners
     UNWIND $places AS place
     MATCH (object:Entity {root: $root, ref: place.ref})
-    MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(object)
-    WHERE (holder IN holders OR holder = subject)
+    MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(object)
+    WHERE principal IN principals
       AND type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at IN $facts
-    MATCH granted = (holder)-[grant]->(object)
+    MATCH granted = (principal)-[grant]->(object)
     OPTIONAL MATCH tree = (:Entity {root: $root, ref: place.of})-[:CHILD_OF*0..]->(object)
-    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, holder, grant, granted, tree,
+    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, principal, grant, granted, tree,
       false AS below
   UNION ALL
-    // a grant below a place
+    // grants below a place
     UNWIND $below AS place
     MATCH (object:Entity {root: $root, ref: place.ref})
     MATCH tree = (object)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN place.types
-    MATCH granted = (holder)-[grant:ALLOW]->(inner)
-    WHERE grant.privilege IN place.privileges AND (holder IN holders OR holder = subject)
-    RETURN 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact, holder, grant, granted, tree,
+    MATCH granted = (principal)-[grant:ALLOW]->(inner)
+    WHERE grant.privilege IN place.privileges AND principal IN principals
+    RETURN 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.at AS fact, principal, grant, granted, tree,
       true AS below
   UNION ALL
-    // membership alone
+    // memberships that a clause asks for
     UNWIND $facts AS fact
-    WITH subject, holders, fact WHERE fact STARTS WITH 'HOLDS '
+    WITH principals, fact WHERE fact STARTS WITH 'HOLDS '
     UNWIND CASE WHEN fact STARTS WITH 'HOLDS =' THEN [substring(fact, 7)]
                 ELSE [place IN $places WHERE 'HOLDS ' + place.at = fact | place.ref] END AS ref
-    MATCH (holder:Entity {root: $root, ref: ref}) WHERE holder IN holders OR holder = subject
-    RETURN fact, holder, null AS grant, null AS granted, null AS tree, false AS below
+    MATCH (principal:Entity {root: $root, ref: ref}) WHERE principal IN principals
+    RETURN fact, principal, null AS grant, null AS granted, null AS tree, false AS below
   }
-  // of each fact no more holders than a person reads: in a wide group each of them costs a search of its own
-  WITH subject, actor, acting, fact, holder, grant, granted, tree, below ORDER BY holder.ref
-  WITH subject, actor, acting, fact, collect({holder: holder, grant: grant, granted: granted, tree: tree, below: below}) AS edges
+  // 3 of each fact no more principals than a person reads: in a wide group, each costs a search of its own
+  WITH subject, actor, acting, fact, principal, grant, granted, tree, below ORDER BY principal.ref
+  WITH subject, actor, acting, fact, collect({principal: principal, grant: grant, granted: granted, tree: tree, below: below}) AS edges
   UNWIND edges[..50] AS edge
-  WITH subject, actor, acting, fact, edge.holder AS holder, edge.grant AS grant, edge.granted AS granted, edge.tree AS tree,
+  WITH subject, actor, acting, fact, edge.principal AS principal, edge.grant AS grant, edge.granted AS granted, edge.tree AS tree,
     edge.below AS below
-  // from who acts to the holder; what the subject has of its own it has whoever acts
-  WITH *, CASE WHEN holder = subject THEN subject ELSE actor END AS start
-  MATCH held = SHORTEST 1 (start)-[:MEMBER_OF|HAS_ROLE]->*(holder)
-  WITH *, CASE WHEN holder = subject THEN null ELSE acting END AS first
+  // 4 the path from who acts to the principal; what the subject itself is granted counts whichever role acts
+  WITH *, CASE WHEN principal = subject THEN subject ELSE actor END AS start
+  MATCH held = SHORTEST 1 (start)-[:MEMBER_OF|HAS_ROLE]->*(principal)
+  WITH *, CASE WHEN principal = subject THEN null ELSE acting END AS first
   WITH *, coalesce(nodes(first), [subject]) + tail(nodes(held)) AS members,
     coalesce(relationships(first), []) + relationships(held) AS links
-  RETURN collect({fact: fact, by: holder.ref, place: endNode(grant).ref,
+  RETURN collect({fact: fact, by: principal.ref, place: endNode(grant).ref,
                   edge: type(grant) + coalesce(' ' + grant.privilege, ''),
                   members: [node IN members | node.ref], links: [link IN links | type(link)],
                   up: CASE WHEN below THEN [node IN reverse(nodes(tree)) | node.ref] ELSE [] END,
                   down: CASE WHEN below OR tree IS NULL THEN [] ELSE [node IN nodes(tree) | node.ref] END,
-                  path: [each IN [first, held, granted, tree] WHERE each IS NOT NULL]}) AS ways
+                  path: [each IN [first, held, granted, tree] WHERE each IS NOT NULL]}) AS paths
 }
 MATCH (after:Revision {root: $root})
-RETURN ways, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+RETURN paths, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
   after.digest AS policy, after.made AS made

@@ -1,65 +1,72 @@
-// remedy.cypher: what stands around a question that was answered no, for finding the nearest remedy.
+// remedy.cypher: the facts that decide which statements would make a denied question allowed.
 // $root      STRING          'metalake:ml'
 // $subject   STRING          'user:bob'
 // $types     LIST OF STRING  the types that may hold grants
-// $names     LIST OF STRING  references of which it matters whether they are there
-// $joining   LIST OF MAP     member, container: who might become a member of what
-// $roles     LIST OF STRING  the roles that the subject may act through later
+// $names     LIST OF STRING  references that exist or not
+// $joining   LIST OF MAP     member, container: memberships that might be added
+// $roles     LIST OF STRING  the roles that the subject might act through
 // $places    LIST OF MAP     the object, what is above it, second objects: at, ref
 // $below     LIST OF MAP     facts about descendants: fact, ref, types, privileges
-// $together  BOOLEAN         all held roles count together, not one at a time
-// Returns one row: held LIST OF STRING (what holds grants and the subject is in or holds), there LIST OF STRING,
-// circles LIST OF MAP (member, container), found LIST OF MAP (fact, by), reached LIST OF STRING, inside LIST OF MAP
-// (fact, refs: those below that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of
-// the policy that the tenant remembers), made STRING (another where it is made again)
+// $together  BOOLEAN         true: all roles of the subject count together; false: a role must do alone
+// Returns one row: held LIST OF STRING (the principals that the subject belongs to, the direct ones first), existing LIST OF
+// STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close a cycle), found LIST OF
+// MAP (fact, by: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
+// (fact, refs: the descendants that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of the
+// policy that the tenant remembers), made STRING (another where it is made again)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob', types: ['role'], names: ['table:hr.public.staff', 'user:bob', 'role:for-bob'], joining: [{member: 'user:bob', container: 'role:analyst'}], roles: [], places: [{at: 'table', ref: 'table:hr.public.staff'}], below: [], together: true}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
+  // 1 who acts: the subject with its groups and roles
   MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
-  MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-  RETURN collect(DISTINCT holder) AS holders
+  MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+  RETURN collect(DISTINCT principal) AS principals
 }
-CALL (holders) {
-  UNWIND holders AS holder
-  WITH holder WHERE holder.type IN $types AND holder.ref <> $subject
-  WITH holder.ref AS ref, EXISTS { (:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE]->(holder) } AS direct
+CALL (principals) {
+  // 2 which of them could be granted something
+  UNWIND principals AS principal
+  WITH principal WHERE principal.type IN $types AND principal.ref <> $subject
+  WITH principal.ref AS ref, EXISTS { (:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE]->(principal) } AS direct
   ORDER BY direct DESC, ref
   RETURN collect(ref) AS held
 }
 CALL () {
+  // 3 which names exist
   UNWIND $names AS ref
   MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
-  RETURN collect(ref) AS there
+  RETURN collect(ref) AS existing
 }
 CALL () {
+  // 4 which memberships would close a cycle: the container is already in the member
   UNWIND $joining AS joining
   MATCH (:Entity {root: $root, ref: joining.container})-[:MEMBER_OF|HAS_ROLE*0..]->(member {ref: joining.member})
-  RETURN collect(DISTINCT joining) AS circles
+  RETURN collect(DISTINCT joining) AS cycles
 }
 CALL () {
+  // 5 what is granted where to the roles that the subject might act through
   UNWIND $roles AS ref
-  MATCH (:Entity {root: $root, ref: ref})-[:MEMBER_OF|HAS_ROLE*0..]->(holder)
-  WITH collect(DISTINCT holder) AS later
+  MATCH (:Entity {root: $root, ref: ref})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+  WITH collect(DISTINCT principal) AS later
   CALL (later) {
     UNWIND $places AS place
-    MATCH (holder)-[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref: place.ref}) WHERE holder IN later
-    RETURN collect({fact: type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at, by: holder.ref}) AS found
+    MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref: place.ref}) WHERE principal IN later
+    RETURN collect({fact: type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at, by: principal.ref}) AS found
   }
-  RETURN found, [holder IN later | holder.ref] AS reached
+  RETURN found, [principal IN later | principal.ref] AS reached
 }
-CALL (holders) {
+CALL (principals) {
+  // 6 which descendants lack a grant that a clause asks for on all of them
   UNWIND $below AS place
-  CALL (place, holders) {
+  CALL (place, principals) {
     MATCH (:Entity {root: $root, ref: place.ref})<-[:CHILD_OF*1..]-(inner)
     WHERE inner.type IN place.types AND coalesce(inner.exists, true) AND NOT ($together AND EXISTS {
-      MATCH (inner)<-[grant:ALLOW]-(holder) WHERE holder IN holders AND grant.privilege IN place.privileges })
+      MATCH (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN place.privileges })
     WITH inner.ref AS ref ORDER BY ref
     RETURN collect(ref) AS refs
   }
   RETURN collect({fact: place.fact, refs: refs}) AS inside
 }
 MATCH (after:Revision {root: $root})
-RETURN held, there, circles, found, reached, inside, revision, begun, after.revision AS revision_after,
+RETURN held, existing, cycles, found, reached, inside, revision, begun, after.revision AS revision_after,
   after.begun AS begun_after, after.digest AS policy, after.made AS made

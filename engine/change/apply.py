@@ -121,7 +121,7 @@ class BatchApplier:
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
         preconditions = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
         valid = [step for step in steps if self._is_due(step, preconditions)]
-        if as_role and (as_role not in preconditions.there or as_role in self._policy.hidden):
+        if as_role and (as_role not in preconditions.existing or as_role in self._policy.hidden):
             error = self._absent(as_role)
             for step in valid:  # checked first: an unknown active role invalidates every step
                 step.error = error
@@ -131,7 +131,7 @@ class BatchApplier:
     def _is_due(self, step: PlannedChange, preconditions: Preconditions) -> bool:
         """Is the step valid and still to be done? A wrong step gets its error."""
         ref = step.change.object.text
-        if step.mentioned and ref in preconditions.there:
+        if step.mentioned and ref in preconditions.existing:
             return False
         if step.change.kind == "add" and ref in self._mentioned:
             self._mentioned.discard(ref)
@@ -167,7 +167,7 @@ class BatchApplier:
             case "owner":
                 rows.rows["own"].append({"owner": subject, "object": object_})
             case kind:
-                if kind == "grant" and object_ not in preconditions.there:
+                if kind == "grant" and object_ not in preconditions.existing:
                     rows.rows["add"] += self._name(change.object)
                 grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
                 rows.rows[kind].append(grant)

@@ -20,7 +20,7 @@ class Preconditions:
 
     policy: Policy
     root: Reference
-    there: set[str]
+    existing: set[str]
     about: Mapping[ResolvedStatement, Mapping[str, Any]]
     _joined: list[tuple[str, list[str]]] = field(default_factory=list)
 
@@ -46,34 +46,34 @@ class Preconditions:
             ),
         )[0]
         about = dict(zip(changes, in_order(row["standing"], len(changes)), strict=True))
-        return cls(policy, root, set(row["there"]), about)
+        return cls(policy, root, set(row["existing"]), about)
 
     def check(self, change: ResolvedStatement) -> None:
         """Raises Invalid if the change is not possible in the graph. Must be called in the order of the changes."""
         for ref in [*change.second_objects.values(), *([change.subject] if change.subject else [])]:
-            self._there(ref)
+            self._require(ref)
         if change.kind == "add":
-            if change.object.text in self.there:
+            if change.object.text in self.existing:
                 raise Invalid(f"{change.object} exists already; drop it first, or choose another name")
-            self._there(self.policy.parent(change.object, self.root))
+            self._require(self.policy.parent(change.object, self.root))
         elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
-            self._there(change.object)
+            self._require(change.object)
         if change.kind == "member" and change.joining:
-            if self._circle(change.joining, change):
-                raise Invalid(f"{change.text!r} would close a circle: {change.object} is already in {change.subject}")
+            if self._cycle(change.joining, change):
+                raise Invalid(f"{change.text!r} would close a cycle: {change.object} is already in {change.subject}")
             self._joined.append((change.joining, self.about[change]["above"]))
         keep = self.policy.file.types[change.object.type].keep_while_owning
         owning = self.about[change]["owning"]
         if change.kind == "drop" and keep and owning:
             raise Invalid(f"{change.object} owns {owning}; transfer the ownership first")
 
-    def _there(self, ref: Reference) -> None:
-        if ref == self.root and ref.text not in self.there:
+    def _require(self, ref: Reference) -> None:
+        if ref == self.root and ref.text not in self.existing:
             raise dropped(ref.text)
-        if ref.text not in self.there:
+        if ref.text not in self.existing:
             raise Unknown(f"{ref} does not exist", "; add it first, or check the name", absent=ref.text)
 
-    def _circle(self, subject: str, change: ResolvedStatement) -> bool:
+    def _cycle(self, subject: str, change: ResolvedStatement) -> bool:
         """Is the container already in the subject, by the graph or by an earlier membership of the same batch?"""
         seen: set[str] = set()
         waiting = set(self.about[change]["above"])

@@ -11,7 +11,7 @@ Reads and writes are sets of keys:
     below REF     all of these for the entity and everything inside it, and any edge of a subject
     edge ...      one membership or grant
     actor         the actor's effective principals
-    leaving       a group or role loses a member or is dropped, which may open a circle
+    leaving       a group or role loses a member or is dropped, which may open a cycle
     owning        the owners of all objects
 """
 
@@ -30,7 +30,7 @@ OWNING: ResourceKey = "owning"
 
 @dataclass(frozen=True)
 class ReadWriteSet:
-    """The keys that a statement reads and writes. `joins`: it may close a circle with others, so that such statements
+    """The keys that a statement reads and writes. `joins`: it may close a cycle with others, so that such statements
     keep their order."""
 
     reads: set[ResourceKey]

@@ -53,14 +53,14 @@ class Evaluation:
 class RemedyContext:
     """The state of the graph around a refused check, from which its remedy is derived.
 
-    `held`: the subject's groups and roles that can hold grants, the nearest first. `there`: the named entities that
-    exist. `circles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants, the
+    `held`: the subject's groups and roles that can hold grants, the nearest first. `existing`: the named entities that
+    exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants, the
     descendants that lack it. `found`: the facts of the roles through which the subject would act.
     """
 
     held: Sequence[str]
-    there: frozenset[str]
-    circles: frozenset[tuple[str, str]]
+    existing: frozenset[str]
+    cycles: frozenset[tuple[str, str]]
     inside: Mapping[Fact, Sequence[str]]
     found: FoundFacts = field(default_factory=dict)
     reached: frozenset[str] = frozenset()

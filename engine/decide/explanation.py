@@ -34,10 +34,10 @@ def explained(ask: PinnedAsk, decision: Decision) -> Explanation:
     row = ask("explain", **path_parameters(evaluation, facts, role))
     decision = replace(decision, evidence=Evidence(evaluation, acted, remedy))
     if remedy:
-        return Explanation(decision, path_text.texts(row["ways"]), [*remedy.statements])
+        return Explanation(decision, path_text.texts(row["paths"]), [*remedy.statements])
     notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}
-    ways = [path_text.path(way) + notes.get(way["fact"], "") for way in row["ways"]]
-    return Explanation(decision, sorted({*ways}) or decision.because, [])
+    paths = [path_text.path(path) + notes.get(path["fact"], "") for path in row["paths"]]
+    return Explanation(decision, sorted({*paths}) or decision.because, [])
 
 
 def _remedy(ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> Remedy:
@@ -81,8 +81,8 @@ def remedy_context(evaluation: Evaluation, row: Mapping[str, Any]) -> RemedyCont
     """The row of remedy.cypher as a context."""
     return RemedyContext(
         held=row["held"][:MAX_ROLES],
-        there=frozenset(row["there"]),
-        circles=frozenset((each["member"], each["container"]) for each in row["circles"]),
+        existing=frozenset(row["existing"]),
+        cycles=frozenset((each["member"], each["container"]) for each in row["cycles"]),
         inside={evaluation.fact(each["fact"]): each["refs"] for each in row["inside"]},
         found=evaluation.by_fact(row["found"]),
         reached=frozenset(row["reached"]),

@@ -173,7 +173,7 @@ class _Planner:
         return RemedyStep(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
 
     def _membership(self, fact: Fact, container: str, candidate: Candidate) -> RemedyStep | None:
-        if self._context and (candidate.joiner, container) in self._context.circles:
+        if self._context and (candidate.joiner, container) in self._context.cycles:
             return None
         cost = remedy_cost.of_membership(self._evaluation, container)
         return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)
@@ -182,7 +182,7 @@ class _Planner:
         """Adds a place and those of its ancestors that do not exist."""
         evaluation = self._evaluation
         chain = [ref for _, ref in evaluation.policy.chain(evaluation.by_at[at], evaluation.root)]
-        missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.there]
+        missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.existing]
         return [f"add {ref}" for ref in [*reversed(missing), chain[0]]]
 
     def _below(self, fact: Fact, candidate: Candidate, all_of_them: bool) -> RemedyStep | None:

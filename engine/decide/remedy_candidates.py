@@ -116,7 +116,7 @@ def _reach(evaluation: Evaluation, grantee: str) -> int:
 
 def _added(evaluation: Evaluation, context: RemedyContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
     subject = evaluation.subject.text
-    if subject in context.there:
+    if subject in context.existing:
         return (), ()
     return (f"add {subject}",), (f"{subject} does not exist{evaluation.near()}: add {subject}",)
 
@@ -146,7 +146,7 @@ def _with_a_new_role(
     added: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> Iterator[Candidate]:
     subject = evaluation.subject.text
-    name = next((name for name in new_names(evaluation) if name not in context.there), None)
+    name = next((name for name in new_names(evaluation) if name not in context.existing), None)
     if name is None:
         return
     found = dict(_later(evaluation, context))
@@ -174,7 +174,7 @@ def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequenc
     for fact in facts_of(evaluation.clauses):
         match fact.kind:
             case FactKind.EXISTS:
-                true = evaluation.entity(fact) in context.there
+                true = evaluation.entity(fact) in context.existing
             case FactKind.BUILTIN:
                 true = evaluation.entity(fact) in evaluation.policy.builtins
             case FactKind.IS:

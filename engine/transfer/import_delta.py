@@ -44,7 +44,7 @@ class DeltaBuilder:
         self._listed: Marks = np.zeros(count, dtype=np.bool_)
         for listed in rows.listed:
             self._listed[listed.refs] = True
-        self._there = self._staying() | self._listed
+        self._existing = self._staying() | self._listed
 
     # ---- reading -----------------------------------------------------------------------------------------------
     def _ask(self, query: str, **parameters: Any) -> list[Row]:
@@ -85,20 +85,20 @@ class DeltaBuilder:
 
     # ---- problems ------------------------------------------------------------------------------------------------
     def check(self, problems: Problems) -> None:
-        """Collects the rows with unknown entities, second owners, or circles of memberships."""
+        """Collects the rows with unknown entities, second owners, or cycles of memberships."""
         for listed in self._rows.listed:
             self._check_parents(listed, problems)
         members, owners, grants = self._rows.links
         for links in (members, owners, grants):
-            self._check_there(links, links.start, problems, self._on_a_list(links))
+            self._check_existing(links, links.start, problems, self._on_a_list(links))
             if links is not grants or not self._policy.grants_on_missing:
-                self._check_there(links, links.end, problems)
+                self._check_existing(links, links.end, problems)
         self._check_owners(owners, problems)
-        self._check_circles(problems)
+        self._check_cycles(problems)
 
     def _check_parents(self, listed: Listed, problems: Problems) -> None:
         above = np.array(self.names.parents, dtype=np.int64)[listed.refs]
-        missing = (above != ABSENT) & ~self._there[above]
+        missing = (above != ABSENT) & ~self._existing[above]
         at = dict(zip(listed.rows[missing].tolist(), listed.refs[missing].tolist(), strict=True))
         problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
 
@@ -106,17 +106,17 @@ class DeltaBuilder:
         """Rows that put a name on a list of the operator: such a name need not exist."""
         return np.isin(links.end, [self.names.known(ref) for ref in self._policy.hidden])
 
-    def _check_there(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:
-        missing = ~self._there[refs]
+    def _check_existing(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:
+        missing = ~self._existing[refs]
         if apart is not None:
             missing &= ~apart
         at = dict(zip(links.rows[missing].tolist(), refs[missing].tolist(), strict=True))
-        problems.rows(links.table, links.rows[missing], lambda row: self._not_there(at[row]))
+        problems.rows(links.table, links.rows[missing], lambda row: self._unknown(at[row]))
 
     def _no_parent(self, number: int) -> str:
-        return f"{self.names.texts[number]} has no parent: {self._not_there(self.names.parents[number])}"
+        return f"{self.names.texts[number]} has no parent: {self._unknown(self.names.parents[number])}"
 
-    def _not_there(self, number: int) -> str:
+    def _unknown(self, number: int) -> str:
         text, type_ = self.names.texts[number], self.names.types[number]
         table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
         return f"{text} does not exist{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
@@ -124,8 +124,8 @@ class DeltaBuilder:
     def _like(self, text: str, type_: str) -> list[str]:
         """The names of a type that are nearest to `text` in byte order, as similar_names.cypher lists them."""
         if type_ not in self._sorted:
-            there = np.flatnonzero(self._there).tolist()
-            self._sorted[type_] = sorted(self.names.texts[at] for at in there if self.names.types[at] == type_)
+            existing = np.flatnonzero(self._existing).tolist()
+            self._sorted[type_] = sorted(self.names.texts[at] for at in existing if self.names.types[at] == type_)
         known = self._sorted[type_]
         at = bisect(known, text)
         return known[max(0, at - CANDIDATES // 2) : at + CANDIDATES // 2]
@@ -143,8 +143,8 @@ class DeltaBuilder:
                 second[row] = f"{texts[object_]} has two owners, {texts[first[object_]]} and {texts[owner]}; keep one"
         problems.rows(owners.table, np.array(list(second), dtype=np.int64), lambda row: second[row])
 
-    # ---- circles of memberships ------------------------------------------------------------------------------------
-    def _check_circles(self, problems: Problems) -> None:
+    # ---- cycles of memberships ------------------------------------------------------------------------------------
+    def _check_cycles(self, problems: Problems) -> None:
         """Collects memberships that, with those in the graph, would make a subject a member of itself."""
         members = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
         above: dict[str, set[str]] = {}
@@ -157,9 +157,9 @@ class DeltaBuilder:
                 above.setdefault(member, set()).add(of)
                 row_of.setdefault((member, of), (links.table, row))
         self._climb(above)
-        for circle in _circles(above, row_of):
-            table, row = next(row_of[edge] for edge in pairwise(circle) if edge in row_of)
-            text = f"this row closes a circle: {' in '.join(circle)}; remove one of its rows"
+        for cycle in _cycles(above, row_of):
+            table, row = next(row_of[edge] for edge in pairwise(cycle) if edge in row_of)
+            text = f"this row closes a cycle: {' in '.join(cycle)}; remove one of its rows"
             problems.rows(table, np.array([row]), _same(text))
 
     def _climb(self, above: dict[str, set[str]]) -> None:
@@ -237,8 +237,8 @@ class DeltaBuilder:
         wanted = np.zeros(len(self.names), dtype=np.bool_)
         members, _, grants = self._rows.links
         named = np.concatenate([grants.end, members.start[self._on_a_list(members)]])
-        for number in np.unique(named[~self._there[named]]).tolist():
-            while number != ABSENT and not self._there[number] and not wanted[number]:
+        for number in np.unique(named[~self._existing[named]]).tolist():
+            while number != ABSENT and not self._existing[number] and not wanted[number]:
                 wanted[number] = True
                 number = self.names.parents[number]
         return wanted
@@ -272,19 +272,19 @@ def _same(text: str) -> Callable[[int], str]:
     return lambda _: text
 
 
-def _circles(above: dict[str, set[str]], row_of: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
-    """Finds circles, each a list in which every subject is in the next one. Each found circle loses one new edge."""
+def _cycles(above: dict[str, set[str]], row_of: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
+    """Finds cycles, each a list in which every subject is in the next one. Each found cycle loses one new edge."""
     shown = 0
     while shown < SHOWN:
         try:
             TopologicalSorter(above).prepare()
             return
         except CycleError as error:
-            circle: Sequence[str] = error.args[1]
-        circle = list(circle)[::-1]
-        new = next((edge for edge in pairwise(circle) if edge in row_of), None)
-        left, gone = new or (circle[0], circle[1])  # a circle without new edges was in the graph before
+            cycle: Sequence[str] = error.args[1]
+        cycle = list(cycle)[::-1]
+        new = next((edge for edge in pairwise(cycle) if edge in row_of), None)
+        left, gone = new or (cycle[0], cycle[1])  # a cycle without new edges was in the graph before
         above[left].discard(gone)
         if new:
             shown += 1
-            yield circle
+            yield cycle

@@ -171,7 +171,7 @@ class _Facts:
             except GrantpathError as error:
                 yield f"{name}, a name that holds grants: {error}"
         yield from self._builtin_problems()
-        yield from self._circles()
+        yield from self._cycles()
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
         """The missing names that are needed (with grants, above such, or on an operator's list), and the others."""
@@ -225,7 +225,7 @@ class _Facts:
             if self._old.labels(type_) != self._new.labels(type_):
                 yield f"{ref}: {indefinite(type_)} is of another kind in {self._new.name}; use another root"
 
-    def _circles(self) -> Iterator[str]:
+    def _cycles(self) -> Iterator[str]:
         above: dict[str, set[str]] = {}
         for member, of in self._tables["members"]:
             above.setdefault(member, set()).add(of)
@@ -234,7 +234,7 @@ class _Facts:
         try:
             TopologicalSorter(above).prepare()
         except CycleError as error:
-            yield f"the built-in memberships of {self._new.name} close a circle: {' in '.join(error.args[1][::-1])}"
+            yield f"the built-in memberships of {self._new.name} close a cycle: {' in '.join(error.args[1][::-1])}"
 
     # ---- changes -------------------------------------------------------------------------------------------------
     def put(self, ask: AskByName) -> None:

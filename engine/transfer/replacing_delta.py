@@ -38,7 +38,7 @@ class ReplacingDeltaBuilder(DeltaBuilder):
     def _edges(self, added: Ints) -> tuple[Edges, Removals]:
         edges, _ = super()._edges(added)
         old, lost, names = self._old_edges(added), self._lost(added), self._wanted_names()
-        stays = self._there | names
+        stays = self._existing | names
         lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others are removed with their entities
         nodes = self.node[~stays & (self.node != ABSENT)].tolist()
         demotions = self.node[names & (self.node != ABSENT) & self._created].tolist()
@@ -55,7 +55,7 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         return lost
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
-        entities = np.flatnonzero(self._there)
+        entities = np.flatnonzero(self._existing)
         return [*super()._all_edges(entities), self._presets()]
 
     def plan(self, delta: ImportDelta) -> Plan:
@@ -63,6 +63,6 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         edges = Edges(old[:, 0], old[:, 1], old[:, 2])
         mine = self._created & ~self._staying()
         held = self._listing(np.flatnonzero(mine), edges)
-        removed = self._listing(np.flatnonzero(mine & ~self._there), edges.only(lost))
+        removed = self._listing(np.flatnonzero(mine & ~self._existing), edges.only(lost))
         missing = [name for name, table in self._rows.tables.items() if table.file is None]
         return Plan(super().plan(delta).added, removed, held.counts, missing)

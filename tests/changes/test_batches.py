@@ -159,11 +159,11 @@ def test_grant_or_revoke_in_a_batch_counts_for_later_statements(tenant: Tenants)
     assert not auth.check("user:bob", "alter_catalog", "catalog:hr")
 
 
-def test_circle_within_a_batch_is_found(tenant: Tenants) -> None:
+def test_cycle_within_a_batch_is_found(tenant: Tenants) -> None:
     groups = [f"add group:g{number}" for number in range(5)]
     auth = tenant("lakehouse", [*groups, "member group:g0 of group:g1"])
     ring = ["member group:g1 of group:g2", "member group:g2 of group:g3", "member group:g3 of group:g0"]
-    with pytest.raises(Invalid, match=r"^statement 2: .* would close a circle"):
+    with pytest.raises(Invalid, match=r"^statement 2: .* would close a cycle"):
         auth.change_all(ring)
     opened = [*ring[:2], "remove group:g0 from group:g1", ring[2]]
     assert all(change.id for change in auth.change_all(opened))

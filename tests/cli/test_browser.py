@@ -193,9 +193,9 @@ def test_check_and_explain_agree_with_python(desk: Desk, graph: Authorizer, ques
         assert any(denial.startswith(in_words(found["fact"], None, refs)) for found in acting["found"])
 
     frame, row = desk.ask("explain")
-    ways = read(row["ways"])
-    assert sorted(map(as_path, ways)) == explanation.paths
-    assert drawn(frame) == {name for way in ways for path in way["path"] for name in names_on(path)}
+    paths = read(row["paths"])
+    assert sorted(map(as_path, paths)) == explanation.paths
+    assert drawn(frame) == {name for row in paths for path in row["path"] for name in names_on(path)}
 
 
 @pytest.mark.slow

@@ -85,8 +85,8 @@ def changes(auth: Authorizer, folder: Path) -> dict[str, Callable[[], object]]:
     return {
         "member of a ladder": lambda: auth.change(f"member {LOST} of {low}", **boss),
         "member, a ladder below another": lambda: auth.change(f"member {ROLES[-1][0]} of {ROLES[-1][1]}", **boss),
-        "member that closes a circle": refused(
-            lambda: auth.change(f"member {high} of {low}", **boss), Invalid, "would close a circle"
+        "member that closes a cycle": refused(
+            lambda: auth.change(f"member {high} of {low}", **boss), Invalid, "would close a cycle"
         ),
         "member of a cycle": lambda: auth.change(f"member group:wide of {CYCLE[1]}", **boss),
         "change by one at the foot": refused(lambda: auth.change(f"add {LOST}-2", by=LOW), Refused, "is refused"),
@@ -106,8 +106,8 @@ def changes(auth: Authorizer, folder: Path) -> dict[str, Callable[[], object]]:
         "drop of a rung": lambda: auth.change(f"drop {GROUPS[0][1]}", by=LOW),
         "drop of a wide group": lambda: auth.change("drop group:wide", by=LOW),
         "load": lambda: load(auth, write(folder, members=[(LOST, low), (low, "group:round-1")])),
-        "load that closes a circle": refused(
-            lambda: load(auth, write(folder, members=[(GROUPS[-1][0], low)])), Invalid, "closes a circle"
+        "load that closes a cycle": refused(
+            lambda: load(auth, write(folder, members=[(GROUPS[-1][0], low)])), Invalid, "closes a cycle"
         ),
     }
 

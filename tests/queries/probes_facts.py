@@ -44,7 +44,7 @@ SECONDS = {
     ("EXISTS", "dataset:n.missing"): [],
     ("BUILTIN", "namespace:n"): [],
 }
-KNOWN = (("who", "needed", "known"), ("which", "needed", "known"), ("remedy", "names", "there"))
+KNOWN = (("who", "needed", "known"), ("which", "needed", "known"), ("remedy", "names", "existing"))
 
 
 def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:

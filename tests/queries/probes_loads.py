@@ -146,7 +146,7 @@ def _wrong(scratch: Tenants, folder: Path) -> Iterator[Probe]:
             ([["group:kh", "group:ki"]], False),
         )
     ):
-        name = f"circle{number}"
+        name = f"cycle{number}"
         write(folder / name, {"subjects": [*first["subjects"], ["group:ki"]], "members": members})
         yield Probe(name, LOADING, partial(_is_wrong, scratch, folder / name), always(says))
     for number, (owner, says) in enumerate(((["catalog:kc", "user:kb"], True), (["table:kc.s.t", "user:kb"], False))):
@@ -161,7 +161,7 @@ def _is_wrong(scratch: Tenants, folder: Path) -> bool:
     try:
         importer.load(scratch("lakehouse", facts(FIRST), ROOT_NAME), folder)
     except InvalidInput as error:
-        return "circle" in str(error) or "owned by" in str(error)
+        return "cycle" in str(error) or "owned by" in str(error)
     return False
 
 

@@ -117,12 +117,12 @@ def _parameters(asked: Asked) -> dict[str, Any]:
 
 def _ways(world: Twin, asked: Asked) -> list[list[Any]]:
     [row] = answers(world.graph, "explain", **_parameters(asked))
-    assert all(way["by"] == way["members"][-1] and None not in way["path"] for way in row["ways"])
+    assert all(way["by"] == way["members"][-1] and None not in way["path"] for way in row["paths"])
     columns = ("fact", "members", "links", "edge", "place", "up", "down")
-    return sorted(([way[column] for column in columns] for way in row["ways"]), key=str)
+    return sorted(([way[column] for column in columns] for way in row["paths"]), key=str)
 
 
 def _holders(graph: Authorizer) -> list[str]:
     asked = Asked("user:kx", ["ALLOW USE_CATALOG catalog"], places=[("catalog:kc", "catalog:kc")])
     [row] = answers(graph, "explain", **_parameters(asked))
-    return sorted(way["by"] for way in row["ways"])
+    return sorted(way["by"] for way in row["paths"])

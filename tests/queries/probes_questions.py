@@ -262,12 +262,12 @@ def _ways(world: Twin, subject: str, fact: str, role: str | None = None) -> list
     on = "table:c.s.t"
     places = [{"at": ref.partition(":")[0], "ref": ref, "of": on} for ref in (on, "schema:c.s")]
     row = world.graph.ask("explain", subject=subject, role=role, places=places, facts=[fact], below=[])
-    return list(row["ways"])
+    return list(row["paths"])
 
 
 def _ways_below(world: Twin, privilege: str) -> list[dict[str, Any]]:
     below = [{"at": "schema", "ref": "schema:c.s", "types": ["table"], "privileges": [privilege]}]
-    return list(world.graph.ask("explain", subject="user:direct", role=None, places=[], facts=[], below=below)["ways"])
+    return list(world.graph.ask("explain", subject="user:direct", role=None, places=[], facts=[], below=below)["paths"])
 
 
 def _diamond(world: Twin) -> list[dict[str, Any]]:

@@ -35,12 +35,12 @@ def _below(ref: str, type_: str) -> list[dict[str, Any]]:
 
 
 # through groups, roles and both; by two ways; to itself
-CIRCLES = _joining(
+CYCLES = _joining(
     *(("group:out", "group:in"), ("role:upper", "role:lower"), ("role:staff", "group:mixed")),
     *(("group:top", "user:diamond"), ("role:wide", "role:wide")),
 )
 # the wrong way round; in another tenant alone
-NO_CIRCLES = _joining(("group:in", "group:out"), ("role:service_admin", "user:stranger"))
+NO_CYCLES = _joining(("group:in", "group:out"), ("role:service_admin", "user:stranger"))
 LAKEHOUSE = [
     Around("user:grouped", "held", {"types": ["user", "group"]}, ["group:in", "group:out"]),
     Around(
@@ -51,7 +51,7 @@ LAKEHOUSE = [
     ),
     Around("user:former", "held", {"types": ["role"]}, []),
     Around("user:stranger", "held", {"types": ["role"]}, []),  # holds roles in another tenant alone
-    Around("user:grouped", "circles", {"joining": CIRCLES + NO_CIRCLES}, CIRCLES),
+    Around("user:grouped", "cycles", {"joining": CYCLES + NO_CYCLES}, CYCLES),
     Around(
         "user:grouped",
         "reached",

@@ -187,7 +187,7 @@ def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> Non
     if name in ("privilege", "check_by_name", "explain_by_name", "remedy_by_name"):
         assert rows[0]["allowed"] is True
     if name == "explain":
-        assert [way["members"] for way in rows[0]["ways"]] == [["user:bob", "group:readers", "role:analyst"]]
+        assert [way["members"] for way in rows[0]["paths"]] == [["user:bob", "group:readers", "role:analyst"]]
 
 
 def test_sent_as_on_disk(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,8 +107,8 @@ class Remedied:
         ]
         return RemedyContext(
             held=self._in_order(who, held, asked["types"]),
-            there=frozenset(ref for ref in asked["names"] if read_reference(ref) in world.existing),
-            circles=frozenset(
+            existing=frozenset(ref for ref in asked["names"] if read_reference(ref) in world.existing),
+            cycles=frozenset(
                 (each["member"], each["container"])
                 for each in asked["joining"]
                 if world.resolve(each["member"]) in world.reach(world.resolve(each["container"]))

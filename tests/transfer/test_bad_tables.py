@@ -102,7 +102,7 @@ def test_bad_rows_are_counted_and_the_first_are_shown(tenant: Tenants, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("rows", "circle"),
+    ("rows", "cycle"),
     [
         ([["group:a", "group:a"]], "group:a in group:a"),
         ([["group:a", "group:b"], ["group:b", "group:c"], ["group:c", "group:a"]], "group:[abc] in group:[abc] in"),
@@ -110,18 +110,16 @@ def test_bad_rows_are_counted_and_the_first_are_shown(tenant: Tenants, tmp_path:
         ([["group:y", "group:x"]], "group:y in group:x in group:m in group:y"),
     ],
 )
-def test_circles_through_the_graph_are_found(
-    tenant: Tenants, tmp_path: Path, rows: list[list[str]], circle: str
-) -> None:
+def test_cycles_through_the_graph_are_found(tenant: Tenants, tmp_path: Path, rows: list[list[str]], cycle: str) -> None:
     given = ["add group:x", "add group:m", "add group:y", "member group:x of group:m", "member group:m of group:y"]
     auth = tenant("lakehouse", given)
     subjects = [["group:a"], ["group:b"], ["group:c"], ["role:r"], ["role:s"]]
-    with pytest.raises(InvalidInput, match=rf"members\.csv:\d: this row closes a circle: .*({circle})"):
+    with pytest.raises(InvalidInput, match=rf"members\.csv:\d: this row closes a cycle: .*({cycle})"):
         importer.load(auth, write(tmp_path, {"subjects": subjects, "members": rows}))
     assert marks(auth) == settled(len(given))
 
 
-def test_diamond_is_not_a_circle(tenant: Tenants, tmp_path: Path) -> None:
+def test_diamond_is_not_a_cycle(tenant: Tenants, tmp_path: Path) -> None:
     subjects = [[f"group:{name}"] for name in ("top", "left", "right", "bottom")]
     members = [["left", "top"], ["right", "top"], ["bottom", "left"], ["bottom", "right"], ["bottom", "top"]]
     rows = [[f"group:{one}", f"group:{other}"] for one, other in members]

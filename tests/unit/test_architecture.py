@@ -109,7 +109,7 @@ def test_architecture_page_shows_the_matrix() -> None:
 
 def test_arrows_are_few_and_point_one_way() -> None:
     def floor(room: str, above: tuple[str, ...] = ()) -> int:
-        assert room not in above, f"a circle: {' -> '.join((*above, room))}"
+        assert room not in above, f"a cycle: {' -> '.join((*above, room))}"
         return 1 + max((floor(below, (*above, room)) for below in MAY_IMPORT[room]), default=0)
 
     assert max(map(floor, MAY_IMPORT)) <= MAX_FLOORS
