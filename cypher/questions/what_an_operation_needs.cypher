@@ -1,6 +1,7 @@
 // what_an_operation_needs.cypher: what does an operation, or a privilege, need? It uses the copy of the policy in the graph: each row
 // is one condition, and all conditions with the same `way` must hold; one way suffices. `any_of` are facts of which one
 // suffices, `unless` the DENYs that override it; a fact ends with its place.
+// Leaves out: which of the facts a subject has. Ask check_by_name for a decision.
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $type       STRING  'table', the type of the object; '' for every type
 // $root       STRING  'metalake:ml'

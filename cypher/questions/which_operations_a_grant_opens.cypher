@@ -1,6 +1,7 @@
 // which_operations_a_grant_opens.cypher: which operations would a grant allow? It uses the copy of the policy in the graph: every
 // operation, on objects of the grant's type and below it, that a grant of this privilege can be a part of; `alone`: whether it
-// suffices by itself. It ignores what the grantee already has, and DENYs, which override the grant where both apply.
+// suffices by itself.
+// Leaves out: what the grantee already has, and DENYs, which override the grant where both apply (see what_a_grant_here_would_open).
 // $privilege  STRING  'SELECT_TABLE'
 // $type       STRING  'schema', the type of the object that it is granted on
 // $root       STRING  'metalake:ml'

@@ -55,7 +55,9 @@ UNBROKEN = {
     "privilege": "tests/agreement/test_privilege_query.py holds it to check",
     "write_policy_graph": "tests/tenants/test_policy_graph.py holds what it writes to the policy, node by node",
     "read_policy_graph": "the same test reads by it what edits by hand have changed",
-    **dict.fromkeys(QUESTIONS, "tests/decisions/test_questions_to_the_policy.py holds each to Python's clauses"),
+    **dict.fromkeys(
+        QUESTIONS, "tests/questions and tests/decisions/test_questions_to_the_policy.py hold each to oracles"
+    ),
     **dict.fromkeys(BY_NAME, "tests/agreement/test_by_name.py and test_lists_by_name.py hold each to Python"),
     **dict.fromkeys(GUARD, "tests/trust pauses, kills and cuts off the writers that send it"),
     **dict.fromkeys(WHOLE, "its mutants are generated: test_query_mutants.py"),

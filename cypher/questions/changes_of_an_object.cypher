@@ -1,0 +1,20 @@
+// changes_of_an_object.cypher: what was changed about an object or subject? It also finds what does not exist any more.
+// Leaves out: changes of other objects that had an effect on it, e.g. of a parent or a group; loads; and entries that
+// were pruned from the log.
+// $object  STRING   'table:hr.public.staff', or a subject: 'user:bob'
+// $limit   INTEGER  10, the maximum number of changes
+// $root    STRING   'metalake:ml'
+// Returns rows: revision INTEGER, at ZONED DATETIME, actor STRING (null for a fact), statement STRING, says STRING (why
+// a row has no answer)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {object: 'table:hr.public.staff', limit: 10, root: 'metalake:ml'}
+OPTIONAL MATCH (mark:Revision {root: $root})
+OPTIONAL CALL (mark) {
+  // 1 the entries of the log that name it, the latest first
+  MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND $object IN [change.object, change.subject]
+  RETURN change ORDER BY change.revision DESC LIMIT toInteger($limit)
+}
+RETURN change.revision AS revision, change.at AS at, change.actor AS actor, change.statement AS statement, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
+    WHEN change IS NULL THEN CASE WHEN EXISTS { (:Entity {root: $root, ref: $object}) } THEN 'the log has no change of ' + $object
+      ELSE $object + ' does not exist in ' + $root + ', and the log has no change of it' END END AS says
+ORDER BY revision DESC

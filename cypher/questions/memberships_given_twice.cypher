@@ -1,0 +1,23 @@
+// memberships_given_twice.cypher: which direct memberships are not needed, because the member also belongs to the group
+// or role through another one?
+// Leaves out: whether the direct membership should stay when the other one ends.
+// $root  STRING  'metalake:ml'
+// Returns rows: member STRING, group STRING (the group or role), through STRING (the other direct group or role), path
+// PATH (the direct membership), other PATH, says STRING (why a row has no answer)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml'}
+OPTIONAL MATCH (mark:Revision {root: $root})
+OPTIONAL CALL (mark) {
+  // 1 two direct memberships of one member
+  MATCH (member:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE]->(through) WHERE member.ref >= ''
+  MATCH path = (member)-[:MEMBER_OF|HAS_ROLE]->(group) WHERE group <> through
+  // 2 one of them leads to the other group
+  CALL (through, group) {
+    MATCH other = SHORTEST 1 (through)-[:MEMBER_OF|HAS_ROLE]->+(group)
+    RETURN other
+  }
+  RETURN member, group, through, path, other
+}
+RETURN member.ref AS member, group.ref AS group, through.ref AS through, path, other, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
+    WHEN member IS NULL THEN 'no membership is given twice' END AS says
+ORDER BY member, group, through

@@ -1,0 +1,31 @@
+// widest_roles.cypher: which groups and roles give the most access: to how many objects, for how many users?
+// Leaves out: DENYs and conditions, so the numbers are upper bounds; and what a group or role has from others that it
+// belongs to.
+// $limit  INTEGER  10, the maximum number of groups and roles
+// $root   STRING   'metalake:ml'
+// Returns rows: principal STRING, users INTEGER (that belong to it), grants INTEGER (ALLOWs), objects INTEGER (with an
+// ALLOW, and everything below), says STRING (why a row has no answer)
+// In Neo4j Browser run this line first, then the whole file:
+// :params {limit: 10, root: 'metalake:ml'}
+// 1 the types of users, by the policy in the graph
+OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
+WITH collect(kind.name) AS user_types
+OPTIONAL CALL (user_types) {
+  // 2 the subjects with an ALLOW, without the users
+  MATCH (principal:Entity:Subject {root: $root}) WHERE principal.ref >= '' AND NOT principal.type IN user_types
+    AND EXISTS { (principal)-[:ALLOW]->() }
+  // 3 the objects, there and below, and the users
+  CALL (principal) {
+    MATCH (principal)-[:ALLOW]->()<-[:CHILD_OF*0..]-(object) WHERE coalesce(object.exists, true)
+    RETURN count(DISTINCT object) AS objects
+  }
+  CALL (principal, user_types) {
+    MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) WHERE user.type IN user_types
+    RETURN count(DISTINCT user) AS users
+  }
+  RETURN principal, users, objects ORDER BY objects DESC, users DESC, principal.ref LIMIT toInteger($limit)
+}
+RETURN principal.ref AS principal, users, COUNT { (principal)-[:ALLOW]->() } AS grants, objects,
+  CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
+    WHEN principal IS NULL THEN 'no group or role has an ALLOW' END AS says
+ORDER BY objects DESC, users DESC, principal
