@@ -127,7 +127,7 @@ class Authorizer(ChangeVerbs):
     ) -> Explanation:
         """The decision with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
 
-        Raises as `check`.
+        Raises the errors of `check`.
         """
         with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
@@ -157,7 +157,7 @@ class Authorizer(ChangeVerbs):
 
         For the next page, pass the last reference of this page as `after`, and its `Listing.revision` as `at`. All
         references are of that revision; Inconsistent is raised if the root is not at revision `at`, or changes while a
-        long list is read. Raises as `check`.
+        long list is read. Raises the errors of `check`.
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)

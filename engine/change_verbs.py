@@ -40,7 +40,7 @@ class ChangeVerbs(OpenTenant):
 
         A change with a caller's `id` can be repeated: the repetition changes nothing and returns the first result,
         with `already` true. `dry_run` changes nothing and returns every fact that the change would add or remove, as
-        `added` and `removed`; for an `id` that is already done it returns the first result.
+        `added` and `removed`; if a change with this `id` was already made, it returns the first result.
 
         Raises Invalid (or Unknown, InvalidReference) if the change breaks a rule that holds for every actor, Refused if
         `by` is not allowed to make it, and Unavailable. If the server does not confirm a commit, the outcome is read
@@ -64,8 +64,8 @@ class ChangeVerbs(OpenTenant):
     ) -> list[Change]:
         """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
 
-        Returns a Change for each; otherwise as `change`. An error names the index (from 0) of the first wrong statement
-        in its text and as `.index`.
+        Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
+        statement in its text and as `.index`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run)
@@ -99,7 +99,7 @@ class ChangeVerbs(OpenTenant):
     ) -> list[Logged]:
         """The last `limit` accepted changes that match, oldest first; with `refused`, the refused attempts.
 
-        `limit` is at most 10,000. `id` is the id of a change, or of a batch, whose changes then all match; for refused
+        `limit` is at most 10,000. `id` is the id of a change, or of a batch (then all its changes match); for refused
         attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (UTC if without an offset).
         `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
         `before`. `object` and `subject` are the references in the statements.

@@ -1,8 +1,8 @@
 """Reads untrusted Parquet files, and checks how much memory a file needs before it decodes anything.
 
-A Parquet file of a kilobyte can contain millions of rows, or one long text a million times. So the column types and
-the decoded size are read from the file's footer and checked against limits. Text columns are read as dictionaries,
-which store a repeated text once. A text may not be longer than a reference.
+A Parquet file of one kilobyte can contain millions of rows, or repeat one long string a million times. So the column
+types and the decoded size are read from the file's footer and checked against limits. String columns are read as
+dictionaries, which store a repeated string once. A string must not be longer than a reference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ def read_bounded(
 ) -> pa.Table:
     """The rows of these files (parts of one table) that match `chosen`, with these columns.
 
-    `kinds` lists every column that the files must have. A text column is dictionary<int32, string> (null in a column
+    `kinds` lists every column that the files must have. A string column is dictionary<int32, string> (null in a column
     without any value). Raises InvalidInput for a file that cannot be read, has other columns or types, would take
-    more memory than FREE_BYTES plus RATIO times its size, or contains a text longer than `max_text` bytes.
+    more memory than FREE_BYTES plus RATIO times its size, or contains a string longer than `max_text` bytes.
     """
     wanted = list(kinds) if columns is None else list(columns)
     at = files[0]
@@ -62,7 +62,7 @@ def read_bounded(
 
 
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
-    """A text column as (the index of each row's text, the distinct texts)."""
+    """A string column as (the index of each row's value, the distinct values)."""
     if pa.types.is_null(column.type):
         column = column.cast(_DICTIONARY)
     whole = column.unify_dictionaries().combine_chunks()
@@ -123,7 +123,7 @@ def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) 
         longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
         if longest is not None and longest > max_text:
             raise InvalidInput(
-                f"{file}: the column {name!r} contains a text of {longest:,} bytes; at most {max_text:,} are "
+                f"{file}: the column {name!r} contains a value of {longest:,} bytes; at most {max_text:,} are "
                 "allowed; shorten it"
             )
 
@@ -131,5 +131,5 @@ def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) 
 def _unreadable(file: Path, error: Exception) -> str:
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     if "Not yet implemented" in reason:  # delta encodings of texts
-        return f"{file}: the encoding of its texts is not supported; write them with plain or dictionary encoding"
+        return f"{file}: the encoding of its strings is not supported; write them with plain or dictionary encoding"
     return f"{file} cannot be read as Parquet: {reason[:300]}; write the file again"

@@ -12,11 +12,11 @@ A load that also removes facts records them as :DoomedBatch nodes before it remo
 leaves the marks unequal and sets `loading_done`: from here on the load is completed and never undone. The recorded
 removals follow batch by batch, each together with its record, and then the marks are made equal.
 
-The id on the mark and the heartbeats prove that a load owns the root, not the lock: a load that loses the connection
-of its lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load that
-died, and so gives no sign of life, is undone or completed by the next caller (graph/load_recovery.py). In both cases
-`revision` and `begun` end equal and one higher than before, so that a reader that began before the load cannot mistake
-the state after it for the state before it.
+What proves that a load owns the root is its id on the mark and its heartbeats, not the lock: a load that loses the
+connection of its lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load
+that died, and so gives no sign of life, is undone or completed by the next caller (graph/load_recovery.py). In both
+cases `revision` and `begun` end equal and one higher than before, so that a reader that began before the load cannot
+mistake the state after it for the state before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from grantpath.graph.writer_lock import Held
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
 
-TRIES = 3  # to learn the outcome; each waits for the server up to the timeout
+TRIES = 3  # attempts to learn the outcome; each waits for the server up to the timeout
 
 
 class Bulk:
@@ -67,10 +67,11 @@ class Bulk:
     def begin(self) -> None:
         """Blocks reads of the root from now on.
 
-        Raises Inconsistent if the root was changed since the lock was taken: the facts that were read are then old.
+        Raises Inconsistent if the root was changed since the lock was taken: the facts that were read are then out of
+        date.
         """
         self.began = True
-        self._held.beat()  # the load may lose its lock at once, and must still be known to be alive
+        self._held.beat()  # proves that the load is alive, even if it loses its lock at once
         begun = {**self._base.key, **self._own, "what": self._what}
         if not cypher.load("load_begin").run(self._held.execute, **begun):
             raise self.overtaken()
@@ -98,7 +99,7 @@ class Bulk:
         )
 
     def note_removals(self, edges: Sequence[int], nodes: Sequence[int], demotions: Sequence[int]) -> None:
-        """Records, by database ids, what to remove at the end of the load; `demotions` remain as names."""
+        """Records, by database ids, what to remove at the end of the load. The nodes in `demotions` remain as names."""
         removals = {"edges": list(edges), "nodes": list(nodes), "unmade": list(demotions)}
         if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **removals):
             raise self._lost()
@@ -159,7 +160,7 @@ def bulk_write(store: Store, root: str, what: str, progress: ReportDone) -> Iter
     """
     with store.locked(root, f"`{what}`") as held:
         if held.died:
-            held.beat()  # the dead load's mark gets this id
+            held.beat()  # before the id on the mark is replaced by this one: other callers then look for its heartbeat
             Recovery(held.execute, root, held.id).run(held.died, progress)
         base = store.settled(held)
         bulk = Bulk(held, base, what)

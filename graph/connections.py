@@ -55,7 +55,7 @@ class Pool:
                 _raw(connection).close()
 
     def _prepare(self, connection: Any) -> Any:
-        """Limits the waits of a new connection, and has it closed if a message was not read or sent completely."""
+        """Limits how long a new connection waits, and closes it after a message that was only partly read or sent."""
         self._opened.add(connection)
         if self._silence is not None:
             connection.socket.set_read_timeout(self._silence)

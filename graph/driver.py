@@ -12,8 +12,8 @@ from grantpath.graph.errors import Unavailable
 if TYPE_CHECKING:
     import neo4j
 
-CONNECTIONS = 100  # of one pool; further callers wait for a free one
-IDLE_SECONDS = 30.0  # after so long the system probes a connection, and the driver tests it before use
+CONNECTIONS = 100  # in one pool; further callers wait for a free one
+IDLE_SECONDS = 30.0  # a connection idle for this long is probed by the system, and tested by the driver before use
 
 
 def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":

@@ -72,7 +72,7 @@ class GrantpathError(Exception):
         """The texts, one per line."""
         return [str(text) for text in self.args]
 
-    def behind(self, prefix: str) -> "GrantpathError":
+    def prefixed(self, prefix: str) -> "GrantpathError":
         """The same error with a text that begins with `prefix`."""
         return type(self)(f"{prefix}{self}")
 
@@ -133,7 +133,7 @@ class Unknown(Invalid):
     def lines(self) -> list[str]:
         return [str(self)]
 
-    def behind(self, prefix: str) -> "Unknown":
+    def prefixed(self, prefix: str) -> "Unknown":
         named = Unknown(prefix + self._text, self._remedy, self.absent)
         named.look = self.look
         return named

@@ -64,7 +64,7 @@ class Renewed(AuthManager):
             return other or (self.accepted and not wrong)
 
     def await_another(self, auth: Any, error: Neo4jError, until: float) -> bool:
-        """The same, but waits for the provider's next login until `until` if the server accepted an earlier one."""
+        """Like `handle_security_exception`. Waits up to `until` for the next login if an earlier one was accepted."""
         while not self.handle_security_exception(auth, error):
             if not self.accepted or time.monotonic() > until:
                 return False
@@ -82,7 +82,7 @@ class Renewed(AuthManager):
             ) from error
         fresh = given if isinstance(given, ExpiringAuth) else ExpiringAuth(given)
         if is_login(fresh.auth):
-            log.info("the provider of auth= gave a login for %s", self.uri)
+            log.info("the provider of auth= returned a login for %s", self.uri)
             self._current = fresh
             return fresh
         raise Unavailable(
@@ -92,11 +92,11 @@ class Renewed(AuthManager):
 
 
 def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> None:
-    """Makes a driver retry to open a connection with the provider's next login if the server refuses the last one.
+    """Makes a driver open a connection again with the provider's next login if the server refuses the last one.
 
-    The driver by itself asks for another login only if an open connection loses its own. If the server has accepted a
-    login of this provider before, the retries go on for `timeout` seconds: the new login may be a moment late, and the
-    server may lock the user out for a while after several wrong logins.
+    By itself, the driver asks for another login only if an open connection loses its own. If the server has accepted a
+    login of this provider before, the retries continue for `timeout` seconds: the new login may be a moment late, and
+    the server may lock the user out for a while after several wrong logins.
     """
     if not isinstance(login, Renewed):
         return

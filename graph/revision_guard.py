@@ -2,14 +2,14 @@
 
 A commit becomes visible piece by piece, so a reader could see half of it. A writer therefore commits a mark (`begun` =
 revision + 1) before its own commit, and afterwards sets `revision` to the same number. A reader reads both numbers
-before and after its facts, in the same statement, and answers only if all four are equal: then no commit was running
-at the start or the end, and none happened in between. Writers of a root take turns by a lock on its :Writer node, held
-by the transaction that writes. If the holder of the lock finds unequal numbers, their writer is gone, and the holder
-repairs them.
+before and after its facts, in the same statement, and answers only if all four are equal: then no commit was running at
+the start or the end, and none happened in between. Writers of a root take turns: the transaction that writes holds a
+lock on the root's :Writer node. If the holder of the lock finds unequal numbers, their writer is gone, and
+the holder repairs them.
 
-A writer may be suspended for any time, and lose its lock meanwhile. Then its transaction can no longer commit, and it
-can set no mark, since marks are compared before they are set (graph/revision_marks.py). Waiting callers end a holder
-that gives no sign of life (graph/heartbeat.py).
+A writer can be suspended for any length of time, and lose its lock meanwhile. Then its transaction can no longer
+commit, and it cannot set a mark, because marks are compared before they are set (graph/revision_marks.py). Waiting
+callers end a holder that gives no sign of life (graph/heartbeat.py).
 """
 
 import logging
@@ -203,7 +203,7 @@ class RevisionGuard:
         assert marks.loading is not None
         log.warning("%s: `%s` died; undoing or completing it", held.root, marks.what)
         self._watch.end(marks.loading)
-        held.beat()  # the dead load's mark gets this id
+        held.beat()  # before the id on the mark is replaced by this one: other callers then look for its heartbeat
         Recovery(held.execute, held.root, held.id).run(marks.loading, progress)
 
     def _dead_load(self, held: Held, deadline: float) -> str | None:

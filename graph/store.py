@@ -21,7 +21,7 @@ from grantpath.graph.writer_queue import Turns
 if TYPE_CHECKING:
     import neo4j
 
-QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; after them, it blocks the writers
+QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond them, it takes the lock
 FETCH = 20_000  # rows that the server sends at a time of a whole root
 STALL_LIMIT = 15.0
 PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
@@ -119,7 +119,7 @@ class Store:
             if attempt == 1 and self._guard.died(root):  # raises at once if a load is running
                 return None
             if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(root)):
-                return None  # a query that takes longer than the pauses between writers would always be disturbed
+                return None  # writers would always disturb a query that takes longer than their pauses
             time.sleep(min(0.0005 * 2**attempt, 0.05))
         return None
 

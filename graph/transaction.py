@@ -14,7 +14,7 @@ Send = Callable[[str, Mapping[str, Any]], list[Row]]  # takes the text of a quer
 AskByName = Callable[..., list[Row]]  # takes the name of a query of cypher/ and its parameters
 
 
-class Asks(Protocol):
+class QueryRunner(Protocol):
     """An object that runs queries about a root, inside a transaction or before it."""
 
     root: str

@@ -47,11 +47,11 @@ class AccessTables:
         )
         pq.write_table(names, folder / "names.parquet")
 
-    def named(self, what: str, everybody: Sequence[tuple[int, ...]], columns: list[str], out: str) -> int:
+    def named(self, what: str, common: Sequence[tuple[int, ...]], columns: list[str], out: str) -> int:
         """Writes the rows into `out`, one for each name of their condition. Returns the number of rows written."""
         schema = pa.schema([("condition", pa.int32()), *((column, pa.int64()) for column in columns)])
-        arrays = [pa.array([row[at] for row in everybody], field.type) for at, field in enumerate(schema)]
-        path = self._folder / "raw" / f"everybody-{out}.parquet"
+        arrays = [pa.array([row[at] for row in common], field.type) for at, field in enumerate(schema)]
+        path = self._folder / "raw" / f"common-{out}.parquet"
         path.parent.mkdir(exist_ok=True)
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
         rows = read_parquet(self._spark, path)

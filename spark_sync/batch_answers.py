@@ -43,8 +43,8 @@ def answer_many(
 ) -> list[BulkAnswer]:
     """The answers in order: true or false for a check, references in byte order for a question.
 
-    The answer to an invalid question is its error (Unknown, Invalid, ...); the others are answered. Raises ServerError
-    if Spark cannot start, InvalidInput for a question about a state that is not given.
+    The answer to an invalid question is its error (Unknown, Invalid, ...), and the other questions are answered. Raises
+    ServerError if Spark cannot start, InvalidInput for a question about a state that is not given.
     """
     numbered = {state.id: _NumberedState(state) for state in states}
     answers: list[BulkAnswer] = [False] * len(questions)

@@ -24,7 +24,7 @@ from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import engine, place, read_parquet
 from grantpath.spark_sync.sweep_task import SCHEMA, Tally, sweep
 
-EVERYBODY = -1  # pseudo-subject: the access that every user has, and the only access of users without a row
+ALL_USERS = -1  # pseudo-subject: the access that every user has; a user without a row has only this
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -66,10 +66,10 @@ def access(snapshot: Path, names: list[str] | None, expand: list[str], progress:
     with building(snapshot / "access", replace=True) as folder:
         tables = AccessTables(spark, folder, listed, source)
         common = _compute(spark, source, questions, expanded, folder / "raw", progress)
-        totals = [(at, EVERYBODY, each.objects) for at, each in common.items() if each.objects]
+        totals = [(at, ALL_USERS, each.objects) for at, each in common.items() if each.objects]
         reach_rows = tables.named("reach", totals, ["subject", "objects"], "reach")
         if expand:
-            whole = [(at, EVERYBODY, *ends) for at in np.flatnonzero(expanded).tolist() for ends in common[at].ends]
+            whole = [(at, ALL_USERS, *ends) for at in np.flatnonzero(expanded).tolist() for ends in common[at].ends]
             tables.named("interval", whole, ["subject", "start", "last"], "expand")
         accessible = tables.exposure()
         shutil.rmtree(folder / "raw")
@@ -123,17 +123,17 @@ def prepare(source: Snapshot, questions: Sequence[Requirement]) -> Prepared:
 
 
 def users(source: Snapshot) -> Bools:
-    """By position: whether it is a user or service principal that answers list."""
+    """By position: whether the entity is a user or service principal that answers can contain."""
     codes = [source.numbering.types.index(name) for name in source.policy.user_types]
     chosen = np.isin(source.numbering.type, codes) & source.numbering.exists
     chosen[source.hidden] = False
     return chosen
 
 
-def everybody(prepared: Prepared) -> list[tuple[Ints, Ints]]:
+def without_facts(prepared: Prepared) -> list[tuple[Ints, Ints]]:
     """For each question, the access of a user without facts, as half-open intervals."""
-    nobody = ActingPrincipals(np.zeros(1, np.int64), np.zeros(2, np.int64), np.empty(0, np.int64))
-    return [(low, high) for _, low, high in prepared.answers(nobody)]
+    no_principals = ActingPrincipals(np.zeros(1, np.int64), np.zeros(2, np.int64), np.empty(0, np.int64))
+    return [(low, high) for _, low, high in prepared.answers(no_principals)]
 
 
 def _compute(
@@ -154,7 +154,7 @@ def _compute(
         if not chosen:
             continue
         prepared = prepare(source, [questions[at] for at in chosen])
-        shared_by_all = [(_NOTHING, _NOTHING)] * len(chosen) if one_role else everybody(prepared)
+        shared_by_all = [(_NOTHING, _NOTHING)] * len(chosen) if one_role else without_facts(prepared)
         progress(f"{len(chosen)} conditions over {len(prepared.facts.key):,} intervals of principals")
         counts = np.array([int((high - low).sum()) for low, high in shared_by_all], np.int64)
         tally = Tally(prepared, np.array(chosen), counts, expanded[chosen], users(source), one_role)

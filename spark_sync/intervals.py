@@ -2,7 +2,7 @@
 
 Objects are numbered in tree order, so a subtree is the interval [position, last], and a principal's fact about a place
 holds on that interval. A *row* is a subject with the principals that act together for it. In one sweep, every interval
-of every row adds +1 at its start and -1 after its end. Sorted by (row, position), a running sum tells where each fact
+of every row adds +1 at its start and -1 after its end. Sorted by (row, position), a running sum shows where each fact
 holds. No row is ever created for a pair of subject and object.
 """
 

@@ -45,7 +45,7 @@ class Touched:
         changes = [(entry, _statement(source, entry)) for entry in entries]
         named = {ref for entry, each in changes for ref in (each.object, each.subject, entry.actor)}
         self._at = {ref: at for at, ref in enumerate(source.numbering.refs) if ref in named}
-        self._subjects = np.unique(np.array([at for each in changes for at in self._speakers(*each)], np.int64))
+        self._subjects = np.unique(np.array([at for each in changes for at in self._affected(*each)], np.int64))
         trees = [
             self._at[each.object] for _, each in changes if each.kind in ("add", "drop") and each.object in self._at
         ]
@@ -60,8 +60,8 @@ class Touched:
             or (self._tree and any(fact.below for fact in facts_of(clauses)))
         )
 
-    def _speakers(self, entry: Entry, statement: Statement) -> Iterable[int]:
-        """The subjects of the snapshot that gain or lose something by a change."""
+    def _affected(self, entry: Entry, statement: Statement) -> Iterable[int]:
+        """The subjects of the snapshot that gain or lose something through a change."""
         named = {"add": entry.actor, "drop": statement.object}.get(
             statement.kind, statement.subject
         )  # the creator gains something

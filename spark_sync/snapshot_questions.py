@@ -115,7 +115,7 @@ class QuestionBinder:
 
 
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:
-    """The clauses without facts about missing places, where only `EVERY` holds, because nothing is below them."""
+    """The clauses without facts about missing places. Only `EVERY` holds there, because nothing is below them."""
     known: dict[Fact, bool] = {
         fact: fact.kind is FactKind.EVERY_BELOW for fact in facts_of(clauses) if fact.place in missing
     }
@@ -172,8 +172,8 @@ def ask(snapshot: Path, question: str) -> SnapshotAnswer:
     else:
         words, expected = parse_check(question)
     bound = QuestionBinder(source.policy, source.root, source.numbering).bind(words)
-    everybody = bound.kind == "who"
-    closure = source.closure() if everybody else None
+    all_users = bound.kind == "who"
+    closure = source.closure() if all_users else None
     found = evaluate(
         bound,
         source.fact_table,

@@ -91,7 +91,7 @@ def place(path: Path) -> str:
 
 
 def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
-    """Reads this file or folder; by default Spark would take `*`, `[` and `{` for patterns. Raises as `place`."""
+    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`."""
     return spark.read.option("__globPaths__", "false").parquet(place(path))
 
 

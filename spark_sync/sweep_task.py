@@ -26,7 +26,7 @@ class Tally:
     numbers: Ints  # the number of each condition
     common: Ints  # by condition: the objects that every user has; users with only these get no row
     expanded: Bools  # by condition: whether to write intervals
-    users: Bools  # by position: whether it is a user that answers list
+    users: Bools  # by position: whether the entity is a user that answers can contain
     one_role: bool
 
 

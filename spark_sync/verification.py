@@ -13,7 +13,7 @@ from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync.access_tables import listed_objects
-from grantpath.spark_sync.bulk_access import EVERYBODY, conditions, prepare, users
+from grantpath.spark_sync.bulk_access import ALL_USERS, conditions, prepare, users
 from grantpath.spark_sync.fact_table import Prepared
 from grantpath.spark_sync.intervals import ActingPrincipals, Ints, union
 from grantpath.spark_sync.moved_since import Entry, Touched
@@ -45,7 +45,7 @@ def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple
 
 
 def exposed(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
-    """The objects of a type on which the most users can use `name`, with the counts. Raises as `widest`."""
+    """The objects of a type on which the most users can use `name`, with the counts. Raises the errors of `widest`."""
     return _top(snapshot, "exposure", ("position", "users"), name, type_, limit)
 
 
@@ -62,7 +62,7 @@ def _top(
     chosen = (pads.field("name") == name) & (pads.field("type") == type_)
     rows = source.table(f"access/{table}", list(columns), chosen)
     pairs = zip(rows[where].to_pylist(), rows[count].to_pylist(), strict=True)
-    named = [("everybody" if at == EVERYBODY else source.numbering.refs[at], many) for at, many in pairs]
+    named = [("everybody" if at == ALL_USERS else source.numbering.refs[at], many) for at, many in pairs]
     return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
@@ -171,7 +171,7 @@ def allowed(
 def intervals_of(
     source: Snapshot, prepared: Prepared, question: Requirement, subjects: Ints, closure: Closure
 ) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """As `allowed`, in columns (user, low, high), piece by piece."""
+    """Like `allowed`, in columns (user, low, high), piece by piece."""
     acting: ActingPrincipals = source.roles.acting(subjects, closure) if question.one_role else closure.acting(subjects)
     for piece in acting.pieces(prepared.facts):
         ((row, low, high),) = prepared.answers(piece)

@@ -1,12 +1,12 @@
 // read_policy_graph.cypher: the copy of a tenant's policy in the graph, to compare it with the tenant's policy.
 // $root  STRING  'metalake:ml'
-// Returns one row: nodes LIST OF MAP (label, said: all its properties), edges LIST OF MAP (kind, source and target: the keys
+// Returns one row: nodes LIST OF MAP (label, properties), edges LIST OF MAP (kind, source and target: the keys
 // of their nodes, type, with)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 CALL () {
   MATCH (part:RulePart {root: $root})
-  RETURN collect({label: [label IN labels(part) WHERE label <> 'RulePart'][0], said: properties(part)}) AS nodes
+  RETURN collect({label: [label IN labels(part) WHERE label <> 'RulePart'][0], properties: properties(part)}) AS nodes
 }
 CALL () {
   MATCH (source:RulePart {root: $root})-[edge]->(target)

@@ -17,7 +17,7 @@ from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.reference import Reference, type_of
-from grantpath.graph.transaction import Asks
+from grantpath.graph.transaction import QueryRunner
 
 AT_ONCE = 500  # rows in one statement
 # In this order: removals first, and entities before the edges that need them.
@@ -36,9 +36,9 @@ class BatchApplier:
     """The changes of one actor (None: facts, which need no authority) in one transaction."""
 
     def __init__(
-        self, writing: Asks, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
+        self, writing: QueryRunner, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
     ) -> None:
-        """`watched`: record in each step the facts that it adds and removes."""
+        """With `watched`, each step records the facts that it adds and removes."""
         self._writing = writing
         self._watched = watched
         self._policy = policy
@@ -50,7 +50,7 @@ class BatchApplier:
     def apply(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
         """Applies the changes, and records in each step whether it changed anything, or its error.
 
-        `all_or_nothing`: the steps after a wrong one may be skipped.
+        With `all_or_nothing`, the steps after a wrong one can be skipped.
         """
         done = 0
         while done < len(steps):
@@ -64,12 +64,11 @@ class BatchApplier:
             if all_or_nothing and any(step.error for step in steps[:done]):
                 return
 
-    def judge(self, steps: Sequence[PlannedChange]) -> int | None:
-        """The index of the first wrong step, which gets its error; None if that is not known before something is
-        written."""
+    def first_wrong(self, steps: Sequence[PlannedChange]) -> int | None:
+        """The index of the first wrong step, which gets its error; None if all are right or finding it needs writes."""
         part, sets = self._next_part(steps)
         first = next(iter(levels(sets)), [])
-        self._judge([part[index] for index in first])
+        self._validate([part[index] for index in first])
         for index, (at, step) in enumerate(zip(first, part, strict=False)):
             if at != index:
                 return None  # this step depends on the writes of another one
@@ -98,14 +97,14 @@ class BatchApplier:
     # ---- one level -----------------------------------------------------------------------------------------------
     def _apply_level(self, steps: list[PlannedChange]) -> None:
         """Applies steps that do not depend on each other's writes."""
-        valid, preconditions, roles = self._judge(steps)
+        valid, preconditions, roles = self._validate(steps)
         rows = _Rows()
         for step in valid:
             if step.error is None and not preconditions.changes_nothing(step.change):
                 step.changed = True
                 self._write(step.change, preconditions, rows)
                 if step.change.kind == "add" and self._actor:
-                    self._reward(step.change, self._actor, roles[step], rows)
+                    self._grant_to_creator(step.change, self._actor, roles[step], rows)
         made = [step for step in valid if step.changed] if self._watched else []
         scopes = [scope_of(at, step.change, self._root) for at, step in enumerate(made)]
         watch = Watch(self._ask, self._policy, scopes)
@@ -113,10 +112,10 @@ class BatchApplier:
         for step, delta in zip(made, watch.deltas(), strict=True):
             step.delta = delta
 
-    def _judge(
+    def _validate(
         self, steps: list[PlannedChange]
     ) -> tuple[list[PlannedChange], Preconditions, dict[PlannedChange, str | None]]:
-        """The steps that are valid and still to be done, their preconditions, and by step the active role of the actor.
+        """The valid steps that are still to be done, their preconditions, and the actor's active role for each step.
         A wrong step gets its error."""
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
         preconditions = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
@@ -129,7 +128,7 @@ class BatchApplier:
         return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
     def _is_due(self, step: PlannedChange, preconditions: Preconditions) -> bool:
-        """Is the step valid and still to be done? A wrong step gets its error."""
+        """Is the step valid, and does it still need to be done? A wrong step gets its error."""
         ref = step.change.object.text
         if step.mentioned and ref in preconditions.existing:
             return False
@@ -192,7 +191,7 @@ class BatchApplier:
             ],
         }
 
-    def _reward(self, change: ResolvedStatement, actor: Actor, role: str | None, rows: _Rows) -> None:
+    def _grant_to_creator(self, change: ResolvedStatement, actor: Actor, role: str | None, rows: _Rows) -> None:
         """Gives the creator the ownership of the new object (or gives it to the active role), or a privilege on it."""
         gives, object_ = self._policy.file.creating, change.object
         creator = role or actor.ref.text

@@ -14,10 +14,10 @@ from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import AskByName, Row, Send, Writing
 
-KEPT = 1_000  # refused attempts of one actor in one root; the oldest are removed once there are a tenth more
+KEPT = 1_000  # refused attempts of one actor in one root; at a tenth more, the oldest are removed
 
 
-def asking(ask: Send, root: str) -> AskByName:
+def query_by_name(ask: Send, root: str) -> AskByName:
     """A function that runs a query of cypher/ about `root`, by the query's name."""
 
     def named(query: str, **parameters: Any) -> list[Row]:

@@ -18,8 +18,8 @@ from grantpath.graph.reference import Reference
 from grantpath.graph.transaction import AskByName
 
 AT_ONCE = 500  # checks in one query
-MANY = 10  # the smallest batch that checks the places above its objects first,
-SHARED = 2  # provided that on average at least so many changes share a check
+MANY = 10  # the smallest batch that checks the places above its objects first
+SHARED = 2  # and the least number of changes that must share such a check, on average
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 A delta is complete: it includes the facts that a drop removes together with its object, and those that the creator of
 an object gets. The statements are in an order in which they can be applied: additions from the top down, entities
-before edges; removals in the reverse order. A removed fact is written as the statement that would add it.
+before edges; removals in the reverse order. A removed fact is written as the statement that adds it.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import AskByName
 
 Scope = dict[str, Any]
-StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" for a part that the kind does not have
+StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
 
 
@@ -51,7 +51,7 @@ class Watch:
         self._before = self._facts()
 
     def deltas(self) -> list[Delta]:
-        """The delta of each change, by number; a fact that several changes affect is in the first delta only."""
+        """The delta of each change, by number. A fact that several changes affect is only in the first delta."""
         after, found = self._facts(), []
         seen: set[StoredFact] = set()
         for at in sorted({scope["at"] for scope in self._scopes}):

@@ -12,7 +12,7 @@ from grantpath.engine.change.planned_change import Actor
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import short
-from grantpath.graph.transaction import Asks, Writing
+from grantpath.graph.transaction import QueryRunner, Writing
 
 MAX_ID = 200
 
@@ -53,7 +53,7 @@ class Request:
     def _digest(self) -> str:
         return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
 
-    def earlier(self, writing: Asks) -> list[Change] | None:
+    def earlier(self, writing: QueryRunner) -> list[Change] | None:
         """The changes that were made with this id before. Raises Invalid if the id belongs to another request."""
         row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._digest:
@@ -70,15 +70,15 @@ class Request:
             )
         return None
 
-    def is_new(self, writing: Asks) -> bool:
-        """Is the id unused, so that nothing was done with it yet?"""
+    def is_new(self, writing: QueryRunner) -> bool:
+        """Is the id unused?"""
         try:
             return self.earlier(writing) is None
         except Invalid:  # the id belongs to another request
             return False
 
     def _is(self, change: Mapping[str, Any]) -> bool:
-        """Is it the same change, made without an id and now repeated with the id that it got?"""
+        """Is this the same change, which was made without an id and is now repeated with the id assigned to it?"""
         return (change["actor"], change["as_role"], [change["statement"]]) == (*self._actor, self._texts)
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
@@ -94,7 +94,7 @@ class Request:
 
 
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
-    """Are these changes in the history? One is enough to know it, since they were committed together."""
+    """Are these changes in the history? Checking one is enough, because they were committed together."""
     one = first_id(changes)
     return one is not None and ask(writing, "idempotency_find", id=one, parts=[])[0]["change"] is not None
 
@@ -104,6 +104,6 @@ def first_id(changes: Sequence[Change]) -> str | None:
     return next((change.id for change in changes if change.id), None)
 
 
-def ask(writing: Asks, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+def ask(writing: QueryRunner, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
     """The rows of a query of cypher/, within a transaction."""
     return cypher.load(query).run(writing.ask, root=writing.root, **parameters)

@@ -2,8 +2,8 @@
 
 A hash is the sha256 of the chain's name and of all properties of the entry except `hash` and `root`, sorted by name.
 The chain's name identifies the root: it consists of the root's key and its creation id, and a restored root keeps it.
-So an entry that is changed, removed, inserted or moved no longer matches the hashes after it, and the hash of the
-newest entry, if it is stored elsewhere, proves all entries up to it.
+So if an entry is changed, removed, inserted or moved, the hashes after it no longer match, and the hash of the newest
+entry, stored elsewhere, proves all entries up to it.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from grantpath.graph.messages import short
 
 NOT_HASHED = ("hash", "root")
 FIRST = ""  # `previous` of the first entry of a chain
-SHOWN = 20  # problems
+SHOWN = 20  # the number of problems listed
 Entry = Mapping[str, Any]
 
 
@@ -116,7 +116,7 @@ class Walk:
             self.pruned = entry
 
     def end(self) -> None:
-        """To be called after the last entry: checks the beginning of the log, and whether it contains the head."""
+        """Checks the beginning of the log, and whether it contains the head. Must be called after the last entry."""
         if self.begins is not None:
             self._check_beginning(self.begins)
         if self.head is not None and self.found is None:
@@ -136,8 +136,8 @@ class Walk:
         if first.get("previous") == FIRST:
             if first.get("unchained") != self.unchained:
                 self._report(
-                    f"{self.unchained} entries precede the first one with a hash, but that one recorded"
-                    f" {first.get('unchained')}: entries were removed or inserted there"
+                    f"{self.unchained} entries precede the first one with a hash, which recorded"
+                    f" {first.get('unchained')}: entries before it were removed or inserted"
                 )
         elif self.pruned is None:
             self._note(first, "is the first entry, but has the hash of an earlier one: entries before it were removed")

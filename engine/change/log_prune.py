@@ -20,7 +20,7 @@ AT_ONCE = 5_000
 
 @dataclass(frozen=True)
 class Pruned:
-    """The number of removed entries, the last revision among them (None: nothing was removed), the root's revision now,
+    """The number of removed entries, their last revision (None: nothing was removed), the root's revision now,
     and the hash of the log entry that records the pruning."""
 
     entries: int

@@ -38,8 +38,8 @@ class LogCheck:
     detected without a head. `entries` counts the entries with a hash; `unchained` counts those that are older than the
     chain and are not proven. `begins` is the revision of the first entry with a hash; `revision` and `head` are the
     revision and the hash of the newest. `proven` is the revision of the entry with the given head: that entry and all
-    before it are unaltered; None without a head. `chain` names the root in which the log began. `pruned` is the newest
-    pruning.
+    earlier ones are unaltered; None without a head. `chain` names the root in which the log began. `pruned` is the
+    newest pruning.
     """
 
     intact: bool

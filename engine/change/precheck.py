@@ -15,11 +15,11 @@ from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
 
 
-class Glance:
-    """The answers that were read without the lock, in the order of their queries."""
+class Precheck:
+    """Answers that were read before the lock was taken, in the order of their queries."""
 
     def __init__(self, store: Store, root: str, row: Mapping[str, Any]) -> None:
-        """`row` is the row of log_tail.cypher; `look` creates glances."""
+        """`row` is the row of log_tail.cypher; `begin_precheck` creates prechecks."""
         self._store = store
         self._row = row
         self.root = root
@@ -49,25 +49,25 @@ class Glance:
 
     def is_current(self) -> bool:
         """Are the marks still equal and unchanged? Then all answers are from one committed state."""
-        again = look(self._store, self.root)
+        again = begin_precheck(self._store, self.root)
         return again is not None and (again.revision, again.made) == (self.revision, self.made)
 
 
-def look(store: Store, root: str) -> Glance | None:
-    """A glance at the root; None if a commit is running or the root does not exist. Raises Unavailable."""
+def begin_precheck(store: Store, root: str) -> Precheck | None:
+    """A precheck of the root; None if a commit is running or the root does not exist. Raises Unavailable."""
     rows = cypher.load("log_tail").run(store.read, root=root)
-    return Glance(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
+    return Precheck(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
 
 
-class Informed:
-    """A write that reuses the answers of a glance at the same state, until it runs a query that the glance did not."""
+class PrecheckedWriting:
+    """A transaction that reuses the answers of a precheck of the same state, up to the first query that differs."""
 
-    def __init__(self, writing: Writing, glance: Glance | None) -> None:
+    def __init__(self, writing: Writing, precheck: Precheck | None) -> None:
         self._writing = writing
         self.root = writing.root
-        same = glance is not None and (glance.revision, glance.made) == (writing.revision, writing.made)
-        self.glance = glance if same else None
-        self._answers = deque(glance.answers) if glance is not None and same else deque()
+        same = precheck is not None and (precheck.revision, precheck.made) == (writing.revision, writing.made)
+        self.precheck = precheck if same else None
+        self._answers = deque(precheck.answers) if precheck is not None and same else deque()
 
     @property
     def revision(self) -> int:

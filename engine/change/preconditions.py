@@ -11,7 +11,7 @@ from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph.errors import Invalid, Unknown
 from grantpath.graph.reference import Reference
-from grantpath.graph.transaction import Asks
+from grantpath.graph.transaction import QueryRunner
 
 
 @dataclass
@@ -26,7 +26,12 @@ class Preconditions:
 
     @classmethod
     def read(
-        cls, writing: Asks, policy: Policy, root: Reference, changes: Sequence[ResolvedStatement], as_role: str | None
+        cls,
+        writing: QueryRunner,
+        policy: Policy,
+        root: Reference,
+        changes: Sequence[ResolvedStatement],
+        as_role: str | None,
     ) -> "Preconditions":
         """Reads the facts for all changes in one query, and whether the active role exists."""
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())

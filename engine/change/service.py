@@ -11,7 +11,7 @@ from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Change, Request, first_id, is_made
 from grantpath.engine.change.planned_change import Actor, PlannedChange
-from grantpath.engine.change.precheck import Glance, Informed, look
+from grantpath.engine.change.precheck import Precheck, PrecheckedWriting, begin_precheck
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
@@ -25,7 +25,7 @@ from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Writing
 
-LOOKS = 12  # tries to read without the lock while other writers disturb
+PRECHECKS = 12  # attempts to read one state without the lock, while other writers commit
 
 
 class ChangeService:
@@ -72,7 +72,7 @@ class ChangeService:
         return self._all(steps, actor, id_, dry_run, _at) if steps else []
 
     def _done_before(self, texts: list[str], actor: Actor | None, id_: str | None) -> list[Change] | None:
-        """The changes that were made with the id: they may have been valid by an earlier policy of the root."""
+        """The changes that were already made with the id. An earlier policy of the root may have accepted them."""
         if id_ is None or not all(isinstance(text, str) for text in texts):
             return None
         request = Request(id_, texts, actor)
@@ -93,7 +93,7 @@ class ChangeService:
         texts = need_list("statements", statements)
         problems: list[str | None] = []
         steps: list[tuple[int, PlannedChange]] = []  # each with the index of its statement
-        sure: set[str] = set()  # entities that an earlier statement has named, so that they exist
+        sure: set[str] = set()  # entities that exist, because an earlier statement named them
         for index, line in enumerate(texts):
             problems.append(None)
             try:
@@ -110,7 +110,7 @@ class ChangeService:
                 step.changed, step.error = False, None
             made = [step for _, step in steps]
             BatchApplier(writing, self._policy, self._root, None).apply(made, all_or_nothing=False)
-            self._unmention(steps, writing)
+            self._drop_wrong_mentions(steps, writing)
             record(writing, made, None, [uuid.uuid4().hex for _ in made])
 
         self._store.write(self._tenant, work)
@@ -128,8 +128,8 @@ class ChangeService:
                     sure.add(ref.text)
                     yield self._fact(f"add {ref}", mentioned=True)
 
-    def _unmention(self, steps: Sequence[tuple[int, PlannedChange]], writing: Writing) -> None:
-        """Drops the entities that only wrong statements mention, since a wrong statement must not change anything."""
+    def _drop_wrong_mentions(self, steps: Sequence[tuple[int, PlannedChange]], writing: Writing) -> None:
+        """Drops entities that only wrong statements mention, because a wrong statement must not change anything."""
         wrong = {index for index, step in steps if step.error}
         right = [step.change for index, step in steps if index not in wrong]
         named = {ref for change in right for ref in (change.object, change.subject)}
@@ -168,8 +168,8 @@ class ChangeService:
         """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them."""
         request = Request(id_, [step.text for step in steps], actor)
         ids, named = request.ids, id_ is not None and and_then is None
-        tries: list[list[Change]] = []  # the changes of each try, to look for them in the log if an outcome is unknown
-        glance: Glance | None = None
+        tries: list[list[Change]] = []  # the changes of each try, to find them in the log if an outcome is unknown
+        precheck: Precheck | None = None
 
         def work(writing: Writing) -> list[Change]:
             check_policy(writing.policy, self._policy, self._tenant)
@@ -182,24 +182,24 @@ class ChangeService:
             for step in steps:
                 step.changed, step.error = False, None
                 step.delta = None
-            informed = Informed(writing, glance)
-            BatchApplier(informed, self._policy, self._root, actor, watched=dry_run).apply(steps, all_or_nothing=True)
+            prechecked = PrecheckedWriting(writing, precheck)
+            BatchApplier(prechecked, self._policy, self._root, actor, watched=dry_run).apply(steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
             if and_then:
                 raise and_then
-            tail = informed.glance.tail if informed.glance else None
+            tail = prechecked.precheck.tail if prechecked.precheck else None
             changes = record(writing, steps, actor, ids, tail)
             if dry_run:
-                changes = [_rehearsed(change, step.delta) for change, step in zip(changes, steps, strict=True)]
+                changes = [_with_delta(change, step.delta) for change, step in zip(changes, steps, strict=True)]
             if named:
                 request.remember(writing, changes)
             tries.append(changes)
             return changes
 
         try:
-            glance = self._judged(steps, actor, request if named else None) if actor else None
+            precheck = self._precheck(steps, actor, request if named else None) if actor else None
             return self._store.write(self._tenant, work, keep=not dry_run)
         except _Stopped as stopped:
             error = stopped.step.error
@@ -214,31 +214,31 @@ class ChangeService:
                 raise
             return self._read_back(tries[-1], request, named)
 
-    def _judged(self, steps: Sequence[PlannedChange], actor: Actor, request: Request | None) -> Glance | None:
+    def _precheck(self, steps: Sequence[PlannedChange], actor: Actor, request: Request | None) -> Precheck | None:
         """The facts that were read before the lock is taken. Raises _Stopped if a step is wrong, which needs no lock.
 
         Changes that were already made with the id of `request` are not validated again.
         """
-        for attempt in range(LOOKS):
-            glance = look(self._store, self._tenant)
-            if glance is not None:
-                if glance.policy != self._policy.digest:
+        for attempt in range(PRECHECKS):
+            precheck = begin_precheck(self._store, self._tenant)
+            if precheck is not None:
+                if precheck.policy != self._policy.digest:
                     return None
-                wrong = BatchApplier(glance, self._policy, self._root, actor).judge(steps)
+                wrong = BatchApplier(precheck, self._policy, self._root, actor).first_wrong(steps)
                 if wrong is None:
-                    return glance
-                if request is not None and not request.is_new(glance):
+                    return precheck
+                if request is not None and not request.is_new(precheck):
                     return None
-                if glance.is_current():
-                    raise _Stopped(wrong, steps[wrong], glance.revision)
+                if precheck.is_current():
+                    raise _Stopped(wrong, steps[wrong], precheck.revision)
             time.sleep(min(0.002 * 2**attempt, 0.1))  # another writer is changing the root
         return None
 
     # ---- unknown outcomes ------------------------------------------------------------------------------------------
     def _read_back(self, changes: list[Change], request: Request, remembered: bool) -> list[Change]:
         """After a commit without an answer: the changes, if they are in the log. Raises Unavailable if they are not,
-        and with `unknown` if that cannot be found out."""
-        again = f"make it again{f' with the id {request.id}' if remembered else ''}"
+        with `unknown` if the log cannot be read."""
+        again = f"repeat it{f' with the id {request.id}' if remembered else ''}"
 
         def work(writing: Writing) -> bool:  # under the lock, so the commit is done or can no longer happen
             return is_made(writing, changes) or (remembered and request.earlier(writing) is not None)
@@ -249,7 +249,7 @@ class ChangeService:
             raise Unavailable(
                 f"the connection was lost while {request.what} was committed, and the outcome is not known: {error}. "
                 f"Look for the id {request.id if remembered else first_id(changes)} in the log"
-                + (f", or {again}: that does nothing if it was done" if remembered else ""),
+                + (f", or {again}: it is made only once" if remembered else ""),
                 unknown=True,
             ) from error
         if not made:
@@ -273,7 +273,7 @@ def _parsed(statement: str) -> Statement:
     return parse_statement(statement)
 
 
-def _rehearsed(change: Change, delta: Delta | None) -> Change:
+def _with_delta(change: Change, delta: Delta | None) -> Change:
     """A change of a dry run, with the facts that it would add and remove."""
     delta = delta or Delta()
     return replace(change, hash=None, added=delta.added, removed=delta.removed)

@@ -66,7 +66,7 @@ def check(
     A name in UPPER_CASE is a privilege, one in lower_case an operation of the policy. Exit code 0: allowed, 1: not
     allowed, 2: an error. Only "allowed" ends with 0.
 
-    In a script, write `--` before untrusted arguments, so that none of them is taken for an option:
+    In a script, write `--` before untrusted arguments, so that none of them is read as an option:
 
     grantpath check -- "$S" "$NAME" "$REF"
     """

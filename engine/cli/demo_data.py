@@ -17,7 +17,7 @@ ROOT = "metalake:tpc"
 TableRow = dict[str, str]
 DemoData = dict[str, list[TableRow]]
 
-# TPC-DS: 24 tables. TPC-H: 8 tables. Each is once in the catalog of its standard.
+# TPC-DS: 24 tables. TPC-H: 8 tables. Each occurs once in the catalog of its standard.
 TPC_DS = {
     "store": ["store", "store_sales", "store_returns"],
     "catalog": ["call_center", "catalog_page", "catalog_sales", "catalog_returns", "ship_mode"],
@@ -155,7 +155,7 @@ def schema_roles() -> Iterator[tuple[str, list[Holding]]]:
     """A reader and a writer role for each schema of the two standards."""
     for catalog, schemas in (("retail", TPC_DS), ("wholesale", TPC_H)):
         for schema in schemas:
-            # The role of a schema that is named like a catalog or a department has the catalog in its name.
+            # If a schema has the name of a catalog or a department, its role also has the catalog in its name.
             name = f"{catalog}_{schema}" if schema in ("catalog", "customer", "sales") else schema
             into: Holding = ("allow", "USE_CATALOG", [f"catalog:{catalog}"])
             here = [f"schema:{catalog}.{schema}"]

@@ -180,7 +180,7 @@ def _usage(error: Any) -> str:
 
 
 def _unquoted(context: Any, extra: str) -> str:
-    """The message for superfluous words: usually a statement or a name with spaces was not quoted."""
+    """The message for extra arguments: usually a statement or a name with spaces was not quoted."""
     taken = [context.params.get(param.name) for param in context.command.params if not param.opts[0].startswith("-")]
     if not taken or not isinstance(taken[-1], str):
         return f"unexpected: {extra}; remove it"

@@ -72,8 +72,8 @@ def show(session: CommandContext, name: Name) -> None:
 def validate(session: CommandContext, file: File) -> None:
     """Check a policy file. An error names file, line, key and remedy.
 
-    A warning names a valid entry that may not do what its author expects.
-    Exit code 0 if the policy is valid, otherwise 2.
+    A warning names a valid entry that may not do what its author expects. Exit code 0 if the policy is valid, otherwise
+    2.
     """
     from grantpath.engine.policy import policy as policies
 
@@ -135,7 +135,7 @@ def verify(session: CommandContext, name: RootName = None) -> int:
     what = (
         f"{len(found):,} differences; `grantpath policy write {tenant}` writes it again"
         if found
-        else "as in the policy"
+        else "the same as the policy"
     )
     out().print(verdict, styled(f" the policy {policy} in the graph of {tenant}: {what}"), sep="")
     show_lists([(" ", found)])

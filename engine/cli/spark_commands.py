@@ -111,9 +111,9 @@ def show_access(report: "AccessReport", tops: bool) -> None:
 def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
     """Answer one question from a snapshot, without the database.
 
-    The forms are: who can NAME on REF; which TYPE can SUBJECT NAME; SUBJECT can NAME on REF. For the last, the exit
-    code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore use
-    `grantpath check`, and not build a question from them.
+    The forms are: who can NAME on REF; which TYPE can SUBJECT NAME; SUBJECT can NAME on REF. For the last form, the
+    exit code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore
+    use `grantpath check`, and not build a question from them.
     """
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
     from grantpath.spark_sync.snapshot_questions import ask as ask_snapshot

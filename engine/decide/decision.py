@@ -106,7 +106,7 @@ def winner(acted: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 def _because(evidence: Evidence) -> list[str]:
     evaluation, won = evidence.evaluation, winner(evidence.acted)
-    assert won is not None, "it is allowed"
+    assert won is not None, "reasons are asked for an allowed decision only"
     subject, found = evaluation.subject.text, evaluation.by_fact(won["found"])
     facts = winning(evaluation.clauses, found)
     acting = [f"{subject} acts as {won['role']}"] if evaluation.one_role and won["role"] else []

@@ -38,15 +38,15 @@ def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context:
     """The nearest remedy. Without `context` it uses only what the check read, and some entities remain unnamed."""
     if not acted and context is None:
         return Remedy(
-            (), [_nobody_acts(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
+            (), [_no_acting_principal(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
         )
     planner = _Planner(evaluation, context)
     ways = (way for candidate in candidates(evaluation, acted, context) for way in planner.ways(candidate))
     best = min(ways, key=lambda way: (way.cost, way.role or ""), default=None)
-    return best or Remedy((), [impossible(evaluation, planner.hopeless)], [], None, float("inf"))
+    return best or Remedy((), [impossible(evaluation, planner.impossible)], [], None, float("inf"))
 
 
-def _nobody_acts(evaluation: Evaluation) -> str:
+def _no_acting_principal(evaluation: Evaluation) -> str:
     subject = evaluation.subject.text
     if evaluation.as_role:
         lacks = f"{subject} does not exist{evaluation.near()} or does not hold {evaluation.as_role}"
@@ -79,7 +79,7 @@ class _Planner:
         self._context = context
         self._rules = Rules(evaluation.policy, evaluation.root)
         self._valid: dict[str, bool] = {}
-        self.hopeless: list[Fact] = []  # facts that no change can make true
+        self.impossible: list[Fact] = []  # facts that no change can make true
 
     def ways(self, candidate: Candidate) -> Iterator[Remedy]:
         """For each clause, the best way to make it true for the candidate."""
@@ -113,10 +113,10 @@ class _Planner:
             for penalty, steps in self._atom(one, candidate):
                 found.append((remedy_cost.OTHER * min(at, 4) + penalty + sum(step.cost for step in steps), steps))
         if not found:
-            self.hopeless += [fact for one in term for fact in self._hopeless_of(one, candidate)]
+            self.impossible += [fact for one in term for fact in self._impossible_facts(one, candidate)]
         return found
 
-    def _hopeless_of(self, atom: Atom, candidate: Candidate) -> Iterator[Fact]:
+    def _impossible_facts(self, atom: Atom, candidate: Candidate) -> Iterator[Fact]:
         yield next((fact for fact in atom.none if fact in candidate.found), atom.any[0])
 
     def _atom(self, atom: Atom, candidate: Candidate) -> Iterator[tuple[int, tuple[RemedyStep, ...]]]:

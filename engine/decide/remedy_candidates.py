@@ -16,7 +16,7 @@ MAX_NAME = 200  # bytes: new names must not exceed the limit for names
 NAMES = 5
 NEW = 400  # a new role: two more statements, and one more role to maintain
 CAME_WITH_THE_POLICY = 150
-EVERYBODYS = 2_500  # a grant to a role that all users hold is a grant to all users
+HELD_BY_ALL = 2_500  # a grant to a role that all users hold is a grant to all users
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def new_names(evaluation: Evaluation) -> list[str]:
 
 
 def later_roles(evaluation: Evaluation) -> list[str]:
-    """Further roles through which the subject would act: the active one, or those that a new role holds by creation."""
+    """Further roles through which the subject would act: the active one, or those that a new role holds at once."""
     if evaluation.as_role:
         return [evaluation.as_role]
     types = {evaluation.subject.type, *(type_of(name) for name in new_names(evaluation)[:1])}
@@ -109,9 +109,9 @@ def _as_found(
 
 
 def _reach(evaluation: Evaluation, grantee: str) -> int:
-    """The cost of a grantee that is not the subject's alone."""
+    """The extra cost of a grantee that other subjects share."""
     builtin = evaluation.policy.builtins.get(grantee)
-    return 0 if builtin is None else EVERYBODYS if builtin.held_by_every else CAME_WITH_THE_POLICY
+    return 0 if builtin is None else HELD_BY_ALL if builtin.held_by_every else CAME_WITH_THE_POLICY
 
 
 def _added(evaluation: Evaluation, context: RemedyContext) -> tuple[tuple[str, ...], tuple[str, ...]]:

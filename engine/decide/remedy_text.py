@@ -55,15 +55,15 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
     raise AssertionError(f"no change makes {fact} true")
 
 
-def impossible(evaluation: Evaluation, hopeless: Sequence[Fact]) -> str:
+def impossible(evaluation: Evaluation, facts: Sequence[Fact]) -> str:
     """A text that says why no change would allow the check."""
     if not evaluation.clauses:
         return "the policy never allows this"
-    reasons = list(dict.fromkeys(_hopeless(evaluation, fact) for fact in hopeless))
+    reasons = list(dict.fromkeys(_why_impossible(evaluation, fact) for fact in facts))
     return f"no change allows it: {'; '.join(reasons[:REASONS])}"
 
 
-def _hopeless(evaluation: Evaluation, fact: Fact) -> str:
+def _why_impossible(evaluation: Evaluation, fact: Fact) -> str:
     entity = evaluation.entity(fact)
     match fact.kind:
         case FactKind.IS:

@@ -29,7 +29,8 @@ class ResolvedQuestion:
     """A question whose names are resolved by the policy. Its entities need not exist.
 
     `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
-    each held role is decided alone. `needed` are the references that must exist; the first missing one is reported.
+    each held role is decided by itself. `needed` are the references that must exist; the first missing one is
+    reported.
     """
 
     requirement: Requirement
@@ -105,7 +106,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         second_objects,
         subject,
         role,
-        # a role as the subject acts as itself
+        # if the subject is a role, it acts as itself
         requirement.one_role and (subject is None or subject.type not in policy.role_types),
         needed if role is None else [*needed, role],
     )
@@ -228,7 +229,7 @@ def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]
         "users": policy.user_types,
         "acting": policy.role_types if question.one_role else policy.user_types,
         "one_role": question.one_role,
-        "without_facts": plan.anybody,
+        "without_facts": plan.allows_without_facts,
         **_below(question.places, plan),
     }
 

@@ -54,7 +54,7 @@ class FactPlan:
         return _by_place((fact, fact.kind.value) for fact in properties)
 
     @cached_property
-    def anybody(self) -> bool:
+    def allows_without_facts(self) -> bool:
         """Whether a subject without facts of its own can be allowed."""
         return any(
             all(any(fact.kind in _HAD_BY_ALL for one in term for fact in one.any) for term in clause)

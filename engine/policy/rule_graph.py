@@ -118,7 +118,8 @@ class _GraphRows:
         for (own, type_), entry in index.operations.items():
             asked = {(type_, keys) for keys in second_objects(entry)}
             for name in (own, *of_alias.get(own, [])):
-                row = {"name": name, "type": type_, "condition": _said(entry), "alias_of": own if name != own else None}
+                text, alias_of = _condition_text(entry), own if name != own else None
+                row = {"name": name, "type": type_, "condition": text, "alias_of": alias_of}
                 self._rule("operations", name, row, entry, asked)
 
     def _rule(
@@ -200,7 +201,7 @@ class _GraphRows:
         row["parts"] = sorted(parts)
 
 
-def _said(entry: ConditionEntry) -> str:
+def _condition_text(entry: ConditionEntry) -> str:
     """The text of the condition in the policy, with those of its second objects."""
     seconds = [f"; with {key}: {second.if_}" for key, second in entry.with_.items() if second.if_]
     return " ".join(entry.if_.split()) + "".join(seconds)

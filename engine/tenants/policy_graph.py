@@ -61,28 +61,28 @@ def _nodes(graph: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     return {_key(label, row): row for label, row in rows}
 
 
-def _key(label: str, said: Mapping[str, Any]) -> Key:
-    """The key by which a person knows the node: its name, and its type if it has one; otherwise its digest."""
+def _key(label: str, properties: Mapping[str, Any]) -> Key:
+    """The key that identifies a node for a person: its name, and its type if it has one; otherwise its digest."""
     if label == "RulePolicy":
         return (label,)
-    names = [str(said[key]) for key in ("name", "type") if said.get(key)]
-    return (label, *(names or [str(said.get("digest"))]))
+    names = [str(properties[key]) for key in ("name", "type") if properties.get(key)]
+    return (label, *(names or [str(properties.get("digest"))]))
 
 
 def _of_nodes(wanted: Mapping[Key, Mapping[str, Any]], nodes: list[Mapping[str, Any]]) -> Iterator[str]:
-    count = Counter(_key(node["label"], node["said"]) for node in nodes)
-    yield from (f"{_said(key)} is missing" for key in wanted.keys() - count.keys())
-    yield from (f"{_said(key)} is not in the policy" for key in count.keys() - wanted.keys())
-    yield from (f"{_said(key)} is there {number} times" for key, number in count.items() if number > 1)
+    count = Counter(_key(node["label"], node["properties"]) for node in nodes)
+    yield from (f"{_text(key)} is missing" for key in wanted.keys() - count.keys())
+    yield from (f"{_text(key)} is not in the policy" for key in count.keys() - wanted.keys())
+    yield from (f"{_text(key)} exists {number} times" for key, number in count.items() if number > 1)
     for node in nodes:
-        key, said = _key(node["label"], node["said"]), node["said"]
-        row = wanted.get(key, said)
-        for name in sorted({*said, *row} - {"root"}):
-            if said.get(name) != row.get(name):
-                yield f"{_said(key)}: {name} is {_value(said.get(name))}, and {_value(row.get(name))} in the policy"
+        key, found = _key(node["label"], node["properties"]), node["properties"]
+        row = wanted.get(key, found)
+        for name in sorted({*found, *row} - {"root"}):
+            if found.get(name) != row.get(name):
+                yield f"{_text(key)}: {name} is {_value(found.get(name))}, but {_value(row.get(name))} in the policy"
 
 
-def _said(key: Key) -> str:
+def _text(key: Key) -> str:
     label, *words = key
     return " ".join([label, " on ".join(short(word) for word in words)]).rstrip()
 

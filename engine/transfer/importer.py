@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from grantpath import cypher
-from grantpath.engine.change.audit_writer import append, asking, whole
+from grantpath.engine.change.audit_writer import append, query_by_name, whole
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
@@ -186,7 +186,7 @@ class _Load:
         hashes: list[str] = []
 
         def last(ask: Send, revision: int) -> None:
-            hashes[:] = append(asking(ask, self._tenant), [whole(revision, bulk.id, statement, self._by)])
+            hashes[:] = append(query_by_name(ask, self._tenant), [whole(revision, bulk.id, statement, self._by)])
 
         return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]
 

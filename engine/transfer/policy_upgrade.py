@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from grantpath.engine.change.audit_writer import append, asking, whole
+from grantpath.engine.change.audit_writer import append, query_by_name, whole
 from grantpath.engine.change.deltas import Delta, Scope, Watch, net, scope
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
@@ -117,7 +117,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
         bulk.begin()
 
         def last(ask: Send, revision: int) -> None:
-            named = asking(ask, tenant)
+            named = query_by_name(ask, tenant)
             facts.put(named)
             named("set_policy", policy=new.name, digest=new.digest, source=new.source)
             named("write_policy_graph", digest=new.digest, graph=graph)
@@ -265,7 +265,7 @@ class _Facts:
         """The facts that `put` adds and removes, computed in a transaction that is rolled back."""
 
         def work(tx: "ManagedTransaction") -> None:
-            ask = asking(lambda text, given: [dict(row) for row in tx.run(text, dict(given))], tenant)
+            ask = query_by_name(lambda text, given: [dict(row) for row in tx.run(text, dict(given))], tenant)
             watch = Watch(ask, self._new, list(self._scopes()))
             self.put(ask)
             raise _Rehearsed(net(watch.deltas()))

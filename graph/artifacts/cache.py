@@ -45,12 +45,12 @@ def _check_private(folder: Path) -> None:
     if found.st_uid not in (os.geteuid(), 0):
         why = "belongs to another user"
     elif found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and _has_others(found.st_gid)):
-        why = "may be written by other users"
+        why = "is writable by other users"
     else:
         return
     raise ServerError(
-        f"{folder} {why}, and grantpath runs the code in it: empty the folder and close it (chmod go-w), or name "
-        "another folder in GRANTPATH_CACHE"
+        f"{folder} {why}, and grantpath runs the code in it: empty the folder and make it private (chmod go-w), or "
+        "name another one in GRANTPATH_CACHE"
     )
 
 

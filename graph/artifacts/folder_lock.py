@@ -12,13 +12,14 @@ from grantpath.graph.errors import ServerError
 from grantpath.graph.messages import short
 
 LOCK_SECONDS = 900.0  # longer than the first start of a server takes, its download included
-SUSPENDED_SECONDS = 5.0  # the wait ends once the holder has been suspended for this time
+SUSPENDED_SECONDS = 5.0  # the wait ends when the holder has been suspended for this long
 POLL_SECONDS = 0.1
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Creates `folder` (and its parents) and holds its lock while the block runs. A dead holder's lock is free.
+    """Creates `folder` (and its parents) and holds its lock while the block runs. A process that
+    dies releases it.
 
     Raises ServerError if the folder cannot be created or written, if its lock was not free within LOCK_SECONDS, or if
     its holder is suspended; the text names the holder.

@@ -220,7 +220,7 @@ class ServerHome:
         if (self.folder / "data" / "databases").exists():
             raise ServerError(
                 f"{self.password_file} is missing or empty, and the data in {self.folder} need that password; "
-                "restore the file, or delete the folder to begin with an empty graph"
+                "restore the file, or delete the folder to start with an empty graph"
             )
         password = secrets.token_urlsafe(18)
         self._set_initial(password)

@@ -167,7 +167,7 @@ def test_lost_change_is_reported_as_not_made(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, id_: str | None
 ) -> None:
     break_commit(monkeypatch, not_committed)
-    with pytest.raises(Unavailable, match=r"was not done, make it again") as caught:
+    with pytest.raises(Unavailable, match=r"was not done, repeat it") as caught:
         auth.change(JOIN, by="user:ann", id=id_)
     assert caught.value.unknown is False
     assert len(auth.log()) == len(FACTS)
@@ -191,7 +191,7 @@ def test_unknown_outcome_is_reported_and_safe_to_repeat(
 
     with monkeypatch.context() as broken:
         break_commit(broken, then_down)
-        with pytest.raises(Unavailable, match="with the id mine: that does nothing if it was done") as caught:
+        with pytest.raises(Unavailable, match="with the id mine: it is made only once") as caught:
             mine.change(JOIN, by="user:ann", id="mine")
     monkeypatch.undo()
     assert caught.value.unknown is True

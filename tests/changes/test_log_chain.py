@@ -113,7 +113,7 @@ def test_entries_older_than_the_chain_are_counted_but_not_proven(auth: Authorize
     with pytest.raises(InvalidInput, match=f"prune before {old + 2} or later"):
         prune(auth, 3)
     edit(auth, "WITH c WHERE c.revision = 2 DELETE c")
-    assert f"but that one recorded {old}" in auth.verify_log(head).problems[0]
+    assert f"which recorded {old}" in auth.verify_log(head).problems[0]
 
 
 # ---- tampering -----------------------------------------------------------------------------------------------------

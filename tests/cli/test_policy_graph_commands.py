@@ -16,7 +16,7 @@ def test_an_edit_by_hand_is_named_and_written_away(run: Run, facts: str, store: 
     told = run(*VERIFY, ROOT)
     assert told.code == 1
     assert f"`grantpath policy write {ROOT}` writes it again" in told.out
-    assert "RuleFact DENY SELECT_TABLE table: place is schema, and table in the policy" in told.out
+    assert "RuleFact DENY SELECT_TABLE table: place is schema, but table in the policy" in told.out
     found = run("--json", *VERIFY, ROOT)
     assert (found.code, found.json["equal"], len(found.json["differences"])) == (1, False, 1)
     written = run("--json", "policy", "write", ROOT)

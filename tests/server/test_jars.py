@@ -209,7 +209,7 @@ def test_cache_that_others_may_write_is_refused(mirror: Mirror, lock: Path) -> N
     for folder in (cache_folder(), cache_folder() / "jars"):
         assert folder.stat().st_mode & 0o777 == 0o700
         folder.chmod(0o777)
-        with pytest.raises(ServerError, match=rf"{folder} may be written by other users.*GRANTPATH_CACHE"):
+        with pytest.raises(ServerError, match=rf"{folder} is writable by other users.*GRANTPATH_CACHE"):
             jars.ensure_jars(lock, lambda line: None)
         folder.chmod(0o755)
     assert ensure(lock) == []

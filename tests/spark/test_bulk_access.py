@@ -16,7 +16,7 @@ from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync import spark_session, sweep_task
-from grantpath.spark_sync.bulk_access import EVERYBODY, access
+from grantpath.spark_sync.bulk_access import ALL_USERS, access
 from grantpath.spark_sync.difference import diff
 from grantpath.spark_sync.graph_reader import Graph, write
 from grantpath.spark_sync.job import main
@@ -108,10 +108,10 @@ def test_bulk_answers_agree_with_the_oracle(
         may: dict[str, set[str]] = {who: made.which(type_, who, name) for who in people}
         for who in people:
             key = name, type_, refs.index(who)
-            everybody = name, type_, EVERYBODY
-            assert reach.get(key, reach.get(everybody, 0)) == len(may[who]), (who, name, type_)
+            all_users = name, type_, ALL_USERS
+            assert reach.get(key, reach.get(all_users, 0)) == len(may[who]), (who, name, type_)
             if name in expand:
-                assert intervals.get(key, intervals.get(everybody, set())) == may[who], (who, name, type_)
+                assert intervals.get(key, intervals.get(all_users, set())) == may[who], (who, name, type_)
         for ref in made.objects(type_):
             assert exposure.get((name, ref), 0) == sum(ref in each for each in may.values()), (name, ref)
             compared += len(people)

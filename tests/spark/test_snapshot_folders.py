@@ -110,7 +110,7 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
 @pytest.mark.parametrize(
     ("table", "column", "value", "message"),
     [
-        ("objects", "ref", lambda refs: ["x" * 9_000, *refs[1:]], r"a text of 9,000 bytes; at most 4,000"),
+        ("objects", "ref", lambda refs: ["x" * 9_000, *refs[1:]], r"a value of 9,000 bytes; at most 4,000"),
         ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "it has duplicate references"),
         ("objects", "ref", lambda refs: [None, *refs[1:]], "'ref' has empty values"),
         ("objects", "ref", lambda refs: [[ref] for ref in refs], "write it as strings"),

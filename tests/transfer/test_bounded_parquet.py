@@ -54,7 +54,7 @@ def test_column_without_values_is_read(tmp_path: Path) -> None:
         ({"ref": [["a"]], "n": [1]}, "'ref' has the type list<.*; write it as strings"),
         ({"ref": [b"a"], "n": [1]}, "'ref' has the type binary; write it as strings"),
         ({"ref": ["a"], "n": ["1"]}, "'n' has the type string; write it as integers"),
-        ({"ref": ["a" * 5_000], "n": [1]}, r"a text of 5,000 bytes; at most 4,000"),
+        ({"ref": ["a" * 5_000], "n": [1]}, r"a value of 5,000 bytes; at most 4,000"),
     ],
 )
 def test_other_columns_and_long_texts_are_refused(columns: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_delta_encoded_texts_are_refused(encoding: str, tmp_path: Path) -> None:
     file = write(
         tmp_path / "odd.parquet", ["a"], [1], use_dictionary=False, column_encoding={"ref": encoding, "n": "PLAIN"}
     )
-    with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding of its texts is not supported"):
+    with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding of its strings is not supported"):
         read_bounded([file], KINDS)
 
 
@@ -120,7 +120,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.parametrize(
     ("make", "message"),
-    [(long_text, "a text of 50,000,000 bytes"), (many_rows, "would take"), (many_texts, "would take")],
+    [(long_text, "a value of 50,000,000 bytes"), (many_rows, "would take"), (many_texts, "would take")],
 )
 def test_small_file_needs_little_memory(make: Any, message: str, tmp_path: Path) -> None:
     file = tmp_path / "bomb.parquet"
