@@ -1,4 +1,4 @@
-"""The public methods of one root: check, explain, who and which. Methods that change it are in change_verbs.py."""
+"""The public methods of one root: check, explain, who, which. Others: change_verbs.py and inspection_verbs.py."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -10,6 +10,7 @@ from grantpath.engine.decide.decision import Decision, Evidence, Explanation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
+from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.tenants import opening
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import following
@@ -21,7 +22,7 @@ from grantpath.graph.store import STALL_LIMIT, Store
 from grantpath.graph.transaction import Row
 
 
-class Authorizer(ChangeVerbs):
+class Authorizer(ChangeVerbs, InspectionVerbs):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,

@@ -20,6 +20,7 @@ from grantpath.engine.cli import (
     demo_command,
     load_command,
     log_command,
+    look_commands,
     policy_commands,
     scenario_command,
     server_commands,
@@ -79,6 +80,7 @@ def options(
 for module in (
     demo_command,
     ask_commands,
+    look_commands,
     load_command,
     change_commands,
     log_command,

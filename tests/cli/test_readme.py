@@ -59,7 +59,7 @@ def test_readme_commands_work_in_order(run: Run, root: str, tmp_path: Path, monk
     mine.write_text((HOUSE / example).read_text(encoding="utf-8").replace(ROOT, root))
     monkeypatch.chdir(tmp_path)
     typed = commands(start)
-    assert len(typed) == 10
+    assert len(typed) == 11
     for words, _ in typed:
         ran = run(*words)
         assert ran.code == 0, (words, ran.err)

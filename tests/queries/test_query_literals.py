@@ -48,6 +48,7 @@ MUTANTS = [
 CYPHER = Path(str(cypher.__file__)).parent
 BY_NAME = [file.stem for file in (CYPHER / "browser").iterdir()]
 QUESTIONS = [file.stem for file in (CYPHER / "questions").iterdir()]
+INSPECTION = [file.stem for file in (CYPHER / "inspection").iterdir()]
 GUARD = [file.stem for file in (CYPHER / "guard").iterdir()]
 # files without a mutant, and why
 UNBROKEN = {
@@ -59,6 +60,7 @@ UNBROKEN = {
         QUESTIONS, "tests/questions and tests/decisions/test_questions_to_the_policy.py hold each to oracles"
     ),
     **dict.fromkeys(BY_NAME, "tests/agreement/test_by_name.py and test_lists_by_name.py hold each to Python"),
+    **dict.fromkeys(INSPECTION, "tests/inspection holds each to the facts of random tenants"),
     **dict.fromkeys(GUARD, "tests/trust pauses, kills and cuts off the writers that send it"),
     **dict.fromkeys(WHOLE, "its mutants are generated: test_query_mutants.py"),
 }

@@ -1,0 +1,50 @@
+// list_entities.cypher: the existing entities of a type, in byte order: one page.
+// Returns one row: known LIST OF STRING (those of $needed that the graph has), answer LIST OF STRING, revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
+// $root           STRING          'metalake:ml'
+// $needed         LIST OF STRING  ['schema:hr.public'], the references that the filters name
+// $type           STRING          'table'
+// $under          STRING          '', or the place below which they are
+// $owner          STRING          '', or their owner
+// $without_owner  BOOLEAN         whether only those without an owner are listed
+// $like           STRING          '', or a text in their name; upper and lower case are equal
+// $hidden         LIST OF STRING  [], references that answers omit
+// $after          STRING          '', or the last reference of the page before
+// $limit          INTEGER         1000
+// In Neo4j Browser run this first, without the slashes, then the whole file:
+// :params {root: 'metalake:ml', needed: ['schema:hr.public'], type: 'table', under: 'schema:hr.public', owner: '',
+//   without_owner: false, like: '', hidden: [], after: '', limit: 1000}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  UNWIND $needed AS ref MATCH (entity:Entity {root: $root, ref: ref})
+  RETURN collect(ref) AS known
+}
+CALL () {
+  CALL () {
+    // 1 where to look: at what the owner has, else below the place, else at all of the type
+    UNWIND [ref IN [$owner] WHERE ref <> ''] AS ref
+    MATCH (:Entity {root: $root, ref: ref})-[:OWNS]->(entity) WHERE entity.type = $type
+    RETURN entity
+  UNION ALL
+    UNWIND [ref IN [$under] WHERE ref <> '' AND $owner = ''] AS ref
+    MATCH (:Entity {root: $root, ref: ref})<-[:CHILD_OF*1..]-(entity) WHERE entity.type = $type
+    RETURN entity
+  UNION ALL
+    UNWIND [type IN [$type] WHERE $owner = '' AND $under = ''] AS type
+    MATCH (entity:Entity {root: $root, type: type}) WHERE entity.ref > $after
+    RETURN entity
+  }
+  // 2 the filters
+  WITH entity WHERE entity.ref > $after AND coalesce(entity.exists, true) AND NOT entity.ref IN $hidden
+    AND toLower(substring(entity.ref, size($type) + 1)) CONTAINS toLower($like)
+    AND ($under = '' OR EXISTS { (entity)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: $under}) })
+    AND NOT ($without_owner AND EXISTS { (entity)<-[:OWNS]-() })
+  // 3 the page
+  WITH entity.ref AS ref ORDER BY ref LIMIT toInteger($limit)
+  RETURN collect(ref) AS answer
+}
+MATCH (after:Revision {root: $root})
+RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made

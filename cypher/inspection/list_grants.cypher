@@ -1,0 +1,53 @@
+// list_grants.cypher: the grants, sorted by object, subject, privilege and effect: one page.
+// Returns one row: known LIST OF STRING (those of $needed that the graph has), answer LIST OF MAP (effect, privilege,
+// object, subject), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
+// $root       STRING          'metalake:ml'
+// $needed     LIST OF STRING  ['table:hr.public.staff'], the references that the filters name
+// $on         STRING          '', or the object
+// $to         STRING          '', or the subject
+// $privilege  STRING          '', or the privilege
+// $effect     STRING          '', or 'ALLOW' or 'DENY'
+// $hidden     LIST OF STRING  [], references that answers omit
+// $after      LIST OF STRING  ['', '', '', ''], or object, subject, privilege and effect of the last grant of the page
+//                             before
+// $limit      INTEGER         1000
+// In Neo4j Browser run this first, without the slashes, then the whole file:
+// :params {root: 'metalake:ml', needed: ['table:hr.public.staff'], on: 'table:hr.public.staff', to: '',
+//   privilege: '', effect: '', hidden: [], after: ['', '', '', ''], limit: 1000}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  UNWIND $needed AS ref MATCH (entity:Entity {root: $root, ref: ref})
+  RETURN collect(ref) AS known
+}
+CALL () {
+  CALL () {
+    // 1 where to look: at the object, else at the subject, else at all objects
+    UNWIND [ref IN [$on] WHERE ref <> ''] AS ref
+    MATCH (subject)-[grant:ALLOW|DENY]->(object:Entity {root: $root, ref: ref})
+    RETURN subject, grant, object
+  UNION ALL
+    UNWIND [ref IN [$to] WHERE ref <> '' AND $on = ''] AS ref
+    MATCH (subject:Entity {root: $root, ref: ref})-[grant:ALLOW|DENY]->(object)
+    RETURN subject, grant, object
+  UNION ALL
+    UNWIND [root IN [$root] WHERE $on = '' AND $to = ''] AS root
+    MATCH (object:Entity {root: root}) WHERE object.ref >= $after[0]
+    MATCH (subject)-[grant:ALLOW|DENY]->(object)
+    RETURN subject, grant, object
+  }
+  // 2 the filters
+  WITH object.ref AS object, subject.ref AS subject, grant.privilege AS privilege, type(grant) AS effect
+  WHERE $to IN ['', subject] AND $privilege IN ['', privilege] AND $effect IN ['', effect]
+    AND NOT subject IN $hidden AND NOT object IN $hidden
+  // 3 the page
+  WITH object, subject, privilege, effect, [object, subject, privilege, effect] AS place
+  WHERE place > $after
+  WITH object, subject, privilege, effect ORDER BY object, subject, privilege, effect LIMIT toInteger($limit)
+  RETURN collect({effect: effect, privilege: privilege, object: object, subject: subject}) AS answer
+}
+MATCH (after:Revision {root: $root})
+RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made

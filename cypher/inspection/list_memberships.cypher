@@ -1,0 +1,49 @@
+// list_memberships.cypher: the groups and roles that a subject belongs to, in byte order: one page.
+// Returns one row: known LIST OF STRING ($ref, if the graph has it), answer LIST OF LIST OF STRING (for each container a
+// shortest path, from member to container), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
+// $root    STRING          'metalake:ml'
+// $ref     STRING          'user:bob'
+// $all     BOOLEAN         false: only direct ones; true: also those through other groups and roles
+// $hidden  LIST OF STRING  [], references that answers omit
+// $after   STRING          '', or the last container of the page before
+// $limit   INTEGER         1000
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', ref: 'user:bob', all: true, hidden: [], after: '', limit: 1000}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  MATCH (entity:Entity {root: $root, ref: $ref})
+  RETURN collect(entity.ref) AS known
+}
+CALL () {
+  MATCH (member:Entity {root: $root, ref: $ref})
+  CALL (member) {
+    // 1 the direct ones, or all: each entity is visited once
+    WITH member WHERE NOT $all
+    MATCH (member)-[:MEMBER_OF|HAS_ROLE]->(container)
+    RETURN DISTINCT container
+  UNION ALL
+    WITH member WHERE $all
+    MATCH (member)-[:MEMBER_OF|HAS_ROLE*1..]->(container)
+    RETURN DISTINCT container
+  }
+  // 2 the page
+  WITH member, container WHERE container.ref > $after AND coalesce(container.exists, true) AND NOT container.ref IN $hidden
+  WITH member, container ORDER BY container.ref LIMIT toInteger($limit)
+  CALL (member, container) {
+    // 3 the shortest path; in a wide group a search costs more than the test whether the membership is direct
+    WITH * WHERE EXISTS { (member)-[:MEMBER_OF|HAS_ROLE]->(container) }
+    RETURN [member.ref, container.ref] AS path
+  UNION ALL
+    WITH * WHERE NOT EXISTS { (member)-[:MEMBER_OF|HAS_ROLE]->(container) }
+    MATCH way = SHORTEST 1 (member)-[:MEMBER_OF|HAS_ROLE]->*(container)
+    RETURN [entity IN nodes(way) | entity.ref] AS path
+  }
+  WITH container.ref AS ref, path ORDER BY ref
+  RETURN collect(path) AS answer
+}
+MATCH (after:Revision {root: $root})
+RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made

@@ -1,0 +1,34 @@
+// show_entity.cypher: one entity: its type, its owner, and how many edges of each kind it has.
+// Returns one row: known LIST OF STRING ($ref, if the graph has it), entity MAP (type, exists, builtin, owner; the numbers
+// of its direct members, memberships, grants_on, grants_to, owns; children: a list of type and number), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
+// $root    STRING          'metalake:ml'
+// $ref     STRING          'table:hr.public.staff'
+// $hidden  LIST OF STRING  [], references that answers omit
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', ref: 'table:hr.public.staff', hidden: []}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  MATCH (child)-[:CHILD_OF]->(:Entity {root: $root, ref: $ref})
+  WHERE coalesce(child.exists, true) AND NOT child.ref IN $hidden
+  WITH child.type AS type, count(*) AS number ORDER BY type
+  RETURN collect([type, toString(number)]) AS children
+}
+CALL (children) {
+  OPTIONAL MATCH (entity:Entity {root: $root, ref: $ref})
+  RETURN collect(entity.ref) AS known, head(collect({
+    type: entity.type, exists: coalesce(entity.exists, true), builtin: coalesce(entity.builtin, false),
+    owner: head([(owner)-[:OWNS]->(entity) | owner.ref]),
+    members: COUNT { (member)-[:MEMBER_OF|HAS_ROLE]->(entity) WHERE coalesce(member.exists, true) },
+    memberships: COUNT { (entity)-[:MEMBER_OF|HAS_ROLE]->(container) WHERE NOT container.ref IN $hidden },
+    grants_on: COUNT { (subject)-[:ALLOW|DENY]->(entity) WHERE NOT subject.ref IN $hidden },
+    grants_to: COUNT { (entity)-[:ALLOW|DENY]->(object) WHERE NOT object.ref IN $hidden },
+    owns: COUNT { (entity)-[:OWNS]->() },
+    children: children
+  })) AS entity
+}
+MATCH (after:Revision {root: $root})
+RETURN known, entity, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made

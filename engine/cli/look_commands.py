@@ -1,0 +1,267 @@
+"""The commands that show what is in a root: show, list, grants, members, memberships, can."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
+from grantpath.engine.cli.output import err, out, page, printable, styled
+
+if TYPE_CHECKING:
+    from grantpath.engine.inspection.models import EntityPage, EntityView, GrantPage, Membership, MembershipPage
+
+PANEL = "Look"
+Ref = Annotated[str, typer.Argument(metavar="REF", help="a reference, e.g. table:hr.public.staff")]
+Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type, e.g. table or user")]
+Container = Annotated[str, typer.Argument(metavar="REF", help="a group or a role, e.g. role:analyst")]
+Subject = Annotated[
+    str, typer.Argument(metavar="SUBJECT", help="a user, service principal, group or role, e.g. user:bob")
+]
+Every = Annotated[bool, typer.Option("--all", help="also those through other groups and roles")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of results")]
+After = Annotated[str, typer.Option(metavar="TEXT", help="only what follows this one, the last of the previous page")]
+At = Annotated[
+    int | None, typer.Option(metavar="REVISION", help="the revision that the page must have: that of the previous page")
+]
+AtLeast = Annotated[
+    int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
+]
+
+
+class EffectOption(StrEnum):
+    """The effects of grants."""
+
+    allow = "ALLOW"
+    deny = "DENY"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    command(app, PANEL, "grantpath show table:hr.public.staff")(show)
+    command(app, PANEL, "grantpath list table --under schema:hr.public", name="list")(list_entities)
+    command(app, PANEL, "grantpath grants --on table:hr.public.staff")(grants)
+    command(app, PANEL, "grantpath members role:analyst --all")(members)
+    command(app, PANEL, "grantpath memberships user:bob --all")(memberships)
+    command(app, PANEL, "grantpath can user:bob table:hr.public.staff")(can)
+
+
+def show(session: CommandContext, ref: Ref, at_least: AtLeast = None) -> None:
+    """Show one entity: its parents, its owner, its members and memberships, and the grants on it and to it.
+
+    Each list has at most 50 lines. If it is cut, the last line names the command that lists the rest.
+    """
+    with session.open() as authorizer:
+        view = authorizer.show(ref, at_least=at_least)
+    if session.json:
+        print(view.model_dump_json(), flush=True)
+        return
+    _show(view)
+
+
+def list_entities(
+    session: CommandContext,
+    type_: Type,
+    under: Annotated[str | None, typer.Option(metavar="REF", help="only those below this place")] = None,
+    owned_by: Annotated[str | None, typer.Option(metavar="REF", help="only those with this owner")] = None,
+    without_owner: Annotated[bool, typer.Option("--without-owner", help="only those without an owner")] = False,
+    like: Annotated[str | None, typer.Option(metavar="TEXT", help="only those with this text in their name")] = None,
+    limit: Limit = 1_000,
+    after: After = "",
+    at: At = None,
+    at_least: AtLeast = None,
+) -> None:
+    """List the existing entities of TYPE.
+
+    Prints one reference per line, in byte order. --like compares the part after the type, in upper or lower case.
+    """
+    with session.open() as authorizer:
+        found = authorizer.list(
+            type_,
+            under=under,
+            owned_by=owned_by,
+            without_owner=without_owner,
+            like=like,
+            limit=limit,
+            after=after,
+            at=at,
+            at_least=at_least,
+        )
+    if session.json:
+        print(found.model_dump_json(), flush=True)
+        return
+    for ref in found.answer:
+        print(printable(ref))
+    _closing(found)
+
+
+def grants(
+    session: CommandContext,
+    on: Annotated[str | None, typer.Option("--on", metavar="REF", help="only grants on this object")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="SUBJECT", help="only grants to this subject")] = None,
+    privilege: Annotated[str | None, typer.Option(metavar="PRIVILEGE", help="only grants of this privilege")] = None,
+    effect: Annotated[
+        EffectOption | None, typer.Option(case_sensitive=False, help="only grants with this effect")
+    ] = None,
+    limit: Limit = 1_000,
+    after: After = "",
+    at: At = None,
+    at_least: AtLeast = None,
+) -> None:
+    """List the stored grants that match all options, sorted by object, subject, privilege and effect.
+
+    --on and --to are exact: grants on the places above the object, or to the groups and roles of the subject, are not
+    listed. For what counts in the end, use `can` or `who`.
+    """
+    with session.open() as authorizer:
+        found = authorizer.grants(
+            on=on,
+            to=to,
+            privilege=privilege,
+            effect=None if effect is None else effect.value,
+            limit=limit,
+            after=after,
+            at=at,
+            at_least=at_least,
+        )
+    if session.json:
+        print(found.model_dump_json(), flush=True)
+        return
+    rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
+    _table(("effect", "privilege", "on", "to"), rows)
+    _closing(found)
+
+
+def members(
+    session: CommandContext,
+    ref: Container,
+    every: Every = False,
+    limit: Limit = 1_000,
+    after: After = "",
+    at: At = None,
+    at_least: AtLeast = None,
+) -> None:
+    """List the direct members of a group or a role; with --all also those through other groups and roles.
+
+    The column `through` has the groups and roles of a shortest path from the member.
+    """
+    with session.open() as authorizer:
+        found = authorizer.members(ref, all=every, limit=limit, after=after, at=at, at_least=at_least)
+    _show_memberships(session, found, "member", [(each.member, _through(each)) for each in found.answer])
+
+
+def memberships(
+    session: CommandContext,
+    subject: Subject,
+    every: Every = False,
+    limit: Limit = 1_000,
+    after: After = "",
+    at: At = None,
+    at_least: AtLeast = None,
+) -> None:
+    """List the groups and roles that SUBJECT belongs to directly; with --all also those through others.
+
+    The column `through` has the groups and roles of a shortest path from SUBJECT.
+    """
+    with session.open() as authorizer:
+        found = authorizer.memberships(subject, all=every, limit=limit, after=after, at=at, at_least=at_least)
+    _show_memberships(session, found, "belongs to", [(each.container, _through(each)) for each in found.answer])
+
+
+def can(
+    session: CommandContext,
+    subject: Subject,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    at_least: AtLeast = None,
+) -> None:
+    """List every privilege and operation on REF, with whether SUBJECT can use it.
+
+    SUBJECT can also be a group or a role: then the answers are those of a new user who belongs only to it. An operation
+    that needs a second object has no answer unless --with names one.
+    """
+    with session.open() as authorizer:
+        found = authorizer.can(subject, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
+    if session.json:
+        print(found.model_dump_json(), flush=True)
+        return
+    words = {True: "yes", False: "no"}
+    rows = [
+        (each.name, words[each.allowed] if each.allowed is not None else _needs(each.needs)) for each in found.answer
+    ]
+    _table(("name", "allowed"), rows)
+    err().print(styled(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}", "dim"))
+
+
+# ---- output --------------------------------------------------------------------------------------------------------
+def _show(view: "EntityView") -> None:
+    console = page()
+    exists = "" if view.exists else ", does not exist yet"
+    console.print(styled(view.ref, "bold"), styled(f" {view.type}{exists}{', built in' * view.builtin}"), sep="")
+    children = [f"{number:,} {type_}" for type_, number in view.children.items()]
+    counts, ref = view.counts, shlex.quote(view.ref)
+    sections: list[tuple[str, Sequence[str]]] = [
+        ("parents", view.parents),
+        ("children", [", ".join(children)] if children else []),
+        ("owner", [view.owner] if view.owner else []),
+        ("owns", [f"{counts.owns:,}"] if counts.owns else []),
+        ("members", _cut(map(_member, view.members.answer), view.members, f"members {ref} --all")),
+        ("belongs to", _cut(map(_container, view.memberships.answer), view.memberships, f"memberships {ref} --all")),
+        ("grants on", _cut((each.statement for each in view.grants_on.answer), view.grants_on, f"grants --on {ref}")),
+        ("grants to", _cut((each.statement for each in view.grants_to.answer), view.grants_to, f"grants --to {ref}")),
+    ]
+    for label, texts in sections:
+        for at, text in enumerate(texts):
+            console.print(styled(f"  {label if at == 0 else '':<11}", "dim"), styled(text), sep="", soft_wrap=True)
+    err().print(styled(f"at revision {view.revision}", "dim"))
+
+
+def _cut(texts: Iterable[str], shown: "MembershipPage | GrantPage", rest: str) -> list[str]:
+    return [*texts, *([] if shown.complete else [f"... and more: grantpath {rest}"])]
+
+
+def _member(each: "Membership") -> str:
+    return each.member if each.direct else f"{each.member} (through {_through(each)})"
+
+
+def _container(each: "Membership") -> str:
+    return each.container if each.direct else f"{each.container} (through {_through(each)})"
+
+
+def _through(each: "Membership") -> str:
+    return ", ".join(each.path[1:-1])
+
+
+def _needs(needs: dict[str, str]) -> str:
+    return "depends on " + " ".join(f"--with {key}={type_}:NAME" for key, type_ in needs.items())
+
+
+def _show_memberships(
+    session: CommandContext, found: "MembershipPage", head: str, rows: Sequence[tuple[str, ...]]
+) -> None:
+    if session.json:
+        print(found.model_dump_json(), flush=True)
+        return
+    _table((head, "through"), rows)
+    _closing(found)
+
+
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Prints a table: it folds its cells at the width of a terminal, and is complete in a pipe."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*(styled(cell) for cell in row))
+    if rows:
+        out().print(table, soft_wrap=False)
+
+
+def _closing(found: "EntityPage | GrantPage | MembershipPage") -> None:
+    more = "" if found.complete else f"; more with --after {printable(found.after or '')!r} --at {found.revision}"
+    err().print(styled(f"{len(found.answer):,} at revision {found.revision}{more}", "dim"))

@@ -1,0 +1,42 @@
+"""`show`: one entity, its place in the tree, its owner, and its memberships and grants, all of one revision."""
+
+from grantpath.engine.inspection import lookup
+from grantpath.engine.inspection.models import (
+    EdgeCounts,
+    EntityView,
+    ListGrants,
+    ListMembers,
+    ListMemberships,
+    ShowEntity,
+)
+from grantpath.engine.inspection.root_view import Ask, PageRequest, RootView
+
+SHOWN = 50  # entries of each list
+
+
+def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -> EntityView:
+    """The entity; `ask` reads at one revision. Of each list it has the first SHOWN entries.
+
+    Raises Unknown with similar names, InvalidReference, Inconsistent, Unavailable.
+    """
+    policy, ref = view.policy, view.policy.reference(question.ref, view.root)
+    row = ask("show_entity", at_least=at_least, ref=ref.text, hidden=policy.hidden)
+    view.need_existing([ref.text], row["known"])
+    entity, revision = row["entity"], row["revision"]
+    page = PageRequest(SHOWN)
+    return EntityView(
+        question=question,
+        revision=revision,
+        ref=ref.text,
+        type=entity["type"],
+        exists=entity["exists"],
+        builtin=entity["builtin"],
+        parents=tuple(above.text for _, above in policy.chain(ref, view.root)[1:]),
+        children={type_: int(number) for type_, number in entity["children"]},
+        owner=entity["owner"],
+        counts=EdgeCounts(**{name: entity[name] for name in EdgeCounts.model_fields}),
+        members=lookup.membership_page(view, ask, ListMembers(container=ref.text, all=True), ref.text, page),
+        memberships=lookup.membership_page(view, ask, ListMemberships(member=ref.text, all=True), ref.text, page),
+        grants_on=lookup.grant_page(view, ask, ListGrants(on=ref.text), ref.text, None, page),
+        grants_to=lookup.grant_page(view, ask, ListGrants(to=ref.text), None, ref.text, page),
+    )

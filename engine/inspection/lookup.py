@@ -1,0 +1,159 @@
+"""Lists of entities, grants and memberships: pages in a stable order, each of one revision."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from grantpath.engine.inspection.models import (
+    EntityPage,
+    Grant,
+    GrantPage,
+    ListEntities,
+    ListGrants,
+    ListMembers,
+    ListMemberships,
+    Membership,
+    MembershipPage,
+)
+from grantpath.engine.inspection.root_view import Ask, PageRequest, RootView, subject_of
+from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.inputs import need_text
+from grantpath.graph.messages import indefinite, short
+from grantpath.graph.statement import parse_statement
+
+Entry = TypeVar("Entry")
+
+
+def entities(view: RootView, question: ListEntities, page: PageRequest) -> EntityPage:
+    """The existing entities that match. Raises Unknown, InvalidReference, Invalid, InvalidInput, Inconsistent."""
+    policy = view.policy
+    policy.names.check_type(question.type)
+    owned_by = policy.file.types[question.type].owned_by
+    if (question.without_owner or question.owned_by is not None) and not owned_by:
+        raise Invalid(f"{indefinite(question.type)} has no owner in the policy {policy.name}; omit this filter")
+    if question.without_owner and question.owned_by is not None:
+        raise InvalidInput("owned_by and without_owner exclude each other; omit one of them")
+    if question.like is not None:
+        need_text("like", question.like)
+    under = None if question.under is None else policy.reference(question.under, view.root).text
+    owner = None if question.owned_by is None else subject_of(view, question.owned_by).text
+    revision, entries, after = _read(
+        view,
+        view.ask,
+        page,
+        "list_entities",
+        str,
+        str,
+        after=page.after,
+        needed=_named(under, owner),
+        type=question.type,
+        # all other types are below the root: also users, who are not objects of the tree
+        under="" if under == view.root.text and question.type != view.root.type else under or "",
+        owner=owner or "",
+        without_owner=question.without_owner,
+        like=question.like or "",
+    )
+    return EntityPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+
+
+def grants(view: RootView, question: ListGrants, page: PageRequest) -> GrantPage:
+    """The grants that match. Raises Unknown, InvalidReference, Invalid, InvalidInput, Inconsistent."""
+    on = None if question.on is None else view.policy.reference(question.on, view.root).text
+    to = None if question.to is None else subject_of(view, question.to).text
+    return grant_page(view, view.ask, question, on, to, page)
+
+
+def grant_page(
+    view: RootView, ask: Ask, question: ListGrants, on: str | None, to: str | None, page: PageRequest
+) -> GrantPage:
+    """One page of grants, read by `ask`; `on` and `to` are canonical references."""
+    revision, entries, after = _read(
+        view,
+        ask,
+        page,
+        "list_grants",
+        lambda row: Grant(**row),
+        lambda grant: grant.statement,
+        after=_grant_key(view, page.after),
+        needed=_named(on, to),
+        on=on or "",
+        to=to or "",
+        privilege="" if question.privilege is None else _privilege(view, question.privilege),
+        effect=question.effect or "",
+    )
+    return GrantPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+
+
+def members(view: RootView, question: ListMembers, page: PageRequest) -> MembershipPage:
+    """The members of a group or role. Raises Unknown, InvalidReference, Invalid, InvalidInput, Inconsistent."""
+    return membership_page(view, view.ask, question, subject_of(view, question.container).text, page)
+
+
+def memberships(view: RootView, question: ListMemberships, page: PageRequest) -> MembershipPage:
+    """The groups and roles that a subject belongs to. Raises as `members`."""
+    return membership_page(view, view.ask, question, subject_of(view, question.member).text, page)
+
+
+def membership_page(
+    view: RootView, ask: Ask, question: ListMembers | ListMemberships, ref: str, page: PageRequest
+) -> MembershipPage:
+    """One page of the members of `ref`, or of its memberships, read by `ask`."""
+    members = isinstance(question, ListMembers)
+    revision, entries, after = _read(
+        view,
+        ask,
+        page,
+        "list_members" if members else "list_memberships",
+        _membership,
+        lambda each: each.member if members else each.container,
+        after=page.after,
+        ref=ref,
+        all=question.all,
+    )
+    return MembershipPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+
+
+def _membership(path: list[str]) -> Membership:
+    return Membership(member=path[0], container=path[-1], path=tuple(path))
+
+
+def _read(
+    view: RootView,
+    ask: Ask,
+    page: PageRequest,
+    query: str,
+    entry: Callable[[Any], Entry],
+    key: Callable[[Entry], str],
+    **parameters: Any,
+) -> tuple[int, tuple[Entry, ...], str | None]:
+    """The revision, the entries of the page, and the `after` of the next page, or None.
+
+    It reads one more entry than the page has, to find out whether there are more.
+    """
+    row = ask(query, at_least=page.least, hidden=view.policy.hidden, limit=page.limit + 1, **parameters)
+    view.need_existing(parameters.get("needed", [parameters.get("ref")]), row["known"])
+    page.check_revision(view.tenant, row["revision"])
+    entries = tuple(entry(each) for each in row["answer"][: page.limit])
+    return row["revision"], entries, key(entries[-1]) if len(row["answer"]) > page.limit else None
+
+
+def _named(*refs: str | None) -> list[str]:
+    return [ref for ref in refs if ref is not None]
+
+
+def _privilege(view: RootView, text: str) -> str:
+    """The canonical name of a privilege. Raises Unknown, or Invalid for one that is stored as a membership."""
+    name = view.policy.names.canonical(text)
+    if view.policy.names.privileges[name].membership:
+        raise Invalid(f"{name} is stored as a membership, not as a grant; list the members instead")
+    return name
+
+
+def _grant_key(view: RootView, after: str) -> list[str]:
+    """`after`, the statement of the last grant of a page, as a key. Raises InvalidInput, Unknown, InvalidReference."""
+    if not after:
+        return [""] * 4
+    grant = parse_statement(after)
+    if grant.kind != "grant" or not (grant.subject and grant.privilege and grant.effect):
+        raise InvalidInput(f"after={short(after)} is not a grant; write the last one of the page before")
+    on, to = (view.policy.reference(ref, view.root).text for ref in (grant.object, grant.subject))
+    return [on, to, view.policy.names.canonical(grant.privilege), grant.effect]

@@ -1,0 +1,173 @@
+"""The questions and answers about what is in a root. They are frozen; `model_dump_json()` gives their JSON."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Effect = Literal["ALLOW", "DENY"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+# ---- questions -----------------------------------------------------------------------------------------------------
+class ListEntities(_Frozen):
+    """Which entities of `type` exist: below `under`, owned by `owned_by`, without an owner, with `like` in the name?"""
+
+    type: str
+    under: str | None = None
+    owned_by: str | None = None
+    without_owner: bool = False
+    like: str | None = None
+
+
+class ListGrants(_Frozen):
+    """Which grants exist: directly on `on`, directly to `to`, of `privilege`, with `effect`?"""
+
+    on: str | None = None
+    to: str | None = None
+    privilege: str | None = None
+    effect: Effect | None = None
+
+
+class ListMembers(_Frozen):
+    """Which members does `container` have: direct ones, or with `all` also those through other groups and roles?"""
+
+    container: str
+    all: bool = False
+
+
+class ListMemberships(_Frozen):
+    """To which groups and roles does `member` belong: directly, or with `all` also through other groups and roles?"""
+
+    member: str
+    all: bool = False
+
+
+class ShowEntity(_Frozen):
+    """What is `ref`?"""
+
+    ref: str
+
+
+class ListAbilities(_Frozen):
+    """Which privileges and operations can `subject` use on `object`, with the second objects `with_`?"""
+
+    subject: str
+    object: str
+    with_: dict[str, str] = {}
+    as_role: str | None = None
+
+
+# ---- answers -------------------------------------------------------------------------------------------------------
+class Grant(_Frozen):
+    """One grant, as it is stored."""
+
+    effect: Effect
+    privilege: str
+    object: str
+    subject: str
+
+    @property
+    def statement(self) -> str:
+        """The statement that makes the grant, e.g. `allow READ on table:a to role:r`; `after` takes this form, too."""
+        return f"{self.effect.lower()} {self.privilege} on {self.object} to {self.subject}"
+
+
+class Membership(_Frozen):
+    """One membership. `path` is a shortest path from the member to the container, both included."""
+
+    member: str
+    container: str
+    path: tuple[str, ...]
+
+    @property
+    def direct(self) -> bool:
+        """Whether it does not depend on another group or role."""
+        return len(self.path) == 2
+
+
+class _Answer(_Frozen):
+    revision: int  # the revision of the root that was read
+
+
+class _Page(_Answer):
+    complete: bool  # whether nothing follows
+    after: str | None  # where the next page begins: pass it as `after`, and `revision` as `at`
+
+
+class EntityPage(_Page):
+    """One page of references, in byte order."""
+
+    question: ListEntities
+    answer: tuple[str, ...]
+
+
+class GrantPage(_Page):
+    """One page of grants, sorted by object, subject, privilege and effect."""
+
+    question: ListGrants
+    answer: tuple[Grant, ...]
+
+
+class MembershipPage(_Page):
+    """One page of memberships, in the byte order of the members or of the containers."""
+
+    question: ListMembers | ListMemberships
+    answer: tuple[Membership, ...]
+
+
+class EdgeCounts(_Frozen):
+    """How many edges of each kind an entity has; memberships through others are not counted."""
+
+    members: int
+    memberships: int
+    grants_on: int
+    grants_to: int
+    owns: int
+
+
+class EntityView(_Answer):
+    """One entity with its surroundings. `complete` of each page says whether the page is cut.
+
+    `exists` is false for a name that holds grants before it is created, `builtin` is true for what the policy brings.
+    `parents` are the places above it, the nearest first; `children` numbers the objects directly below it by type.
+    """
+
+    question: ShowEntity
+    ref: str
+    type: str
+    exists: bool
+    builtin: bool
+    parents: tuple[str, ...]
+    children: dict[str, int]
+    owner: str | None
+    counts: EdgeCounts
+    members: MembershipPage
+    memberships: MembershipPage
+    grants_on: GrantPage
+    grants_to: GrantPage
+
+
+class Ability(_Frozen):
+    """Whether a subject can use one privilege or operation.
+
+    `allowed` is None if that depends on second objects that the question does not name: `needs` has their types by key.
+    """
+
+    name: str
+    allowed: bool | None
+    needs: dict[str, str] = {}
+
+
+class Abilities(_Answer):
+    """Every privilege and operation that can be asked about the object, in byte order: privileges come first."""
+
+    question: ListAbilities
+    answer: tuple[Ability, ...]
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The names that are allowed."""
+        return tuple(each.name for each in self.answer if each.allowed)

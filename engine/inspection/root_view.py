@@ -1,0 +1,86 @@
+"""What the questions of this room need of an open root, and the pages in which they are answered."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
+from grantpath.graph.inputs import need_number, need_text
+from grantpath.graph.messages import short
+from grantpath.graph.reference import Reference
+
+MOST = 10_000  # entries of one page
+USUAL = 1_000
+Result = TypeVar("Result")
+Question = TypeVar("Question")
+
+
+class Ask(Protocol):
+    """Runs a guarded query of cypher/ and returns its one row."""
+
+    def __call__(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]: ...
+
+
+class RootView(Protocol):
+    """An open root, whose questions are answered one by one or all at one revision."""
+
+    tenant: str
+    policy: Policy
+    root: Reference
+
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]: ...
+
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """At most `limit` entries after `after`, of the revision `at`, or of one that is at least `at_least`.
+
+    Raises InvalidInput if the values are not valid.
+    """
+
+    limit: int = USUAL
+    after: str = ""
+    at: int | None = None
+    at_least: int | None = None
+
+    def __post_init__(self) -> None:
+        need_number("limit", self.limit)
+        if not 1 <= self.limit <= MOST:
+            raise InvalidInput(f"limit={self.limit}: the limit must be from 1 to {MOST:,}; read a longer list in pages")
+        need_text("after", self.after)
+        if self.at is not None:
+            need_number("at", self.at)
+
+    @property
+    def least(self) -> int | None:
+        """The lowest revision at which the page can be read."""
+        return max((each for each in (self.at, self.at_least) if each is not None), default=None)
+
+    def check_revision(self, tenant: str, revision: int) -> None:
+        """Raises Inconsistent if the page must be of another revision."""
+        if self.at is not None and revision != self.at:
+            raise Inconsistent(
+                f"{tenant} is at revision {revision} now, and the page must be of revision {self.at}; "
+                "read the list again from its first page"
+            )
+
+
+def need_question(make: Callable[..., Question], **words: Any) -> Question:
+    """The question of these words. Raises InvalidInput if one of them has another type than the question needs."""
+    try:
+        return make(**words)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"{short(repr(words))} is not a question: names are strings, `all` and `without_owner` True or False"
+        ) from None
+
+
+def subject_of(view: RootView, text: str) -> Reference:
+    """The reference of a user, service principal, group or role. Raises Unknown, InvalidReference, Invalid."""
+    ref = view.policy.reference(text, view.root)
+    if ref.type not in view.policy.names.subject_types:
+        raise Invalid(f"{ref} is not a subject; name a {' or '.join(view.policy.names.subject_types)}")
+    return ref
