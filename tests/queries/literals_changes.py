@@ -167,13 +167,6 @@ WRITES = [
         "SET change += row",
         "SET change += {revision: row.revision, id: row.id}",
     ),
-    Mutant(
-        "the holder alone is held", "effective_principals", "[:MEMBER_OF|HAS_ROLE*0..]", "[:MEMBER_OF|HAS_ROLE*0..0]"
-    ),
-    Mutant("one hop is held", "effective_principals", "[:MEMBER_OF|HAS_ROLE*0..]", "[:MEMBER_OF|HAS_ROLE*0..1]"),
-    Mutant("no roles are held", "effective_principals", "[:MEMBER_OF|HAS_ROLE*0..]", "[:MEMBER_OF*0..]"),
-    Mutant("no groups are held", "effective_principals", "[:MEMBER_OF|HAS_ROLE*0..]", "[:HAS_ROLE*0..]"),
-    Mutant("held turned", "effective_principals", "-[:MEMBER_OF|HAS_ROLE*0..]->", "<-[:MEMBER_OF|HAS_ROLE*0..]-"),
     Mutant("the root has no labels", "create_tenant", "SET top:$($labels)", "SET top.ref = top.ref"),
     Mutant("the root has no type", "create_tenant", "SET top.type = $type, top", "SET top"),
     Mutant(

@@ -3,14 +3,6 @@
 from .literals import Mutant
 
 CHAIN = [
-    Mutant("another tenant's tail", "log_tail", "(change:Change {root: $root})\n", "(change:Change)\n"),
-    Mutant("another tenant's chain", "log_tail", "(mark:Revision {root: $root})", "(mark:Revision)"),
-    Mutant("no name", "log_tail", "mark.root + ' ' + coalesce(mark.made, '')", "''"),
-    Mutant("each making alike", "log_tail", " + coalesce(mark.made, '')", ""),
-    Mutant("the oldest is the newest", "log_tail", " DESC", ""),
-    Mutant("any is the newest", "log_tail", " AND change.hash IS NOT NULL", ""),
-    Mutant("none before", "log_tail", "CASE WHEN head IS NULL THEN COUNT { (:Change {root: $root}) } END", "0"),
-    Mutant("all before", "log_tail", "COUNT { (:Change {root: $root}) }", "COUNT { (:Change) }"),
     Mutant("half a change is not noticed", "log_entries", ".begun", ".revision"),
     Mutant("another tenant's entries", "log_entries", "(change:Change {root: $root})", "(change:Change)"),
     Mutant("pages overlap", "log_entries", "OR id(change) > $node", "OR true"),
@@ -51,9 +43,6 @@ CHAIN = [
     Mutant(
         "another tenant's hashes", "idempotency_find", "(done:Change {root: $root, id: id})", "(done:Change {id: id})"
     ),
-    Mutant("no hash", "log", ",\n                         .hash}", "}"),
-    Mutant("it never begins later", "log", "CASE WHEN first.previous <> '' THEN first.revision END", "null"),
-    Mutant("another's beginning", "log", "(first:Change {root: $root})", "(first:Change)"),
 ]
 
 REFUSALS = [
@@ -98,5 +87,4 @@ DIGESTS = [
     Mutant("another tenant's digest", "set_policy_digest", "{root: $root}", "{root: ''}"),
     Mutant("whatever the digest is", "set_policy_digest", "mark.digest = $short\n", "true\n"),
     Mutant("a digest stays short", "set_policy_digest", "mark.digest = $digest\n", "mark.digest = mark.digest\n"),
-    Mutant("nothing is under way", "tenant_policy", "revision.loading_what AS writing", "null AS writing"),
 ]

@@ -1,5 +1,6 @@
-"""Runs mutants against probes, and reads the list of equivalent mutants."""
+"""Chooses mutants, runs them against probes, and reads the list of equivalent mutants."""
 
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from .operators import Mutant
 from .operators import mutants as generated
 from .probe import NotPlanned, Probe, replaced
 
+SEED = 13
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
 
 
@@ -63,6 +65,17 @@ def entries() -> tuple[Entry, ...]:
 def mutants(file: str) -> tuple[Mutant, ...]:
     """All mutants of a file."""
     return tuple(generated(file, cypher.load(file).text))
+
+
+def chosen(file: str, whole: bool) -> list[Mutant]:
+    """All mutants of a file, or one of each operator that is not on the list, the same one for an unchanged file."""
+    if whole:
+        return list(mutants(file))
+    by_operator: dict[str, list[Mutant]] = {}
+    for mutant in mutants(file):
+        if not is_equivalent(mutant):
+            by_operator.setdefault(mutant.operator, []).append(mutant)
+    return [random.Random(f"{SEED} {file} {name}").choice(found) for name, found in by_operator.items()]
 
 
 def is_equivalent(mutant: Mutant) -> bool:

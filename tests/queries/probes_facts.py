@@ -1,10 +1,12 @@
 """Probes of the further results of queries: the facts that check finds, and which names exist."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from grantpath import cypher
+from grantpath.engine import Authorizer
 
 from .probe import Probe, always
 from .probes_marks import answers
@@ -60,6 +62,9 @@ def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
         yield Probe(f"{word} {ref}, a second object", "which", about, always(namespaces))
     asked = _hinging_on("IS group", "user:grouped", "group", "metalake:main")
     yield Probe("a user is no group", "which", partial(_column, lakehouse, "which", "answer", asked), always([]))
+    asked = {**_hinging_on("BUILTIN role", "user:grouped", "role", "metalake:main"), "builtin": ["role"]}
+    builtins = sorted(ref for ref in lakehouse.graph.policy.builtins if ref.startswith("role:"))
+    yield Probe("built-in roles", "which", partial(_column, lakehouse, "which", "answer", asked), always(builtins))
     question = ("select_from_relation", "relation:d.s.r")
     allowed = deltastream.oracle.who(*question) - {"user:u"}
     yield Probe(
@@ -85,17 +90,23 @@ def _column(world: Twin, query: str, column: str, asked: dict[str, Any]) -> obje
     return row[column]
 
 
-SET = "MATCH (user:Entity {root: $root, ref: 'user:u'}) SET user.exists = $exists"
+SET = "MATCH (user:Entity {root: $root, ref: $ref}) SET user.exists = $exists"
+
+
+@contextmanager
+def as_name(graph: Authorizer, ref: str) -> Iterator[None]:
+    """While the block runs, the entity is only a name that holds grants and roles."""
+    graph.store.execute(SET, {"root": graph.tenant, "ref": ref, "exists": False})
+    try:
+        yield
+    finally:
+        graph.store.execute(SET, {"root": graph.tenant, "ref": ref, "exists": None})
 
 
 def _who_without(world: Twin, name: str, on: str) -> list[str]:
     """The allowed users, while user:u is only a name that holds its roles."""
-    graph = world.graph
-    graph.store.execute(SET, {"root": graph.tenant, "exists": False})
-    try:
-        return list(graph.who(name, on))
-    finally:
-        graph.store.execute(SET, {"root": graph.tenant, "exists": None})
+    with as_name(world.graph, "user:u"):
+        return list(world.graph.who(name, on))
 
 
 def _facts(world: Twin) -> Iterator[Probe]:

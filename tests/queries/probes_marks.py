@@ -1,6 +1,7 @@
 """Queries must return the marks of a tenant unchanged: readers use them to detect half of a change."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -35,10 +36,17 @@ def probes(graph: Authorizer, names: Iterable[str]) -> Iterator[Probe]:
 
 
 def _marks(graph: Authorizer, name: str, columns: set[str]) -> list[dict[str, Any]]:
-    before = graph.store.execute(GET, {"root": graph.tenant})[0]
-    graph.store.execute(SET, {"root": graph.tenant, **BEGUN})
-    try:
+    with marked_as(graph, BEGUN):
         return [{column: row[column] for column in columns} for row in answers(graph, name)]
+
+
+@contextmanager
+def marked_as(graph: Authorizer, marks: Mapping[str, object]) -> Iterator[None]:
+    """While the block runs, the tenant has these marks."""
+    before = graph.store.execute(GET, {"root": graph.tenant})[0]
+    graph.store.execute(SET, {"root": graph.tenant, **marks})
+    try:
+        yield
     finally:
         graph.store.execute(SET, {"root": graph.tenant, **before})
 

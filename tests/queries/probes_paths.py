@@ -13,6 +13,7 @@ from .probes_questions import Twin
 
 TABLE, SCHEMA = "table:c.s.t", "schema:c.s"
 WIDE = 51  # one more than explain shows of one fact
+GROUPS = sorted(f"group:k{number}" for number in range(WIDE))
 
 
 @dataclass(frozen=True)
@@ -84,21 +85,31 @@ WAYS: list[tuple[Asked, list[list[Any]]]] = [
     ),
 ]
 
+CATALOG = [("catalog:kc", "catalog:kc")]
+# the principals with an edge: at most 50 of each fact, and only those that the subject belongs to count
+MANY = [
+    (Asked("user:kx", ["ALLOW USE_CATALOG catalog"], places=CATALOG), GROUPS[: WIDE - 1]),
+    (Asked("user:ky", ["ALLOW USE_CATALOG catalog"], places=CATALOG), ["group:last"]),
+    (Asked("user:ky", below=[("catalog:kc", "SELECT_TABLE")]), ["group:last"]),
+    (Asked("user:ky", ["HOLDS group"], places=[(group, "") for group in (*GROUPS, "group:last")]), ["group:last"]),
+]
+
 
 def probes(world: Twin, wide: Authorizer) -> Iterator[Probe]:
-    """`world` is the lakehouse; in `wide`, user:kx is in groups that all have one grant."""
+    """`world` is the lakehouse; in `wide`, user:kx is in many groups that all have one grant, and user:ky in one."""
     for asked, wanted in WAYS:
         yield Probe(f"ways of {asked}", "explain", partial(_ways, world, asked), always(wanted))
-    first = sorted(f"group:k{number}" for number in range(WIDE))[: WIDE - 1]
-    yield Probe("ways of many groups", "explain", partial(_holders, wide), always(first))
+    for asked, principals in MANY:
+        yield Probe(f"principals of {asked}", "explain", partial(_principals, wide, asked), always(principals))
 
 
 def wide_facts() -> list[str]:
-    """One user in many groups, each with the same grant."""
-    groups = [f"group:k{number}" for number in range(WIDE)]
+    """One user in many groups and one in the last of them, each with the same grant."""
     return [
-        *("add user:kx", "add catalog:kc", *(f"member user:kx of {group}" for group in groups)),
-        *(f"allow USE_CATALOG on catalog:kc to {group}" for group in groups),
+        *("add user:kx", "add catalog:kc", *(f"member user:kx of {group}" for group in GROUPS)),
+        *("add schema:kc.s", "add table:kc.s.t", "member user:ky of group:last"),
+        *(f"allow USE_CATALOG on catalog:kc to {group}" for group in (*GROUPS, "group:last")),
+        *(f"allow SELECT_TABLE on table:kc.s.t to {group}" for group in (*GROUPS, "group:last")),
     ]
 
 
@@ -122,7 +133,6 @@ def _ways(world: Twin, asked: Asked) -> list[list[Any]]:
     return sorted(([way[column] for column in columns] for way in row["paths"]), key=str)
 
 
-def _holders(graph: Authorizer) -> list[str]:
-    asked = Asked("user:kx", ["ALLOW USE_CATALOG catalog"], places=[("catalog:kc", "catalog:kc")])
+def _principals(graph: Authorizer, asked: Asked) -> list[str]:
     [row] = answers(graph, "explain", **_parameters(asked))
-    return sorted(way["by"] for way in row["paths"])
+    return sorted(path["by"] for path in row["paths"])

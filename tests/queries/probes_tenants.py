@@ -119,6 +119,7 @@ LIKE = {
     ("namespace", "namespace:i", 9): ["namespace:bare", "namespace:half", "namespace:n", "namespace:tall"],
     ("namespace", "namespace:n", 2): ["namespace:half", "namespace:n", "namespace:tall"],
     ("namespace", "namespace:i", 1): ["namespace:half", "namespace:n"],
+    ("namespace", "namespace:half", 1): ["namespace:half", "namespace:n"],
     ("dataset", "dataset:n", 9): ["dataset:half.one", "dataset:half.two", "dataset:n.d"],
     ("user", "namespace:", 3): ["user:all", "user:app", "user:byrole"],
 }

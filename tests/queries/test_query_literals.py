@@ -1,4 +1,4 @@
-"""The queries that do not decide, broken by literal changes of their text, which probes must detect.
+"""The queries that write, and some that read, broken by literal changes of their text, which probes must detect.
 
 A mutant whose text is no longer in its file fails, and so does one that the database cannot plan, so that the list
 stays true.
@@ -28,23 +28,18 @@ from ..support.sizes import size
 from ..support.small_tenants import WORLDS
 from .literals import Mutant, mutated
 from .literals_changes import CHANGES
-from .literals_decisions import DECISIONS
 from .literals_deltas import DELTAS
 from .literals_dumps import DUMPS
 from .literals_keeping import KEEPING
-from .literals_lists import LISTS
 from .literals_loads import MOVING
 from .literals_log import CHAIN, DIGESTS, DROPS, REFUSALS
 from .mutation import failing
 from .probe import NotPlanned, Probe, replaced
-from .test_query_mutants import WHOLE
+from .test_query_mutants import DECIDING, READING
 
 pytestmark = pytest.mark.trust
 
-MUTANTS = [
-    *(mutant for mutant in (*DECISIONS, *LISTS) if mutant.file not in WHOLE),
-    *(*CHANGES, *KEEPING, *CHAIN, *DIGESTS, *DROPS, *REFUSALS, *MOVING, *DUMPS, *DELTAS),
-]
+MUTANTS = [*CHANGES, *KEEPING, *CHAIN, *DIGESTS, *DROPS, *REFUSALS, *MOVING, *DUMPS, *DELTAS]
 CYPHER = Path(str(cypher.__file__)).parent
 BY_NAME = [file.stem for file in (CYPHER / "browser").iterdir()]
 QUESTIONS = [file.stem for file in (CYPHER / "questions").iterdir()]
@@ -53,7 +48,6 @@ GUARD = [file.stem for file in (CYPHER / "guard").iterdir()]
 # files without a mutant, and why
 UNBROKEN = {
     "schema": "its constraints are there as long as the server: what it says twice it does once",
-    "privilege": "tests/agreement/test_privilege_query.py holds it to check",
     "write_policy_graph": "tests/tenants/test_policy_graph.py holds what it writes to the policy, node by node",
     "read_policy_graph": "the same test reads by it what edits by hand have changed",
     **dict.fromkeys(
@@ -62,7 +56,7 @@ UNBROKEN = {
     **dict.fromkeys(BY_NAME, "tests/agreement/test_by_name.py and test_lists_by_name.py hold each to Python"),
     **dict.fromkeys(INSPECTION, "tests/inspection holds each to the facts of random tenants"),
     **dict.fromkeys(GUARD, "tests/trust pauses, kills and cuts off the writers that send it"),
-    **dict.fromkeys(WHOLE, "its mutants are generated: test_query_mutants.py"),
+    **dict.fromkeys((*DECIDING, *READING), "its mutants are generated: test_query_mutants.py"),
 }
 
 

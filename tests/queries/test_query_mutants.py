@@ -1,10 +1,11 @@
-"""The queries that decide, broken by operators: comparisons with the oracle and with given answers kill each mutant.
+"""Queries that only read, broken by operators: comparisons with the oracle and with given answers kill each mutant.
 
-The short form tries one mutant of each operator and query, the long form every mutant. equivalent_mutants.yaml lists
-those that nothing can notice, with the reason.
+The long form tries every mutant. The short form tries one of each operator for a query that decides, and one for each
+other query; `make test` one of each query that decides. equivalent_mutants.yaml lists those that nothing can notice,
+with the reason. Queries that write have literal mutants (test_query_literals.py): a generated one could reach the
+tenants of other users of the server.
 """
 
-import random
 from collections.abc import Iterator
 
 import pytest
@@ -13,21 +14,35 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
 from ..conftest import Tenants
-from ..queries import mutation, probes_facts, probes_marks, probes_paths, probes_questions, probes_remedies
+from ..queries import (
+    mutation,
+    probes_facts,
+    probes_history,
+    probes_log,
+    probes_marks,
+    probes_paths,
+    probes_privilege,
+    probes_questions,
+    probes_reads,
+    probes_remedies,
+    probes_tenants,
+)
 from ..support import closing_lines
 from ..support.sizes import size
 from ..support.small_tenants import WORLDS
 from .mutation import Score
-from .operators import Mutant
 from .probe import Probe
 
 pytestmark = pytest.mark.trust
 
 LONG = bool(size(full=1, short=0))
-DECIDING = ("check", "who", "which", "explain", "remedy")
-WHOLE = ("check", "who", "remedy")  # the others still have literals, too: test_query_literals.py
+DECIDING = ("check", "who", "which", "explain", "remedy", "privilege")
+READING = (
+    *("mirror_entities", "mirror_members", "mirror_grants", "tenant_state", "effective_principals"),
+    *("entity_exists", "list_tenants", "revision", "similar_names", "tenant_policy", "tenant_sizes"),
+    *("log", "log_tail", "refusals"),
+)
 LIMIT = 20.0  # seconds of one answer; a mutant that takes longer is killed by that
-SEED = 13
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +54,30 @@ def limited(server: Connection) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def probes(limited: Store) -> Iterator[list[Probe]]:
+def scratch(limited: Store) -> Iterator[Tenants]:
+    """Tenants that are used for one comparison each."""
+    tenants = Tenants(limited)
+    yield tenants
+    tenants.remove()
+
+
+@pytest.fixture(scope="module")
+def probes(limited: Store, scratch: Tenants, server: Connection) -> Iterator[list[Probe]]:
     tenants = Tenants(limited)
     twins = [probes_questions.twin(tenants, policy) for policy in WORLDS]
     wide = tenants("lakehouse", probes_paths.wide_facts())
+    kept = probes_history.kept_tenant(tenants)
     yield [
         *probes_questions.probes(twins),
         *probes_facts.probes(*twins[:3]),
         *probes_remedies.probes(*twins[:3]),
         *probes_paths.probes(twins[0], wide),
-        *probes_marks.probes(wide, DECIDING),
+        *probes_marks.probes(wide, (*DECIDING, *READING)),
+        *probes_privilege.probes(twins[0], twins[2]),
+        *probes_reads.probes(twins[0], twins[2]),
+        *probes_tenants.probes(kept, twins, server),
+        *probes_history.probes(kept, scratch),
+        *probes_log.probes(kept, scratch),
     ]
     tenants.remove()
 
@@ -61,22 +90,29 @@ def score(pytestconfig: pytest.Config) -> Iterator[Score]:
     closing_lines.lines(pytestconfig).append(str(kept))
 
 
-def chosen(file: str) -> list[Mutant]:
-    """The short form has one mutant of each operator, the same one for an unchanged file; the long form has all."""
-    if LONG and file in WHOLE:
-        return list(mutation.mutants(file))
-    by_operator: dict[str, list[Mutant]] = {}
-    for mutant in mutation.mutants(file):
-        if not mutation.is_equivalent(mutant):
-            by_operator.setdefault(mutant.operator, []).append(mutant)
-    return [random.Random(f"{SEED} {file} {name}").choice(found) for name, found in by_operator.items()]
-
-
 def test_unchanged_queries_pass(probes: list[Probe]) -> None:
-    assert mutation.failing(probes) == []
+    assert mutation.failing(_of(probes, *DECIDING)) == []
 
 
 @pytest.mark.parametrize("file", DECIDING)
-def test_mutants_are_killed(file: str, probes: list[Probe], score: Score) -> None:
-    assert mutation.run(chosen(file), probes, score) == []
-    assert mutation.failing([probe for probe in probes if file in probe.files]) == [], "a mutant left something broken"
+def test_a_mutant_is_killed(file: str, probes: list[Probe], score: Score) -> None:
+    assert mutation.run(mutation.chosen(file, LONG)[:1], probes, score) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", DECIDING)
+def test_other_mutants_are_killed(file: str, probes: list[Probe], score: Score) -> None:
+    assert mutation.run(mutation.chosen(file, LONG)[1:], probes, score) == []
+    assert mutation.failing(_of(probes, file)) == [], "a mutant left something broken"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", READING)
+def test_mutants_of_other_readers_are_killed(file: str, probes: list[Probe], scratch: Tenants, score: Score) -> None:
+    mutants = mutation.chosen(file, LONG)
+    assert mutation.run(mutants if LONG else mutants[:1], probes, score, scratch.remove) == []
+    assert mutation.failing(_of(probes, file), scratch.remove) == [], "a mutant left something broken"
+
+
+def _of(probes: list[Probe], *files: str) -> list[Probe]:
+    return [probe for probe in probes if probe.files & {*files}]

@@ -56,6 +56,8 @@ LAKEHOUSE = Small(
         *("member user:diamond of group:left", "member user:diamond of group:right"),
         *("member group:left of group:top", "member group:right of group:top"),
         "allow CREATE_TABLE on schema:c.s to group:top",
+        # a grant two levels above the object
+        "allow SELECT_TABLE on catalog:d to user:tall",
         # a DENY below an ALLOW, and the reverse; also on the root
         *("allow SELECT_TABLE on schema:c.s to user:schemer", "deny SELECT_TABLE on table:c.s.t to user:schemer"),
         *("allow SELECT_TABLE on metalake:main to user:rooter", "deny SELECT_TABLE on schema:c.s to user:rooter"),
@@ -90,6 +92,7 @@ LAKEHOUSE = Small(
         "user:hatted can SELECT_TABLE on table:c.s.t",
         "user:mixed can SELECT_TABLE on table:c.s.t",
         "user:stranger cannot SELECT_TABLE on table:c.s.t",
+        "user:tall can SELECT_TABLE on table:d.s.w",
         "user:schemer cannot SELECT_TABLE on table:c.s.t",
         "user:schemer can SELECT_TABLE on table:c.s.u",
         "user:rooter cannot SELECT_TABLE on table:c.s.u",
