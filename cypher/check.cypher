@@ -1,13 +1,14 @@
-// check.cypher: may each subject do what is asked? A batch of checks on one state of the graph.
-// Returns one row: answers LIST OF MAP (index; known: those of `needed` that exist; acting, one entry for all principals
-// together or one a role: role, allowed, found: fact, by), revision, begun, revision_after, begun_after, policy STRING
-// (the digest of the policy that the tenant remembers), made STRING (another where it is made again)
+// check.cypher: is each subject allowed to do what it asks for? A batch of checks on one state of the graph.
+// Returns one row: answers LIST OF MAP (index; known: those of `needed` that exist; acting, with one entry for all
+// principals together, or one for each role: role, allowed, found: fact, by), revision, begun, revision_after,
+// begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it differs if the tenant
+// was recreated)
 // $root        STRING       'metalake:ml'
-// $checks      LIST OF MAP  index (its place in this list), subject, needed (references that must exist), places (the
-//                           object, what is above it, second objects: name, ref, the privileges and properties that
-//                           count there), condition (its index in $conditions), one_role (must a role do alone?),
+// $checks      LIST OF MAP  index (in this list), subject, needed (references that must exist), places (the object, its
+//                           ancestors, second objects: name, ref, the privileges and properties that matter there),
+//                           condition (its index in $conditions), one_role (must a single role suffice?),
 //                           as_role (null, or the active role), below (places below which grants count: name, ref),
-//                           every (facts about all that is below a place: fact, ref, types, privileges)
+//                           every (facts about all descendants of a place: fact, ref, types, privileges)
 // $conditions  LIST         conditions of clauses of terms of atoms: any clause, all its terms, any atom of a term
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml',
@@ -49,14 +50,14 @@ CALL () {
       WITH place, grant WHERE coalesce(grant.privilege, 'OWNS') IN place.privileges
       RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.name AS fact, startNode(grant).ref AS by
     UNION ALL
-      // the properties that count of each place; IS and HOLDS: the subject is it, or belongs to it
+      // the properties of each place that matter; IS and HOLDS: the subject is the place, or belongs to it
       UNWIND check.places AS place UNWIND place.properties AS property
       MATCH (entity:Entity {root: $root, ref: place.ref})
       WHERE CASE property WHEN 'EXISTS' THEN coalesce(entity.exists, true) WHEN 'BUILTIN' THEN entity.builtin
         WHEN 'IS' THEN entity = subject ELSE entity IN principals END
       RETURN property + ' ' + place.name AS fact, null AS by
     UNION ALL
-      // rarely: what is granted to them below a place, and whether they have a grant on all that exists there
+      // rarely needed: what is granted to them below a place, and a grant on everything that exists there
       UNWIND check.below AS place UNWIND principals AS principal
       MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})
       RETURN DISTINCT 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.name AS fact, principal.ref AS by

@@ -1,23 +1,23 @@
-// which.cypher: on which objects of a type may one subject do what is asked? Complete, in byte order.
+// which.cypher: on which objects of a type is a subject allowed to do something? Complete, in byte order.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root      STRING          'metalake:ml'
 // $needed    LIST OF STRING  [], what must exist: second objects, the active role
 // $subject   STRING          'user:bob'
-// $one_role  BOOLEAN         false: all that the subject belongs to counts together; true: a role must do alone
+// $one_role  BOOLEAN         false: all that the subject belongs to is combined; true: a single role must suffice
 // $as_role   STRING          null, or the active role
 // $type      STRING          'table'
 // $top       STRING          'metalake:ml', the reference of the root object
-// $places    LIST OF MAP     the places that all objects share: the root object, second objects and what is above them,
+// $places    LIST OF MAP     the places that all objects share: the root object, second objects and their ancestors,
 //                            roles that a clause names: name, ref
 // $given     LIST OF STRING  ['EXISTS table'], the facts that are true of every object
-// $builtin   LIST OF STRING  [], the types of which a clause asks whether an entity came with the policy
+// $builtin   LIST OF STRING  [], the types for which a clause asks whether an entity is built in
 // $below     BOOLEAN         whether a clause asks for grants below a place
-// $every     LIST OF MAP     facts about all that is below a place: fact, name, types, privileges
+// $every     LIST OF MAP     facts about all descendants of a place: fact, name, types, privileges
 // $clauses   LIST            any clause, all its terms, any atom of a term
 // $facts     LIST OF STRING  every fact that the clauses ask for
-// $after     STRING          '', or the last reference of the page before
+// $after     STRING          '', or the last reference of the previous page
 // $limit     INTEGER         10000
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'table',
@@ -64,7 +64,7 @@ CALL () {
   WITH subject, principals, $given + collect(fact) AS shared
   CALL (subject, principals, shared) {
     CALL (subject, principals) {
-      // then the facts of each other place, and the root object for those that all share
+      // then the facts of each other place, and the root object, which stands for the shared facts
       UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place) WHERE place.ref <> $top
       WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact WHERE fact IN $facts
       RETURN place, fact
@@ -77,7 +77,7 @@ CALL () {
     UNION
       MATCH (place:Entity {root: $root, ref: $top}) RETURN place, null AS fact
     UNION
-      // rarely: what is granted below a place, and a grant on all that exists there
+      // rarely needed: what is granted below a place, and a grant on everything that exists there
       UNWIND CASE WHEN $below THEN principals ELSE [] END AS principal
       MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
       WITH place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.type AS fact WHERE fact IN $facts
@@ -99,7 +99,7 @@ CALL () {
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
-    // where the verdict is another than above, it is that of what is inside; the deepest wins
+    // a place whose verdict differs from the one above it decides for everything inside; the deepest such place wins
     WITH place, depth, verdicts[-1] AS allowed WHERE verdicts[0] <> verdicts[-1] OR (size(verdicts) = 1 AND verdicts[0])
     UNWIND CASE WHEN place.ref = $top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object

@@ -1,19 +1,19 @@
-// who.cypher: which users may do what is asked on one object? Complete, in byte order.
+// who.cypher: which users are allowed to do something on one object? Complete, in byte order.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root           STRING          'metalake:ml'
 // $needed         LIST OF STRING  ['table:hr.public.staff'], what must exist: the object, second objects
-// $places         LIST OF MAP     the object, what is above it, second objects, roles that a clause names: name, ref
+// $places         LIST OF MAP     the object, its ancestors, second objects, roles that a clause names: name, ref
 // $below          LIST OF MAP     places below which grants count: name, ref
-// $every          LIST OF MAP     facts about all that is below a place: fact, ref, types, privileges
+// $every          LIST OF MAP     facts about all descendants of a place: fact, ref, types, privileges
 // $clauses        LIST            any clause, all its terms, any atom of a term
 // $facts          LIST OF STRING  every fact that the clauses ask for
 // $users          LIST OF STRING  ['user'], the types that are listed
-// $acting         LIST OF STRING  ['user'], the types whose facts count together: users, or roles one at a time
-// $one_role       BOOLEAN         false: all that a user belongs to counts together; true: a role must do alone
+// $acting         LIST OF STRING  ['user'], the types whose facts are combined: users, or roles one at a time
+// $one_role       BOOLEAN         false: all that a user belongs to is combined; true: a single role must suffice
 // $without_facts  BOOLEAN         whether a subject without facts of its own can be allowed
-// $after          STRING          '', or the last reference of the page before
+// $after          STRING          '', or the last reference of the previous page
 // $limit          INTEGER         10000
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml', needed: ['table:hr.public.staff'],
@@ -47,7 +47,7 @@ CALL () {
     UNWIND [place IN $places WHERE 'HOLDS ' + place.name IN $facts] AS place
     MATCH (principal:Entity {root: $root, ref: place.ref}) RETURN principal, 'HOLDS ' + place.name AS fact
   UNION
-    // rarely: principals without facts; what is granted below a place; a grant on all that exists there
+    // rarely needed: principals without facts; what is granted below a place; a grant on everything that exists there
     UNWIND CASE WHEN $without_facts THEN $acting ELSE [] END AS type
     MATCH (principal:Entity {root: $root, type: type}) RETURN principal, null AS fact
   UNION

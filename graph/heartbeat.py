@@ -49,7 +49,7 @@ class Claim:
     held: bool = False
     given_up: bool = False
     beaten: float = 0.0
-    in_the_way: str = "another program holds its lock"
+    blocked_by: str = "another program holds its lock"
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class LockWatch:
             mine = next((each for each in holders if each.about["holder"] == claim.id), None)
             for holder in holders:
                 if mine and holder.transaction in mine.blockers:
-                    claim.in_the_way = holder.words
+                    claim.blocked_by = holder.words
                     if holder.silent >= self.limit * PART:
                         log.warning("%s: ending a writer that gives no sign of life: %s", claim.root, holder.words)
                         self.end(holder.about["holder"])

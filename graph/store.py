@@ -32,7 +32,7 @@ class Store:
     """One database. May be shared by threads, and used on both sides of a fork: each process has its own connections.
 
     `timeout`, in seconds, limits each single wait of a call: for the server's next message, for a free connection, and
-    for its turn at a root. It does not limit a call as a whole:
+    for its turn to write to a root. It does not limit a call as a whole:
 
     - A question is answered or raises within the timeout. If writers disturb it for two seconds, it takes a turn among
       them, and then has the timeout once more for the root's lock and its answer.

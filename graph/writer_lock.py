@@ -118,6 +118,6 @@ class WriterLock:
 
 def _kept(claim: Claim, began: float) -> str:
     return (
-        f"{claim.root} was not free within {time.monotonic() - began:.0f} s for {claim.what}: {claim.in_the_way};"
+        f"{claim.root} was not free within {time.monotonic() - began:.0f} s for {claim.what}: {claim.blocked_by};"
         " try again"
     )

@@ -97,8 +97,8 @@ class Turns:
                 line = lines.setdefault(root, _Line())
                 line.waiting.append(mine)
                 line.advance()
-            if not mine.come.wait(seconds) and (in_the_way := self._in_the_way(root, mine)):
-                raise error(f"{root} was not free within {seconds:g} s: {in_the_way}")
+            if not mine.come.wait(seconds) and (blocked_by := self._blocked_by(root, mine)):
+                raise error(f"{root} was not free within {seconds:g} s: {blocked_by}")
             yield
         finally:
             self._leave(lines, root, mine)
@@ -112,7 +112,7 @@ class Turns:
             if not line.active:
                 del lines[root]
 
-    def _in_the_way(self, root: str, mine: _Turn) -> str | None:
+    def _blocked_by(self, root: str, mine: _Turn) -> str | None:
         """A description of the active turn; None if it is this thread's turn by now."""
         with self._lock:
             if mine.come.is_set():

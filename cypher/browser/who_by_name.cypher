@@ -196,7 +196,7 @@ OPTIONAL MATCH (after:Revision {root: root})
 WITH *, head([each IN [
   [size(more) <> 2 * size([word IN more WHERE word IN ['as', 'in']]) + size([word IN more WHERE word = 'with']) + size(seconds),
     'not understood: ' + reduce(line = '', word IN more | line + ' ' + word), null],
-  [coalesce(size(marks), 0) <> 1, CASE WHEN marks IS NULL THEN 'there is no such root' ELSE 'which root? write `in ROOT` behind the object'
+  [coalesce(size(marks), 0) <> 1, CASE WHEN marks IS NULL THEN 'this root does not exist' ELSE 'which root? write `in ROOT` after the object'
     + reduce(line = ', one of', each IN marks[..20] | line + ' ' + each.root) END, null],
   [policy IS NULL, 'the policy of ' + root + ' is not in the graph; run `grantpath policy write ' + root + '`', null],
   [policy.digest <> mark.digest OR coalesce(edited, false), 'the policy in the graph is not that of ' + root

@@ -1,4 +1,4 @@
-// preconditions.cypher: what must be known before some changes: the existing entities, and for each change the state of its object.
+// preconditions.cypher: the state of the graph that some changes depend on: the existing entities, and the state of each object.
 // $root     STRING          'metalake:ml'
 // $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], all entities that the changes name
 // $joining  LIST OF STRING  ['group:readers'], subjects that become members and can have members themselves

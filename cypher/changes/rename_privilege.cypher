@@ -1,4 +1,4 @@
-// rename_privilege.cypher: changes grants of an alias to grants of the privilege that it stands for.
+// rename_privilege.cypher: replaces grants of an alias by grants of the privilege that it names.
 // $root   STRING       'metalake:ml'
 // $names  LIST OF MAP  old, new
 // Returns one row: renamed INTEGER

@@ -84,7 +84,7 @@ class BatchApplier:
         sets: list[ReadWriteSet] = []
         for step in steps:
             sets.append(read_write_sets.of(step.change, self._looks_below(step.change)))
-            if sets[-1].turns_the_actor:
+            if sets[-1].changes_the_actor:
                 break
         return list(steps[: len(sets)]), sets
 

@@ -38,7 +38,7 @@ class ReadWriteSet:
     joins: bool
 
     @property
-    def turns_the_actor(self) -> bool:
+    def changes_the_actor(self) -> bool:
         """Can the statement change the actor's effective principals?"""
         return ACTOR in self.writes
 
@@ -98,7 +98,7 @@ class ReadWriteSets:
                     writes.add(ACTOR)
             case "drop":
                 reads.add(f"below {change.object}")
-                writes |= {at, OWNING, *self._taken_along(change)}
+                writes |= {at, OWNING, *self._removed_with_it(change)}
                 if self._policy.file.types[change.object.type].keep_while_owning:
                     reads.add(OWNING)
             case "owner":
@@ -126,7 +126,7 @@ class ReadWriteSets:
         reads.add(edge)
         writes.add(edge)
 
-    def _taken_along(self, change: ResolvedStatement) -> Iterator[ResourceKey]:
+    def _removed_with_it(self, change: ResolvedStatement) -> Iterator[ResourceKey]:
         """The keys of the memberships that a drop removes with its subjects."""
         types = [change.object.type, *self._policy.names.below(change.object.type)]
         groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]

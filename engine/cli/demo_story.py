@@ -22,7 +22,7 @@ PATHS = 3
 
 
 @dataclass(frozen=True)
-class Deed:
+class DemoAction:
     """An action of a user: the operation that the document requires, and its statement; without one it is a check."""
 
     by: str
@@ -37,25 +37,25 @@ class StoryStep:
     """A step of the document's example."""
 
     says: str
-    deeds: tuple[Deed, ...]
+    actions: tuple[DemoAction, ...]
 
 
-def _adds(by: str, operation: str, parent: str, ref: str, allowed: bool = True) -> Deed:
-    return Deed(by, operation, parent, f"add {ref}", allowed)
+def _adds(by: str, operation: str, parent: str, ref: str, allowed: bool = True) -> DemoAction:
+    return DemoAction(by, operation, parent, f"add {ref}", allowed)
 
 
 ADMIN, MANAGER, STAFF = "user:admin", "user:Manager", "user:Staff"
 STEPS = (
     StoryStep(
         "The service admin creates the metalake.",
-        (Deed(ADMIN, "create_metalake", ROOT),),
+        (DemoAction(ADMIN, "create_metalake", ROOT),),
     ),
     StoryStep("The service admin adds the user Manager,", (_adds(ADMIN, "add_user", ROOT, MANAGER),)),
     StoryStep(
         "and makes Manager the owner of the metalake.",
         (
             _adds(MANAGER, "add_user", ROOT, STAFF, allowed=False),
-            Deed(ADMIN, "set_owner", ROOT, f"owner {MANAGER} of {ROOT}"),
+            DemoAction(ADMIN, "set_owner", ROOT, f"owner {MANAGER} of {ROOT}"),
         ),
     ),
     StoryStep("Manager adds the user Staff,", (_adds(MANAGER, "add_user", ROOT, STAFF),)),
@@ -63,13 +63,13 @@ STEPS = (
         "and a role that can create catalogs.",
         (
             _adds(MANAGER, "create_role", ROOT, "role:catalog_manager"),
-            Deed(MANAGER, "grant_privilege", ROOT, f"allow CREATE_CATALOG on {ROOT} to role:catalog_manager"),
+            DemoAction(MANAGER, "grant_privilege", ROOT, f"allow CREATE_CATALOG on {ROOT} to role:catalog_manager"),
             _adds(STAFF, "create_catalog", ROOT, "catalog:hive", allowed=False),
         ),
     ),
     StoryStep(
         "Staff gets the role.",
-        (Deed(MANAGER, "grant_role", ROOT, f"member {STAFF} of role:catalog_manager"),),
+        (DemoAction(MANAGER, "grant_role", ROOT, f"member {STAFF} of role:catalog_manager"),),
     ),
     StoryStep(
         "Staff creates a catalog for Hive, and owns it,", (_adds(STAFF, "create_catalog", ROOT, "catalog:hive"),)
@@ -94,8 +94,8 @@ STEPS = (
     StoryStep(
         "Staff reads the tables of both.",
         (
-            Deed(STAFF, "load_table", "table:hive.hive_db.hive_table"),
-            Deed(STAFF, "load_table", "table:mysql.mysql_db.mysql_table"),
+            DemoAction(STAFF, "load_table", "table:hive.hive_db.hive_table"),
+            DemoAction(STAFF, "load_table", "table:mysql.mysql_db.mysql_table"),
         ),
     ),
 )
@@ -131,23 +131,23 @@ def worked_example(authorizer: "Authorizer", console: "Console") -> None:
     authorizer.given(BEFORE)
     for number, step in enumerate(STEPS, 1):
         console.print(Text.assemble((f"{number:>2}  ", "bold cyan"), step.says))
-        for deed in step.deeds:
-            _do(authorizer, console, deed)
+        for action in step.actions:
+            _do(authorizer, console, action)
 
 
-def _do(authorizer: "Authorizer", console: "Console", deed: Deed) -> None:
-    decision = authorizer.check(deed.by, deed.operation, deed.object)
-    if decision.allowed != deed.allowed:
-        raise GrantpathError(f"{deed}: the decision differs from the document: {decision}; please report this")
-    if deed.statement is None:
-        _verdict(console, decision, "allowed", "denied", f"{deed.operation} on {deed.object} for {deed.by}")
+def _do(authorizer: "Authorizer", console: "Console", action: DemoAction) -> None:
+    decision = authorizer.check(action.by, action.operation, action.object)
+    if decision.allowed != action.allowed:
+        raise GrantpathError(f"{action}: the decision differs from the document: {decision}; please report this")
+    if action.statement is None:
+        _verdict(console, decision, "allowed", "denied", f"{action.operation} on {action.object} for {action.by}")
         return
     try:
-        authorizer.change(deed.statement, by=deed.by)
+        authorizer.change(action.statement, by=action.by)
     except Refused:
         if decision:
             raise
-    _verdict(console, decision, "done", "refused", f"{deed.statement}  (by {deed.by})")
+    _verdict(console, decision, "done", "refused", f"{action.statement}  (by {action.by})")
 
 
 def _verdict(console: "Console", decision: "Decision", yes: str, no: str, text: str) -> None:

@@ -41,7 +41,7 @@ Without --uri and NEO4J_URI the embedded server is used, and started if necessar
 
 Exit codes: 0 done or allowed, 1 refused or not allowed, 2 an error.
 """
-INTERRUPTED, UNHEARD = 130, 141  # the exit codes of shells for SIGINT and SIGPIPE
+INTERRUPTED, BROKEN_PIPE = 130, 141  # the exit codes of shells for SIGINT and SIGPIPE
 EXTRA = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)", re.DOTALL)
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -136,7 +136,7 @@ def _run(given: list[str], as_json: bool) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except SystemExit as end:  # rich raises this for a broken pipe
-        return UNHEARD if isinstance(end.__context__, BrokenPipeError) else _failed(end, given, as_json)
+        return BROKEN_PIPE if isinstance(end.__context__, BrokenPipeError) else _failed(end, given, as_json)
     except BaseException as error:
         return _failed(error, given, as_json)
 
@@ -145,7 +145,7 @@ def _failed(error: BaseException, given: list[str], as_json: bool) -> int:
     """Handles other errors: output that cannot be written, interrupts, and unexpected errors."""
     if isinstance(error, BrokenPipeError):
         _leave(sys.stdout)
-        return UNHEARD
+        return BROKEN_PIPE
     if isinstance(error, OSError) and error.errno in (ENOSPC, EIO) and error.filename is None:
         _leave(sys.stdout)
         return _fail([f"the output cannot be written: {error.strerror}; free some space, or redirect it"], as_json, 2)

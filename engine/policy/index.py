@@ -164,7 +164,7 @@ class PolicyIndex:
 
     @cached_property
     def _implied(self) -> dict[str, set[str]]:
-        """By privilege: the privileges that it implies, by `implies` or by a ladder, directly or through others."""
+        """By privilege: the privileges that it implies, through `implies` or a ladder, directly or through others."""
         direct: dict[str, set[str]] = {name: set(entry.implies) for name, entry in self.privileges.items()}
         for ladder in self.file.ladders:
             for low, high in pairwise(ladder):

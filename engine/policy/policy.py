@@ -217,7 +217,7 @@ class Policy:
             clauses = self._expander.operation(name, type_, with_)
         except TooManyClauses:  # `validate` tries only the required second objects, and all of them together
             asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
-            raise Invalid(f"{asked}: the condition is too large when written out; simplify it in the policy") from None
+            raise Invalid(f"{asked}: the condition is too large when expanded; simplify it in the policy") from None
         one_role = self.active_roles and not entry.all_roles
         return Requirement(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
 

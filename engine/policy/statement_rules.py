@@ -123,7 +123,8 @@ class Rules:
                 )
             if wanted.inside and not self._same(wanted.inside, change.object, second):
                 raise Invalid(
-                    f"{key}={second} is in another {wanted.inside} than {change.object}; name one in the same"
+                    f"{key}={second} is in another {wanted.inside} than {change.object}; name one in the "
+                    f"same {wanted.inside}"
                 )
 
     def _same(self, type_: str, one: Reference, other: Reference) -> bool:
@@ -146,10 +147,10 @@ class Rules:
         if subject.type not in allowed:
             what = f"must be of type {' or '.join(allowed)}" if allowed else "are not allowed"
             raise Invalid(f"{subject} cannot be in {container}: members of {indefinite(container.type)} {what}")
-        if change.kind == "remove" and self._came_with(subject, container):
+        if change.kind == "remove" and self._comes_with_policy(subject, container):
             raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; it cannot be removed")
 
-    def _came_with(self, subject: Reference, container: Reference) -> bool:
+    def _comes_with_policy(self, subject: Reference, container: Reference) -> bool:
         builtin = self.policy.builtins.get(subject.text)
         held = self.policy.builtins.get(container.text)
         return bool(builtin and container.text in builtin.holds) or bool(held and held.held_by_every == subject.type)

@@ -36,7 +36,7 @@ def check_names(names: PolicyIndex) -> None:
 
 def _lower(name: str, key: YamlPath) -> None:
     if not _LOWER.match(name):
-        raise PolicyProblem(key, f"{name!r} is not in lower_snake_case; write it so")
+        raise PolicyProblem(key, f"{name!r} is not in lower_snake_case; rename it")
 
 
 def _check_types(names: PolicyIndex) -> None:
@@ -120,7 +120,7 @@ def _check_privileges(names: PolicyIndex) -> None:
         if "," in name:
             raise PolicyProblem(key, f"{name!r} names several privileges; write a line for each of {name}")
         if not _UPPER.match(name):
-            raise PolicyProblem(key, f"{name!r} is not in UPPER_CASE; write it so (operations are in lower case)")
+            raise PolicyProblem(key, f"{name!r} is not in UPPER_CASE; rename it (only operations are in lower case)")
         for part, types in (("on", entry.on), ("effective", entry.effective or [])):
             for type_ in types:
                 names.need_type(type_, (*key, part))
@@ -297,4 +297,4 @@ def _guarded(key: YamlPath, expand: Callable[..., Clauses], *what: object) -> No
             raise
         raise PolicyProblem(key, str(problem)) from None
     except TooManyClauses:
-        raise PolicyProblem(key, "the condition is too large when written out; ask for fewer alternatives") from None
+        raise PolicyProblem(key, "the condition is too large when expanded; use fewer alternatives") from None

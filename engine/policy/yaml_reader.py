@@ -58,7 +58,7 @@ def read_text(path: Path) -> str:
         raise InvalidInput(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
         raise InvalidInput(
-            f"{short(str(path))}: cannot be read ({error.strerror}); check the path and its rights"
+            f"{short(str(path))}: cannot be read ({error.strerror}); check the path and its permissions"
         ) from None
     except ValueError:
         raise InvalidInput(f"{short(str(path))}: not a valid file name; check the path") from None

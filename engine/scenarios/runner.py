@@ -27,7 +27,7 @@ Bulk = Callable[[Sequence[TenantState], Sequence[tuple[str, Question]]], Sequenc
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one line. It passes if `expected` and `got` are equal (of an error, the first word)."""
+    """The result of one line. It passes if `expected` and `got` are equal; for an error, their first words."""
 
     file: str
     scenario: str

@@ -63,7 +63,7 @@ def make_root(held: Held, policy: Policy, root: Reference) -> None:
 
 
 def _begin(held: Held, policy: Policy) -> bool:
-    """In one transaction the root can be read, and its policy is written beside it; False where the claim was lost."""
+    """Makes the root readable and writes its policy as nodes, in one transaction. False if the claim was lost."""
     graph = rule_graph(policy)
 
     def work(tx: "ManagedTransaction") -> bool:

@@ -38,7 +38,7 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
             try:
                 return verb(view, *given, **named)  # type: ignore[arg-type]
             except (Inconsistent, Invalid) as error:
-                if time.monotonic() > deadline or not self._goes_on(view, error):
+                if time.monotonic() > deadline or not self._must_repeat(view, error):
                     raise
 
     return run  # type: ignore[return-value]
@@ -75,10 +75,10 @@ class OpenTenant:
     def _use(self, policy: Policy) -> None:
         self.policy = policy
 
-    def _goes_on(self, view: "OpenTenant", error: GrantpathError) -> bool:
-        """Is the call to be repeated because the root is being upgraded, or has another policy than the view?
+    def _must_repeat(self, view: "OpenTenant", error: GrantpathError) -> bool:
+        """Must the call be repeated, because the root is being upgraded or has another policy than the view?
 
-        Input that is invalid by the policy of the view may be valid by the new one.
+        Input that is invalid under the policy of the view may be valid under the new one.
         """
         kept = registry.find(self.store, self.tenant)
         if kept is None:
@@ -118,7 +118,7 @@ class OpenTenant:
 
     @following
     def state_now(self) -> tuple[int, str | None]:
-        """The revision, and the root's creation id: a root that is created again counts from 0. Raises the same."""
+        """The revision, and the root's creation id: a recreated root counts from 0. Raises the same errors."""
         row = self.ask("revision")
         return int(row["revision"]), row["made"]
 

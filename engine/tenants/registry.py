@@ -76,12 +76,12 @@ def listed(store: Store, progress: Callable[[str, int, int], None] = lambda *_: 
 
 
 def listed_one(store: Store, tenant: str) -> Root | None:
-    """The same for one tenant; None if it does not exist."""
+    """One tenant in the same form; None if it does not exist."""
     return next((_sized(store, row) for row in _all(store) if row["root"] == tenant), None)
 
 
 def names(store: Store) -> dict[str, bool]:
-    """The tenants that are not of a test, by name, each with whether it was dropped. Raises Unavailable."""
+    """The tenants other than those of tests: by name, whether each was dropped. Raises Unavailable."""
     return {row["root"]: row["dropped"] for row in _all(store) if _is_name(row["root"])}
 
 
@@ -154,7 +154,7 @@ def take_back(store: Store, tenant: str) -> None:
 
 
 def sweep(store: Store, tenant: str) -> bool:
-    """Removes what an interrupted removal has left of a tenant; False if nothing was left. Raises as `remove` does."""
+    """Removes what an interrupted removal left over; False if nothing was left. Raises the errors of `remove`."""
     if not _is_name(tenant):
         return False
     with store.alone(tenant, "a drop of the root") as held:

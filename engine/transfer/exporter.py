@@ -121,21 +121,23 @@ def rows_of(ask: Stream, policy: Policy, root: Reference) -> Iterator[tuple[str,
         if row["created"] and row["ref"] not in own:
             yield kinds[row["type"]], (row["ref"],)
     for row in ask("dump_edges"):
-        yield from _edges(row, partial(_came_along, policy, row["ref"]), partial(_is_preset, policy, root, row["ref"]))
+        yield from _edges(
+            row, partial(_comes_with_policy, policy, row["ref"]), partial(_is_preset, policy, root, row["ref"])
+        )
 
 
 def _edges(
-    row: Row, came_along: Callable[[str], bool], is_preset: Callable[[str, str], bool]
+    row: Row, comes_with_policy: Callable[[str], bool], is_preset: Callable[[str, str], bool]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     ref = row["ref"]
-    yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not came_along(of))
+    yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not comes_with_policy(of))
     yield from (("owners", (object_, ref)) for object_ in sorted(row["owned"]) if not is_preset("", object_))
     for effect, privilege, object_ in sorted(row["grants"]):
         if not is_preset(privilege, object_):
             yield "grants", (effect.lower(), privilege, object_, ref)
 
 
-def _came_along(policy: Policy, member: str, of: str) -> bool:
+def _comes_with_policy(policy: Policy, member: str, of: str) -> bool:
     builtin, held = policy.builtins.get(member), policy.builtins.get(of)
     if held and held.held_by_every == type_of(member):
         return True

@@ -191,9 +191,9 @@ class DeltaBuilder:
         return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
 
     def _listing(self, entities: Ints, edges: Edges) -> PlanListing:
-        return PlanListing(self._rows, self._policy, entities, edges.only(~self._came_along(edges)))
+        return PlanListing(self._rows, self._policy, entities, edges.only(~self._comes_with_policy(edges)))
 
-    def _came_along(self, edges: Edges) -> Marks:
+    def _comes_with_policy(self, edges: Edges) -> Marks:
         """Marks the edges that come with the policy."""
         member = edges.label == self._rows.label("MEMBER")
         came: Marks = np.zeros(len(edges.start), dtype=np.bool_)

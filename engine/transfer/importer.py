@@ -35,7 +35,7 @@ from grantpath.graph.progress import ReportCount
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
-RESTORE_TRIES = 3  # to restore a dump into an unused root that must be created again and that others write to
+RESTORE_TRIES = 3  # to restore a dump into an unused root that must be recreated, while others write to it
 BATCH = 10_000
 FEW = 2_000  # entities that are removed with all their edges in one transaction
 

@@ -174,7 +174,7 @@ class _Facts:
         yield from self._cycles()
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """The missing names that are needed (with grants, above such, or on an operator's list), and the others."""
+        """The missing names that are needed (with grants, above such names, or on an operator list), and the rest."""
         needed: set[str] = set()
         for _, _, object_, _ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)

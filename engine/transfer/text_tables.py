@@ -68,7 +68,7 @@ def read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problems
         if not text.strip():
             continue
         try:
-            row = json.loads(text, object_pairs_hook=_no_key_twice)
+            row = json.loads(text, object_pairs_hook=_unique_keys)
         except (ValueError, RecursionError) as error:
             problems.line(file, line, f"{error}; each line must be one object, e.g. {example}")
             continue
@@ -80,7 +80,7 @@ def read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problems
     return builder.table(name)
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
         raise ValueError("duplicate key")

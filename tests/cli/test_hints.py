@@ -43,7 +43,7 @@ def test_a_condition_that_is_too_large_for_some_second_objects_is_invalid(monkey
         raise TooManyClauses
 
     monkeypatch.setattr(model._expander, "operation", too_many)
-    with pytest.raises(Invalid, match="associate_tag on a table with tag: the condition is too large when written out"):
+    with pytest.raises(Invalid, match="associate_tag on a table with tag: the condition is too large when expanded"):
         model.question("associate_tag", "table", frozenset({"tag"}))
 
 

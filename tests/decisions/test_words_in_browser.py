@@ -95,11 +95,11 @@ def test_the_root_is_found_by_the_object_or_named(tenant: Tenants, graph: Author
     assert its["because"] == [f"role:analyst has DENY SELECT_TABLE on {STAFF}"]
     row = check(STAFF)
     assert row["allowed"] is None
-    assert row["reason"].startswith("which root? write `in ROOT` behind the object, one of ")
+    assert row["reason"].startswith("which root? write `in ROOT` after the object, one of ")
     only = check("table:hr.public.only-here-17")
     assert (only["allowed"], only["root"]) == (False, other.tenant)
     none = check(f"{STAFF} in metalake:nowhere")
-    assert (none["allowed"], none["reason"]) == (None, "there is no such root")
+    assert (none["allowed"], none["reason"]) == (None, "this root does not exist")
 
 
 def test_a_root_that_is_being_changed_is_not_answered_about(tenant: Tenants) -> None:
