@@ -124,19 +124,18 @@ class Authorizer(ChangeVerbs, InspectionVerbs):
         *,
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
+        all: bool = False,
         at_least: int | None = None,
     ) -> Explanation:
-        """The decision with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
-
-        Raises the errors of `check`.
-        """
+        """The decision with paths that allow it, or with the paths of the DENYs and the nearest remedy. With `all` the
+        paths are those of every deciding fact, up to the bounds of Explanation. Raises the errors of `check`."""
         with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
 
             def read(ask: GuardedAsk) -> Explanation:
                 [answer], row = request.answers(ask, [question], at_least)
-                return explained(ask, self._decision(words, question, answer, row))
+                return explained(ask, self._decision(words, question, answer, row), all)
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.decision.revision, bool(found))

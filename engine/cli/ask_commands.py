@@ -86,22 +86,29 @@ def explain(
     ref: Ref,
     with_: With = [],  # noqa: B006
     as_: As = None,
+    every: Annotated[bool, typer.Option("--all", help="the paths of every deciding fact")] = False,
     at_least: AtLeast = None,
 ) -> int:
     """Explain why SUBJECT can use NAME on REF, or why not.
 
-    If it is allowed, this prints the paths in the graph that allow it; if not, the nearest remedy, with the path of
-    each DENY that it revokes. --json has the statements of the remedy as `remedy`. Exit codes as for check.
+    If it is allowed, this prints paths in the graph that allow it; if not, the nearest remedy, with the path of
+    each DENY that it revokes. If other grants or memberships decide the same, the last line says so, and --all prints
+    their paths too. --json has the statements of the remedy as `remedy`, and whether the paths are complete as
+    `complete`. Exit codes as for check.
     """
     with session.open() as authorizer:
         explanation = authorizer.explain(
-            subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least
+            subject, name, ref, as_role=as_, with_=second_objects(with_), all=every, at_least=at_least
         )
     if session.json:
-        emit({**explanation.decision.as_dict(), "paths": explanation.paths, "remedy": explanation.remedy})
+        rest = {"paths": explanation.paths, "remedy": explanation.remedy, "complete": explanation.complete}
+        emit({**explanation.decision.as_dict(), **rest})
     else:
         show_decision(explanation.decision, f"{subject} {name} on {ref}")
         lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
+        if not explanation.complete:
+            more = "the list is cut" if every else "--all has the paths of every deciding fact"
+            out().print(styled(f"  these are not all paths: {more}", "dim"))
     return 0 if explanation else 1
 
 

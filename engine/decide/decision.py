@@ -70,16 +70,20 @@ class Decision:
 class Explanation:
     """A decision with its paths from subject to object, edge by edge.
 
-    If it is allowed, these are the paths that allow it; if not, those of each DENY that the nearest remedy revokes.
+    If it is allowed, these are paths that allow it; if not, those of each DENY that the nearest remedy revokes.
     If very many roles or groups have the same grant, 50 of them are listed. A decision that does not depend on an edge
     has a sentence with the reason instead of a path.
 
     `remedy` lists the statements that together would make a refused check allowed; it is empty if none would.
+    `complete` is false if other grants or memberships decide the same: then to revoke what the paths show does not
+    change the decision. `explain(..., all=True)` has the paths of every deciding fact: for each fact those of 50 roles
+    or groups at most, to each of these 10 at most, and of 10 acting roles at most; `complete` says whether that is all.
     """
 
     decision: Decision
     paths: list[str]
     remedy: list[str]
+    complete: bool = True
 
     @property
     def public(self) -> str:

@@ -5,8 +5,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from grantpath.engine.decide import path_text
+from grantpath.engine.decide.deciding_facts import Deciding, deciding
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation, denied_itself, winner
 from grantpath.engine.decide.evaluation import Evaluation, RemedyContext, winning
+from grantpath.engine.decide.every_path import MAX_ROLES as MAX_ACTING
+from grantpath.engine.decide.every_path import Routes, with_further
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.remedy_candidates import later_roles, new_names
 from grantpath.engine.policy.clauses import facts_of, texts
@@ -21,23 +24,64 @@ class PinnedAsk(Protocol):
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
-def explained(ask: PinnedAsk, decision: Decision) -> Explanation:
-    """Explains a decision; `ask` reads at the revision of the decision."""
+def explained(ask: PinnedAsk, decision: Decision, every: bool = False) -> Explanation:
+    """Explains a decision, with `every` by all deciding facts; `ask` reads at the revision of the decision."""
     evaluation, acted = decision.evidence.evaluation, decision.evidence.acted
     won = winner(acted)
     remedy = None if won else _remedy(ask, evaluation, acted)
+    decision = replace(decision, evidence=Evidence(evaluation, acted, remedy))
+    statements = [*remedy.statements] if remedy else []
+    deciders = deciding(evaluation, acted)
+    if every:
+        paths, complete = _every_path(ask, evaluation, acted, deciders)
+        return Explanation(decision, paths or decision.because, statements, complete)
     found = evaluation.by_fact(won["found"]) if won else {}
     if won:
         facts, role = winning(evaluation.clauses, found), won["role"] if evaluation.one_role else None
     else:
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(evaluation, facts, role))
-    decision = replace(decision, evidence=Evidence(evaluation, acted, remedy))
+    complete = _is_complete(ask, evaluation, deciders, facts, row["paths"])
     if remedy:
-        return Explanation(decision, path_text.texts(row["paths"]), [*remedy.statements])
+        return Explanation(decision, path_text.texts(row["paths"]), statements, complete)
     notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}
-    paths = [path_text.path(path) + notes.get(path["fact"], "") for path in row["paths"]]
-    return Explanation(decision, sorted({*paths}) or decision.because, [])
+    paths = sorted({path_text.path(path) + notes.get(path["fact"], "") for path in row["paths"]})
+    return Explanation(decision, paths or decision.because, statements, complete)
+
+
+def _every_path(
+    ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], deciders: Sequence[Deciding]
+) -> tuple[list[str], bool]:
+    """The paths of all deciding facts as text, sorted, and whether none is missing."""
+    if not deciders:
+        return [], True
+    routes = Routes(ask("membership_edges", subject=evaluation.subject.text)["links"])
+    found, complete = set[str](), len(deciders) <= MAX_ACTING
+    for each in deciders[:MAX_ACTING]:
+        row = ask("explain", **path_parameters(evaluation, [*each.facts], each.role))
+        every = with_further(row["paths"], evaluation.subject.text, each, routes)
+        complete = complete and every.complete
+        own = next(one for one in acted if not evaluation.one_role or one["role"] == each.role)
+        facts = evaluation.by_fact(own["found"])
+        notes = {fact.text: denied_itself(evaluation, fact, facts) for fact in each.facts}
+        found |= {path_text.path(path) + notes[path["fact"]] for path in every.paths}
+    return sorted(found), complete
+
+
+def _is_complete(
+    ask: PinnedAsk,
+    evaluation: Evaluation,
+    deciders: Sequence[Deciding],
+    facts: Sequence[Fact],
+    paths: Sequence[Mapping[str, Any]],
+) -> bool:
+    """Whether the paths of these facts are all paths of all deciding facts."""
+    if not deciders:
+        return True
+    if len(deciders) > 1 or deciders[0].unshown or not {*deciders[0].facts} <= {*facts}:
+        return False
+    routes = Routes(ask("membership_edges", subject=evaluation.subject.text)["links"])
+    return with_further(paths, evaluation.subject.text, deciders[0], routes, most=1).complete
 
 
 def _remedy(ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> Remedy:

@@ -36,7 +36,7 @@ def company(store: Store) -> Iterator[str]:
 
 
 def test_the_page_has_commands() -> None:
-    assert {words.split()[0] for words, _ in COMMANDS} == {"show", "list", "grants", "members", "can"}
+    assert {words.split()[0] for words, _ in COMMANDS} == {"show", "list", "grants", "members", "can", "explain"}
 
 
 @pytest.mark.parametrize(("words", "printed"), COMMANDS, ids=[words for words, _ in COMMANDS])

@@ -1,0 +1,19 @@
+// membership_edges.cypher: the memberships of a subject and of all groups and roles that it belongs to.
+// Returns one row: links LIST OF LIST OF STRING (member, type of the relationship, container), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
+// $root     STRING  'metalake:ml'
+// $subject  STRING  'user:bob'
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', subject: 'user:bob'}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  MATCH (subject:Entity {root: $root, ref: $subject})-[:MEMBER_OF|HAS_ROLE*0..]->(member)
+  WITH DISTINCT member
+  MATCH (member)-[link:MEMBER_OF|HAS_ROLE]->(container)
+  RETURN collect([member.ref, type(link), container.ref]) AS links
+}
+MATCH (after:Revision {root: $root})
+RETURN links, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made
