@@ -1,7 +1,8 @@
 """Lists, grants and memberships: equal to what the facts of random tenants say, page by page."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -203,3 +204,21 @@ def test_pages_of_another_revision_are_refused(tenant: Tenants) -> None:
     with pytest.raises(Inconsistent, match="read the list again from its first page"):
         auth.list("catalog", limit=1, after="catalog:a", at=first.revision)
     assert auth.list("catalog", after="catalog:a").answer == ("catalog:b", "catalog:c")
+
+
+def test_show_is_of_one_revision_although_a_change_comes_between(
+    tenant: Tenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth = tenant("lakehouse", ["add role:r", "add user:b", "member user:a of role:r"])
+    ask, changes = Authorizer.ask, ["member user:b of role:r"]
+
+    def between(self: Authorizer, query: str, **parameters: Any) -> Mapping[str, Any]:
+        if query == "list_members" and changes:
+            auth.change(changes.pop())
+        return ask(self, query, **parameters)
+
+    monkeypatch.setattr(Authorizer, "ask", between)
+    view = auth.show("role:r")
+    assert not changes
+    assert (view.counts.members, len(view.members.answer)) == (2, 2)
+    assert {view.members.revision, view.grants_to.revision} == {view.revision} == {auth.revision_now()}
