@@ -33,6 +33,11 @@ def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
     yield Probe("said again", "idempotency_keep idempotency_find", partial(_said_again, scratch), always(SAID_AGAIN))
 
 
+# the clock was set back before the newest refusal
+SET_BACK = """MATCH (refusal:Refusal {root: $root}) WITH refusal ORDER BY refusal.revision DESC LIMIT 1
+SET refusal.at = refusal.at - duration({hours: 1})"""
+
+
 def kept_tenant(tenants: Tenants) -> Authorizer:
     """A tenant with changes and refusals of several actors, next to another one."""
     for names in (("other",), ("ann", "bob", "cas")):
@@ -46,6 +51,7 @@ def kept_tenant(tenants: Tenants) -> Authorizer:
                         graph.change(change, by=f"user:{name}", as_role="role:SYSADMIN", id=f"try {change}")
         graph.change("add store:st", id="once")
         graph.change_all([f"add store:{name}" for name in ("many", *names)], id="many")
+    graph.store.execute(SET_BACK, {"root": graph.tenant})
     graph.store.execute("CREATE (:LoadedBatch {root: $root}), (:DoomedBatch {root: $root})", {"root": graph.tenant})
     return graph
 
