@@ -172,7 +172,7 @@ class GrantDraw:
     """Draws grants as three columns of numbers: subject, object, privilege.
 
     Each role has a home catalog where most of its grants are and which it can use: grants thrown at random
-    would almost never add up to a table that somebody can load.
+    would almost never add up to a table that a user can load.
     """
 
     def __init__(self, rng: np.random.Generator, size: Size) -> None:

@@ -40,7 +40,7 @@ class Estate:
         return str(self.subjects[int(among[rng.randrange(len(among))])])
 
     def user_under(self, rng: random.Random, subject: int) -> str:
-        """A user reached by walking down from the subject; any user where nobody is down there."""
+        """A user reached by walking down from the subject; any user if none is below it."""
         while not str(self.subjects[subject]).startswith("user:"):
             start, end = self._starts[subject], self._starts[subject + 1]
             if start == end:

@@ -1,4 +1,4 @@
-"""The policy in the graph says what the policy in Python says: check_by_name.cypher = Authorizer.check."""
+"""check_by_name.cypher, which reads the policy from the graph, decides as Authorizer.check does."""
 
 import pytest
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.trust
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_operation_is_decided_by_name_as_by_python(module_tenant: Tenants, closing: Closing, policy: str) -> None:
+def test_check_by_name_agrees_with_python(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     """Checks of random worlds until each operation and privilege of the policy was asked on each of its types."""
     twin = Twin(module_tenant, policy, "by name", 120)
     graph = twin.graph
@@ -36,7 +36,7 @@ def test_every_operation_is_decided_by_name_as_by_python(module_tenant: Tenants,
 
 
 def _some_check(twin: Twin, proposals: Proposals, type_: str, name: str, keys: dict[str, str]) -> Check | None:
-    """A check of that name; in half of the cases one that is answered yes, as far as a few tries find it."""
+    """A check of that name; in half of the cases an allowed one, if a few tries find one."""
     wanted, found = twin.rng.random() < 0.5, None
     for _ in range(12):
         found = proposals.check(type_, name, keys) or found
@@ -63,7 +63,7 @@ GITHUB = [
 ]
 
 
-def test_the_example_of_an_own_policy_is_decided_by_name_too(module_tenant: Tenants) -> None:
+def test_check_by_name_agrees_with_python_on_a_user_written_policy(module_tenant: Tenants) -> None:
     """Every question that can be asked, of each user about each object; the policy has no oracle."""
     graph = module_tenant("github", GITHUB)
     model, answers = graph.policy, set[bool]()

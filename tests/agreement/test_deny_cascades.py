@@ -64,7 +64,7 @@ def differences(rungs: Rungs, auth: Authorizer, truth: dict[Question, bool]) -> 
         if bool(decision) != wanted:
             yield f"check {question}: {bool(decision)}"
         for reason in decision.because:
-            yield from unsaid(rungs, question, reason, " has ALLOW ")
+            yield from unmentioned_denials(rungs, question, reason, " has ALLOW ")
     for asked, found in listed(truth):
         if isinstance(asked, Who):
             got = list(auth.who(asked.name, asked.object))
@@ -74,8 +74,8 @@ def differences(rungs: Rungs, auth: Authorizer, truth: dict[Question, bool]) -> 
             yield f"{asked}: {got}, not {found}"
 
 
-def unsaid(rungs: Rungs, question: Question, reason: str, before: str) -> Iterator[str]:
-    """A reason that names a grant whose own privilege is denied says so."""
+def unmentioned_denials(rungs: Rungs, question: Question, reason: str, before: str) -> Iterator[str]:
+    """The reasons that name a grant whose own privilege is denied, but do not say so."""
     if before in reason:
         name = reason.partition(before)[2].split()[0].removesuffix("->")
         if rungs.denied(question[0], name, question[2]) is not (" itself is denied to " in reason):
@@ -88,7 +88,7 @@ def explained(rungs: Rungs, auth: Authorizer, question: Question, wanted: bool) 
     if bool(told) != wanted:
         yield f"explain {question}: {bool(told)}"
     for path in told.paths if wanted else []:
-        yield from unsaid(rungs, question, path, " -ALLOW ")
+        yield from unmentioned_denials(rungs, question, path, " -ALLOW ")
     after = Rungs(rungs.deny, rungs.ladders, rungs.implies, rungs.on, rungs.inherited, [*rungs.grants])
     for statement in told.remedy:
         words = statement.split()

@@ -1,4 +1,4 @@
-"""Lists, explanations and remedies by name: who = Authorizer.who, which = Authorizer.which, and remedies that do."""
+"""Lists, explanations and remedies by name: the lists and paths equal those of Authorizer, and the remedies work."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.trust
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_lists_by_name_are_those_of_python(module_tenant: Tenants, closing: Closing, policy: str) -> None:
+def test_lists_by_name_agree_with_python(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     twin = Twin(module_tenant, policy, "lists by name", 80)
     graph, different, asked, found = twin.graph, list[str](), 0, 0
     checks = random_checks(twin.world, twin.rng, size(400, 40))
@@ -43,8 +43,8 @@ def test_lists_by_name_are_those_of_python(module_tenant: Tenants, closing: Clos
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_explanations_and_remedies_by_name_are_true(module_tenant: Tenants, closing: Closing, policy: str) -> None:
-    """Of a yes the paths are Python's; of a no the statements, when they are made, turn it into a yes."""
+def test_explanations_and_remedies_by_name_are_correct(module_tenant: Tenants, closing: Closing, policy: str) -> None:
+    """An allowed check has the paths of Python; the statements of a remedy, once made, allow a refused check."""
     twin = Twin(module_tenant, policy, "remedies by name", 80)
     graph, different, yes, made = twin.graph, list[str](), 0, 0
     for check in random_checks(twin.world, twin.rng, size(150, 16)):

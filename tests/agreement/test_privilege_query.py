@@ -94,7 +94,7 @@ def differences(graph: Authorizer, asked: Asked, checks: Sequence[Check]) -> tup
 
 
 def random_questions(world: Oracle, asked: Asked, rng: random.Random, count: int) -> list[Check]:
-    """Random checks, half of them allowed if a few tries find such."""
+    """Random checks, half of them allowed if a few tries find allowed ones."""
     proposals, found = Proposals(world, rng), list[Check]()
     pairs = list(asked)
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""What holds of every graph: a DENY never opens, a lost ALLOW never opens, order and repetition of facts say nothing.
+"""Properties of every graph: a new DENY or a lost ALLOW never allows more; order and repetition do not matter.
 
 Each example is a small world, with names of its own, in one real tenant a policy. GRANTPATH_SEED chooses other worlds.
 """

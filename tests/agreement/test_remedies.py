@@ -13,7 +13,7 @@ from grantpath.graph.statement import Check as Asked
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle, oracle
 from ..support.random_world import ROOT_NAME, Check, random_checks, random_world
-from ..support.remedy_oracle import Remedied
+from ..support.remedy_oracle import RefusedCheck
 from ..support.tiers import others_slow
 from ..support.twin import POLICIES, SEED, Twin
 
@@ -49,26 +49,26 @@ def test_remedies_turn_no_into_yes(closing: Closing, policy: str) -> None:
             if world.check(*check):
                 continue
             denied += 1
-            case = Remedied(model, world, check)
+            case = RefusedCheck(model, world, check)
             assert case.seen.texts
             assert case.remedy.texts
             said = case.remedy.statements
             wrong += [f"{check}: {problem}: {said}" for problem in case.problems()]
-            if case.yes_with_less():
-                wrong.append(f"{check}: {said} hands out power, plain grants would do")
+            if case.plain_grants_suffice():
+                wrong.append(f"{check}: {said} gives administrative rights, but plain grants suffice")
             if not said and case.remedy.texts[0].partition(":")[0] not in (
                 "no change allows it",
                 "the policy never allows this",
             ):
-                wrong.append(f"{check}: no remedy, and yet {case.remedy.texts}")
+                wrong.append(f"{check}: no remedy, but {case.remedy.texts}")
             remedied += bool(said)
             statements += len(said)
             powerful += case.powerful()
             superfluous += case.superfluous()
     closing(
         f"remedies, {policy}: {remedied:,} of {denied:,} denied questions have one, of {statements:,} statements; "
-        f"{len(wrong)} wrong, {powerful} that hand out power where nothing less would do, {superfluous} with a "
-        f"statement that is not needed; seed {SEED}"
+        f"{len(wrong)} wrong, {powerful} that give administrative rights because nothing less suffices, "
+        f"{superfluous} with a statement that is not needed; seed {SEED}"
     )
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:10])
     assert remedied > denied * 0.8
@@ -94,7 +94,7 @@ def test_paths_consist_of_edges_and_remedies_agree(module_tenant: Tenants, closi
                 assert told.paths, check
                 assert not told.remedy
             else:
-                assert told.remedy == list(Remedied(model, twin.world, check).remedy.statements), check
+                assert told.remedy == list(RefusedCheck(model, twin.world, check).remedy.statements), check
             for path in told.paths:
                 if path in told.decision.because:
                     sentences += 1

@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "a second object has a way up of its own": Case(
+    "a second object has its own path": Case(
         "gravitino",
         ["add catalog:c", "add tag:t", "owner user:u of tag:t", "owner user:u of catalog:c"],
         "user:u associate_object_tags catalog:c tag=tag:t",
@@ -65,11 +65,13 @@ CASES = {
         [f"{GROUPS} -ALLOW USE_SCHEMA-> metalake:ml <-CHILD_OF- catalog:c <-CHILD_OF- schema:c.s"],
     ),
     "membership is a path": Case("gravitino", TABLE, "user:u get_role role:r", [GROUPS]),
-    "oneself is a sentence": Case("gravitino", TABLE, "user:u get_user user:u", ["user:u is user:u itself"]),
-    "everyone is a sentence": Case(
+    "being the object itself is a sentence": Case(
+        "gravitino", TABLE, "user:u get_user user:u", ["user:u is user:u itself"]
+    ),
+    "a condition that everyone meets is a sentence": Case(
         "gravitino", TABLE, "user:u load_metalake metalake:ml", ["user:u exists, and every user is allowed"]
     ),
-    "only the role that acts is on a path": Case(
+    "only the acting role is on a path": Case(
         "deltastream",
         ROLES,
         "user:u use_schema schema:d.s as=role:b",
@@ -78,7 +80,7 @@ CASES = {
             "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> schema:d.s",
         ],
     ),
-    "the role that wins is on the paths, by whatever another one has": Case(
+    "the paths show the role that allows it, whatever other roles have": Case(
         "deltastream",
         ROLES,
         "user:u use_schema schema:d.s",
@@ -87,7 +89,7 @@ CASES = {
             "user:u -HAS_ROLE-> role:b -ALLOW USAGE-> schema:d.s",
         ],
     ),
-    "no has the path of the DENY and of nothing else": Case(
+    "a refusal shows only the path of the DENY": Case(
         "gravitino",
         TABLE,
         "user:u load_table table:c.s.t",
@@ -95,7 +97,7 @@ CASES = {
         ["DENY SELECT_TABLE on table:c.s.t to role:r wins: revoke deny SELECT_TABLE on table:c.s.t from role:r"],
         ["revoke deny SELECT_TABLE on table:c.s.t from role:r"],
     ),
-    "no for an ALLOW that is missing has no path": Case(
+    "a refusal for a missing ALLOW has no path": Case(
         "deltastream",
         ROLES,
         "user:u use_schema schema:d.s as=role:a",
@@ -103,7 +105,7 @@ CASES = {
         ["USAGE is not granted on schema:d.s: allow USAGE on schema:d.s to role:a"],
         ["allow USAGE on schema:d.s to role:a"],
     ),
-    "an object is given to a role where users own nothing": Case(
+    "the owner is a role if users cannot own": Case(
         "deltastream",
         ROLES,
         "user:u drop_database database:d",
@@ -111,7 +113,7 @@ CASES = {
         ["database:d is not owned by role:a: owner role:a of database:d"],
         ["owner role:a of database:d"],
     ),
-    "one role that must do alone is named": Case(
+    "one role at a time: the remedy names one role": Case(
         "deltastream",
         ROLES,
         "user:u create_relation schema:d.s",
@@ -119,7 +121,7 @@ CASES = {
         ["CREATE is not granted on schema:d.s: allow CREATE on schema:d.s to role:b"],
         ["allow CREATE on schema:d.s to role:b"],
     ),
-    "who holds no role gets one": Case(
+    "a subject without a role gets a new one": Case(
         "gravitino",
         TABLE,
         "user:w SELECT_TABLE table:c.s.t",
@@ -130,7 +132,7 @@ CASES = {
         ],
         ["add role:for-w", "member user:w of role:for-w", "allow SELECT_TABLE on table:c.s.t to role:for-w"],
     ),
-    "who does not exist is added": Case(
+    "a missing subject is added": Case(
         "gravitino",
         TABLE,
         "user:x load_metalake metalake:ml",
@@ -138,7 +140,7 @@ CASES = {
         ["user:x does not exist: add user:x"],
         ["add user:x"],
     ),
-    "what is set by nobody has no remedy": Case(
+    "a membership that only the operator sets has no remedy": Case(
         "gravitino",
         TABLE,
         "user:u create_metalake metalake:ml",
@@ -152,7 +154,7 @@ CASES = {
         [],
         ["no change allows it: role:SYSADMIN is built into the policy deltastream"],
     ),
-    "three grants hand out less than ownership": Case(
+    "three grants give less than ownership": Case(
         "lakehouse",
         ["add catalog:c", "add schema:c.s", "add table:c.s.t", "add user:u"],
         "user:u load_table table:c.s.t",
@@ -168,7 +170,7 @@ CASES = {
             "allow SELECT_TABLE on table:c.s.t to user:u",
         ],
     ),
-    "two grants hand out less than administration": Case(
+    "two grants give less than administration": Case(
         "onehouse",
         ["add project:p", "add lake:p.l", "add user:u"],
         "user:u drop_lake lake:p.l",
@@ -179,7 +181,7 @@ CASES = {
         ],
         ["allow PROJECT_MEMBER on project:p to user:u", "allow DROP on lake:p.l to user:u"],
     ),
-    "nothing is above where nothing is inherited": Case(
+    "without inheritance, no place above is offered": Case(
         "cdap",
         NAMESPACE,
         "user:u READ dataset:n.b",
@@ -187,7 +189,7 @@ CASES = {
         ["READ is not granted on dataset:n.b: allow READ on dataset:n.b to user:u"],
         ["allow READ on dataset:n.b to user:u"],
     ),
-    "of many the one that lacks it is named": Case(
+    "the descendant that lacks the grant is named": Case(
         "cdap",
         NAMESPACE,
         "user:u delete_namespace namespace:n",
@@ -198,7 +200,7 @@ CASES = {
         ],
         ["allow ADMIN on namespace:n to user:u", "allow ADMIN on dataset:n.a to user:u"],
     ),
-    "what does not exist is added": Case(
+    "a missing object is added": Case(
         "cdap",
         NAMESPACE,
         "user:u read_dataset dataset:m.c",
@@ -209,7 +211,7 @@ CASES = {
         ],
         ["add namespace:m", "add dataset:m.c", "allow READ on dataset:m.c to user:u"],
     ),
-    "a grant below is a path up the tree": Case(
+    "a grant on a descendant is a path up the tree": Case(
         "cdap",
         NAMESPACE,
         "user:u list_namespace namespace:n",

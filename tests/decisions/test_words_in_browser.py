@@ -1,4 +1,4 @@
-"""Words of a person in Neo4j Browser: the unknown are named with near names; roots and second objects are found."""
+"""Names typed in Neo4j Browser: unknown ones are reported with similar names; roots and second objects are found."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -49,7 +49,7 @@ def asked(graph: Authorizer, query: str, **words: str) -> Mapping[str, Any]:
         ("user:bob", "load_table", f"{STAFF} please", "not understood:  please", None),
     ],
 )
-def test_what_cannot_be_answered_is_a_row_that_says_why(
+def test_question_without_an_answer_returns_the_reason(
     graph: Authorizer, subject: str, operation: str, on: str, reason: str, near: str | None
 ) -> None:
     on = f"{on} in {graph.tenant}"
@@ -60,7 +60,7 @@ def test_what_cannot_be_answered_is_a_row_that_says_why(
         assert near is None or near in row["near"], row
 
 
-def test_lists_say_so_too(graph: Authorizer) -> None:
+def test_lists_also_return_the_reason(graph: Authorizer) -> None:
     row = asked(graph, "who_by_name", operation="lod_table", object=f"{STAFF} in {graph.tenant}")
     assert (row["answer"], row["near"]) == (None, ["load_table"])
     row = asked(graph, "which_by_name", subject="user:bobb", operation="load_table", type=f"table in {graph.tenant}")
@@ -69,7 +69,7 @@ def test_lists_say_so_too(graph: Authorizer) -> None:
     assert (row["answer"], row["near"]) == (None, ["table"])
 
 
-def test_a_quoted_name_may_hold_blanks_and_words(graph: Authorizer) -> None:
+def test_quoted_name_can_contain_spaces_and_words(graph: Authorizer) -> None:
     on = "table:hr.public.`a b, c in d`"
     row = by_name(graph, "check_by_name", "user:`with blanks`", "alter_table", on)
     assert row["allowed"] is True
@@ -82,8 +82,8 @@ def test_a_quoted_name_may_hold_blanks_and_words(graph: Authorizer) -> None:
     assert row["allowed"] is True
 
 
-def test_the_root_is_found_by_the_object_or_named(tenant: Tenants, graph: Authorizer) -> None:
-    """Two roots have the object of one name; an object of its own makes a root plain."""
+def test_root_is_found_by_its_object_or_by_name(tenant: Tenants, graph: Authorizer) -> None:
+    """Two roots have an object of the same name; an object that only one root has identifies that root."""
     denied = f"deny SELECT_TABLE on {STAFF} to role:analyst"
     other = tenant("gravitino", [*FACTS, "add table:hr.public.only-here-17", denied])
 
@@ -102,7 +102,7 @@ def test_the_root_is_found_by_the_object_or_named(tenant: Tenants, graph: Author
     assert (none["allowed"], none["reason"]) == (None, "this root does not exist")
 
 
-def test_a_root_that_is_being_changed_is_not_answered_about(tenant: Tenants) -> None:
+def test_root_that_is_being_changed_gives_no_answer(tenant: Tenants) -> None:
     graph = tenant("gravitino", FACTS)
     graph.store.execute("MATCH (m:Revision {root: $root}) SET m.begun = m.begun + 1", {"root": graph.tenant})
     row = by_name(graph, "check_by_name", "user:bob", "load_table", STAFF)

@@ -45,7 +45,7 @@ class Question:
 class Oracle(Changes):
     """The facts of one tenant, and the answers of one policy about them."""
 
-    askers: ClassVar[tuple[str, ...]] = ("user",)  # types that may stand as the subject of a check
+    askers: ClassVar[tuple[str, ...]] = ("user",)  # types that can be the subject of a check
     operations: ClassVar[dict[str, Operation[Any]]]
     aliases: ClassVar[dict[str, str]] = {}  # another name of an operation -> its name
 

@@ -143,7 +143,7 @@ class Gravitino(Oracle):
             return
         appoints = change.verb in ("member", "remove") and change.subject.type == "user"
         if not given or not appoints:
-            raise InvalidChange("service admins are named by the facts alone, and are users")
+            raise InvalidChange("service admins are set only by facts, and must be users")
 
     def authorized(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
         if change.verb == "drop" and change.object.type == "job":

@@ -149,7 +149,7 @@ def read_with(words: list[str]) -> dict[str, str]:
     for part in split_outside_quotes(" ".join(words), ","):
         key, equals, ref = part.strip(" ").partition("=")
         if not equals or not TYPE_NAME.fullmatch(key) or not ref or key in pairs:
-            raise Malformed(f"{part!r} is not key=REF, or the key stands twice")
+            raise Malformed(f"{part!r} is not key=REF, or the key is a duplicate")
         pairs[key] = ref
     if not pairs:
         raise Malformed("nothing follows with")

@@ -1,4 +1,4 @@
-"""Asks the queries of cypher/browser/ as a person does in Neo4j Browser: by words, one statement, no policy at hand."""
+"""Runs the queries of cypher/browser/ as in Neo4j Browser: by names, in one statement, without sending a policy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from grantpath.engine import Authorizer
 
 
 def object_words(graph: Authorizer, on: str, seconds: Mapping[str, str] | None = None) -> str:
-    """The third word: the object, its second objects, and the root, which tests share a database with others."""
+    """The third parameter: the object, its second objects, and the root, since all tests share a database."""
     listed = ", ".join(f"{key}={ref}" for key, ref in (seconds or {}).items())
     return on + (f" with {listed}" if listed else "") + f" in {graph.tenant}"
 

@@ -34,8 +34,8 @@ ADMINISTRATION: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-class Remedied:
-    """A question that the oracle answers with no, and its remedy."""
+class RefusedCheck:
+    """A check that the oracle refuses, and its remedy."""
 
     def __init__(self, policy: Policy, world: Oracle, check: Check) -> None:
         self.world, self.check = world, check
@@ -140,16 +140,16 @@ class Remedied:
 
     # ---- tests of a remedy -----------------------------------------------------------------------------------
     def problems(self) -> Iterator[str]:
-        """The problems of the remedy: a refused statement, or an answer that is still no."""
+        """The problems of the remedy: a refused statement, or a check that is still refused."""
         after = self.world.clone()
         for statement in self.remedy.statements:
             if (outcome := after.do(statement)) != "done":
                 yield f"{statement!r} is {outcome}"
         if self.remedy.statements and not after.check(*self.check):
-            yield "the answer stays no"
+            yield "the check is still refused"
 
     def superfluous(self) -> bool:
-        """Is a part of the remedy enough?"""
+        """Does a part of the remedy suffice?"""
         chosen = self.remedy.statements
         return any(self._enough(chosen, at) for at in range(len(chosen)))
 
@@ -164,10 +164,10 @@ class Remedied:
                 after.do(statement)
         return after.check(*self.check)
 
-    def yes_with_less(self) -> bool:
-        """If the remedy gives administrative rights: would any number of plain grants be enough?
+    def plain_grants_suffice(self) -> bool:
+        """If the remedy gives administrative rights: would plain grants suffice?
 
-        Every holder of the subject gets every plain grant on every place of the question.
+        The subject, or a role of its own, gets every plain grant on every place of the question.
         """
         if not self.powerful():
             return False

@@ -48,7 +48,7 @@ LAKEHOUSE = Small(
         "allow SELECT_TABLE on table:c.s.u to group:many3",
         "deny MODIFY_TABLE on table:c.s.busy to user:direct",
         "allow MODIFY_TABLE on table:c.s.busy to user:direct",
-        # many grants, of which one is to a principal to which there are two ways
+        # many grants, one of them to a principal that is reached by two paths
         *(f"allow USE_SCHEMA on schema:c.other to user:crowd{number}" for number in range(20)),
         *("allow USE_SCHEMA on schema:c.other to group:top", "allow USE_SCHEMA on schema:c.other to role:upper"),
         *("allow CREATE_TABLE on schema:c.s to user:direct", "allow CREATE_SCHEMA on catalog:c to user:direct"),
@@ -132,7 +132,8 @@ DELTASTREAM = Small(
         *("add database:d", "add schema:d.s", "add relation:d.s.r", "add relation:d.s.q", "add store:st"),
         *("add role:one", "add role:two", "add role:three", "add role:base", "add role:loose"),
         *("add user:u", "add user:split", "add user:deep", "add user:idle"),
-        # one role that has all, through a nested role; two roles that have it only together, which is not enough
+        # one role that has everything, through a nested role; two roles that have it only together, which does not
+        # suffice
         *(f"allow USAGE on {place} to role:base" for place in ("database:d", "schema:d.s")),
         *("allow SELECT on relation:d.s.r to role:one", "allow CREATE_QUERY on organization:main to role:one"),
         *("member role:one of role:base", "member user:u of role:one", "member user:u of role:three"),
@@ -194,7 +195,7 @@ CDAP = Small(
         *("add namespace:n", "add namespace:bare", "add application:n.a", "add program:n.a.p", "add stream:n.s"),
         *("add dataset:n.d", "add namespace:half", "add dataset:half.one", "add dataset:half.two", "add user:none"),
         *("add kerberos_principal:kp", "add role:reader", "add role:lower"),
-        # a deep descendant makes visible; missing entities and other branches do not count
+        # a deep descendant makes a namespace visible; missing entities and other branches do not count
         "allow READ on program:n.a.p to user:deep",
         *("member user:member of group:deep", "allow WRITE on stream:n.s to group:deep"),
         *("allow READ on dataset:n.missing to user:early", "allow READ on dataset:n.d to user:early"),

@@ -127,7 +127,7 @@ class Twin:
             self.compare(f"explain {check}", self.world.check(*check), explained.decision.allowed)
             paths = [path for path in explained.paths if path not in explained.decision.because]
             if any(not path.startswith(f"{subject} -") for path in paths):
-                self.differences.append(f"explain {check} has a path from somebody else: {explained.paths}")
+                self.differences.append(f"explain {check} has a path from another subject: {explained.paths}")
 
     # ---- results ---------------------------------------------------------------------------------------------
     def compare(self, what: str, wanted: object, got: object) -> None:

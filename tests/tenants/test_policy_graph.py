@@ -1,4 +1,4 @@
-"""The policy is written beside its root: whenever a root comes to be, with every upgrade, and nothing else sees it."""
+"""The policy of a root is stored as nodes, at creation and at every upgrade; no other query reads them."""
 
 import time
 from pathlib import Path
@@ -25,7 +25,7 @@ from ..support.small_estate import FACTS, facts_of
 
 EVERY = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
 PARTS = "MATCH (part:RulePart {root: $root}) RETURN count(part) AS count"
-BEFORE = "MATCH (part:RulePart {root: $root}) DETACH DELETE part"  # as a root of an older grantpath is
+BEFORE = "MATCH (part:RulePart {root: $root}) DETACH DELETE part"  # the state of a root that an older grantpath created
 
 
 def parts(graph: Authorizer | None = None, store: Store | None = None, root: str = "") -> int:
@@ -39,7 +39,7 @@ def differences(graph: Authorizer) -> list[str]:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_new_root_has_its_policy_beside_it(tenant: Tenants, closing: Closing, name: str) -> None:
+def test_new_root_has_its_policy_as_nodes(tenant: Tenants, closing: Closing, name: str) -> None:
     graph = tenant(name)
     rows, began = rule_graph(graph.policy), time.perf_counter()
     policy_graph.write(graph.store, graph.tenant, graph.policy)
@@ -55,7 +55,7 @@ def test_a_new_root_has_its_policy_beside_it(tenant: Tenants, closing: Closing, 
     )
 
 
-def test_the_graph_has_the_shape_that_is_documented(tenant: Tenants) -> None:
+def test_policy_nodes_have_the_documented_shape(tenant: Tenants) -> None:
     graph = tenant()
     path = """MATCH (o:RuleOperation {root: $root, name: 'load_table', type: 'table'})-[:ANY]->(:RuleClause)
         -[:EACH]->(:RuleTerm)-[:SOME]->(:RuleAtom)-[:HAS]->(f:RuleFact {privilege: 'SELECT_TABLE'})
@@ -76,7 +76,7 @@ def test_the_graph_has_the_shape_that_is_documented(tenant: Tenants) -> None:
     assert graph.store.execute(on, {"root": graph.tenant})[0]["count"] == 3
 
 
-def test_a_root_that_is_restored_or_loaded_has_it(tenant: Tenants, store: Store, tmp_path: Path) -> None:
+def test_restored_or_loaded_root_has_its_policy_as_nodes(tenant: Tenants, store: Store, tmp_path: Path) -> None:
     old = tenant(given=FACTS)
     dump(old, tmp_path / "kept", "csv")
     new = tenant()
@@ -84,7 +84,7 @@ def test_a_root_that_is_restored_or_loaded_has_it(tenant: Tenants, store: Store,
     assert differences(new) == []
 
 
-def test_an_upgrade_replaces_it(tenant: Tenants, tmp_path: Path) -> None:
+def test_upgrade_replaces_the_policy_nodes(tenant: Tenants, tmp_path: Path) -> None:
     graph = tenant("github")
     text = (BUILT_IN / "github.yaml").read_text(encoding="utf-8")
     operation = next(iter(graph.policy.names.operations))[0]
@@ -95,7 +95,7 @@ def test_an_upgrade_replaces_it(tenant: Tenants, tmp_path: Path) -> None:
     assert any("renamed_operation" in each for each in differences(graph))
 
 
-def test_a_drop_removes_it(tenant: Tenants, store: Store) -> None:
+def test_drop_removes_the_policy_nodes(tenant: Tenants, store: Store) -> None:
     graph = tenant("lakehouse")
     assert parts(graph)
     assert graph.given([f"drop {graph.root}"]) == [None]
@@ -105,8 +105,8 @@ def test_a_drop_removes_it(tenant: Tenants, store: Store) -> None:
     assert parts(other) == 0
 
 
-def test_nothing_that_asks_about_entities_sees_it(tenant: Tenants, store: Store, tmp_path: Path) -> None:
-    """The same root with its policy beside it and without it: sizes, dump, mirror, lists and deltas."""
+def test_questions_about_entities_do_not_read_the_policy_nodes(tenant: Tenants, store: Store, tmp_path: Path) -> None:
+    """Compares a root with and without its policy nodes: sizes, dump, mirror, lists and deltas."""
     graph = tenant(given=FACTS)
 
     def seen(where: str) -> list[Any]:
@@ -133,11 +133,11 @@ def test_nothing_that_asks_about_entities_sees_it(tenant: Tenants, store: Store,
 
 
 def _mirrored(graph: Authorizer, query: str) -> list[str]:
-    """What Spark reads of a root."""
+    """The part of a root that Spark reads."""
     return sorted(str(dict(row)) for row in cypher.load(query).run(graph.store.read_all, root=graph.tenant))
 
 
-def test_a_root_of_before_says_what_to_run_and_write_writes_it(tenant: Tenants) -> None:
+def test_root_without_policy_nodes_names_the_command_that_writes_them(tenant: Tenants) -> None:
     graph = tenant(given=FACTS)
     graph.store.execute(BEFORE, {"root": graph.tenant})
     row = by_name(graph, "check_by_name", "user:ann", "load_table", "table:hr.s.t")
@@ -149,7 +149,7 @@ def test_a_root_of_before_says_what_to_run_and_write_writes_it(tenant: Tenants) 
     assert by_name(graph, "check_by_name", "user:ann", "load_table", "table:hr.s.t")["allowed"] is True
 
 
-def test_a_policy_that_is_not_the_roots_is_not_written(tenant: Tenants) -> None:
+def test_policy_of_another_root_is_not_written(tenant: Tenants) -> None:
     graph = tenant()
     with pytest.raises(Inconsistent, match="another policy"):
         policy_graph.write(graph.store, graph.tenant, policies.load("github"))
@@ -172,7 +172,7 @@ EDITS = {
         WITH term, some, new LIMIT 1
         CREATE (term)-[:SOME]->(new) DELETE some""",
     "the condition is reworded": f"{LOAD} SET o.condition = 'everyone'",
-    "one role must do alone": f"{LOAD} SET o.one_role = true",
+    "a single role must suffice": f"{LOAD} SET o.one_role = true",
     "the digest is another one": "MATCH (p:RulePolicy {root: $root}) SET p.digest = 'other'",
     "a node is added": "CREATE (:RuleFact:RulePart {root: $root, fact: 'OWNS tag', digest: 'OWNS tag'})",
     "all of an operation goes": f"{LOAD} DETACH DELETE o",
@@ -180,7 +180,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_an_edit_by_hand_is_named_and_no_query_by_name_answers(tenant: Tenants, what: str) -> None:
+def test_manual_edit_is_named_and_queries_by_name_give_no_answer(tenant: Tenants, what: str) -> None:
     graph = tenant(given=FACTS)
     assert by_name(graph, "check_by_name", "user:ann", "load_table", "table:hr.s.t")["allowed"] is True
     graph.store.execute(EDITS[what], {"root": graph.tenant})
@@ -195,7 +195,7 @@ def test_an_edit_by_hand_is_named_and_no_query_by_name_answers(tenant: Tenants, 
 
 
 @pytest.mark.parametrize("label", sorted({*LABELS.values(), "RulePolicy", "RulePart"}))
-def test_a_type_may_not_be_called_as_a_part_of_the_graph(tmp_path: Path, label: str) -> None:
+def test_type_cannot_have_the_name_of_a_policy_node(tmp_path: Path, label: str) -> None:
     name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in label).strip("_")
     text = (BUILT_IN / "github.yaml").read_text(encoding="utf-8")
     policy = tmp_path / "mine.yaml"

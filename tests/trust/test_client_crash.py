@@ -48,10 +48,10 @@ first = auth.revision_now()
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
-if at in ("before the mark", "behind the mark", "behind the commit"):
+if at in ("before the mark", "after the mark", "after the commit"):
     if at == "before the mark":
         RevisionGuard._begin = die
-    elif at == "behind the mark":
+    elif at == "after the mark":
         RevisionGuard._commit = die
     else:
         RevisionGuard._end = die
@@ -65,7 +65,7 @@ for number in count(first):
     else:
         importer.load(auth, Path(folder))
 """
-MOMENTS = ["before the mark", "behind the mark", "behind the commit"]
+MOMENTS = ["before the mark", "after the mark", "after the commit"]
 
 
 def killed_client(auth: Authorizer, how: str, at: str, folder: Path, after: float) -> None:
@@ -111,7 +111,7 @@ def test_killed_client_leaves_no_half_change_and_no_lock(
         slowest = max(slowest, nothing_left(auth, number))
         made = len(whole(auth)) - before - 1  # the last change is the next writer's
         assert made % size_ == 0, "half a batch"
-        assert at == "any" or made == (size_ if at == "behind the commit" else 0), at
+        assert at == "any" or made == (size_ if at == "after the commit" else 0), at
     auth.close()
     say(
         capsys,
@@ -140,7 +140,7 @@ def test_killed_load_is_completed_or_undone(
         killed += 1
         try:
             nothing_left(auth, number)
-            kinds["before or behind"] += 1
+            kinds["before or after"] += 1
         except Inconsistent:
             kinds["under way"] += 1
         began = time.monotonic()

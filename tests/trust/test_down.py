@@ -222,7 +222,7 @@ def test_running_checks_end_in_time_when_the_server_hangs(
             stop.set()
             server.resume()
     answered = [outcome for outcome in outcomes if not isinstance(outcome.what, Exception)]
-    say(capsys, f"hung at work: {len(answered):,} answered before, {len(outcomes) - len(answered):,} raised behind")
+    say(capsys, f"hung at work: {len(answered):,} answered before, {len(outcomes) - len(answered):,} raised after")
     assert answered and len(outcomes) - len(answered) >= THREADS
     assert all(outcome.what for outcome in answered)
     assert [outcome for outcome in outcomes if outcome not in answered and not in_time(outcome)] == []
