@@ -103,8 +103,8 @@ def run(
 ) -> list[str]:
     """Runs each mutant against the probes of its file, up to the first that fails, and adds to the score.
 
-    `clean` is called after each probe. Returns the mutants that survive, and those that are on the list of equivalent
-    ones and are not.
+    `clean` is called after each probe. Returns the mutants that survive, those that are on the list of equivalent ones
+    and are not, and the probes that fail with the unchanged query, too.
     """
     wrong = []
     began = time.monotonic()
@@ -120,6 +120,9 @@ def run(
         if killer:  # the probe that killed one mutant often kills the next
             order.remove(killer)
             order.insert(0, killer)
+            if failure := killer.fails():
+                wrong.append(f"{killer.what} fails with the unchanged query, too, after {mutant}: {failure}")
+            clean()
         if is_equivalent(mutant):
             if verdict is Verdict.SURVIVED:
                 verdict = Verdict.EQUIVALENT

@@ -90,6 +90,7 @@ def score(pytestconfig: pytest.Config) -> Iterator[Score]:
     closing_lines.lines(pytestconfig).append(str(kept))
 
 
+@pytest.mark.slow
 def test_unchanged_queries_pass(probes: list[Probe]) -> None:
     assert mutation.failing(_of(probes, *DECIDING)) == []
 
