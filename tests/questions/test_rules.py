@@ -1,6 +1,7 @@
 """Questions about the rule of an operation: why, which DENY, and what a grant would open, as the oracle decides."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ..oracle import Oracle
 from ..support.catalogue import Case, agree, inside, plain, refs, rows_of, users
@@ -35,10 +36,10 @@ def test_why_a_user_can(worlds: list[Twin]) -> None:
     assert no > 20
 
 
-def _is_true(world: Oracle, subject: str, row: dict[str, object]) -> bool:
+def _is_true(world: Oracle, subject: str, row: Mapping[str, Any]) -> bool:
     """Whether the fact of a row exists, and its paths lead from the subject to the grantee and to the place."""
     by, on = world.resolve(str(row["by"])), world.resolve(str(row["object"]))
-    held, granted = map(refs, row["paths"])  # type: ignore[call-overload]
+    held, granted = map(refs, row["paths"])
     match str(row["fact"]).split(" "):
         case ["OWNS", type_]:
             there = world.owners.get(on) == by
