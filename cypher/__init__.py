@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, TypeVar
 
 if __name__ != "grantpath.cypher":
@@ -61,6 +62,11 @@ def load(name: str) -> Query:
 def names() -> list[str]:
     """The names of all queries, sorted."""
     return sorted(_files())
+
+
+def texts(folder: str) -> dict[str, str]:
+    """The texts of the queries in one folder, by name, for people to read and paste; sorted by name."""
+    return {name: _text(name) for name, file in sorted(_files().items()) if Path(str(file)).parent.name == folder}
 
 
 def statements(name: str) -> list[str]:

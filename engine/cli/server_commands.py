@@ -1,11 +1,13 @@
 """The commands for the embedded server: up, down, status, browser."""
 
+import webbrowser
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, reporting, styled
+from grantpath.graph.errors import ServerError
 
 if TYPE_CHECKING:
     from grantpath.graph.embedded.server import ServerStatus
@@ -52,18 +54,40 @@ def status(session: CommandContext, neo4j: Line = None) -> None:
     _show(session, server.status(neo4j))
 
 
-def browser(session: CommandContext, neo4j: Line = None) -> None:
-    """Print the address and login of Neo4j Browser; start the server if necessary."""
+def browser(
+    session: CommandContext,
+    neo4j: Line = None,
+    open_: Annotated[bool, typer.Option("--open", help="open the guide in the web browser of this machine")] = False,
+) -> None:
+    """Print the address and login of Neo4j Browser and of its guide; start the server if necessary."""
     from grantpath.graph.embedded import server
 
     with reporting("starting Neo4j") as progress:
         running = server.up(neo4j, progress=progress)
+    guide = _write_guide(running)
     if session.json:
-        emit({key: _facts(running)[key] for key in ("browser", "uri", "user", "password_file")})
-        return
-    for key, value in browser_login(running):
-        out().print(styled(f"{key:<12}", "dim"), styled(value), sep="")
-    out().print("\nThen run the line that `grantpath params SUBJECT NAME REF` prints, and paste cypher/check.cypher.")
+        emit({**{key: _facts(running)[key] for key in ("browser", "uri", "user", "password_file")}, "guide": guide})
+    else:
+        for key, value in [*browser_login(running), ("guide", guide)]:
+            out().print(styled(f"{key:<12}", "dim"), styled(value), sep="", soft_wrap=True)
+        out().print("\nThe guide has the legend, a style with colours, and the questions as cards.")
+    if open_ and not webbrowser.open(guide):
+        raise ServerError(f"no web browser could be opened on this machine; open {guide} yourself")
+
+
+def _write_guide(running: "ServerStatus") -> str:
+    """Writes the guide and the style for the server to serve. Returns the address that opens Browser with the guide.
+
+    Neo4j Browser reads guides only from the host `localhost`, so it must be opened from there, too.
+    """
+    from grantpath.graph import browser_guide
+    from grantpath.graph.embedded import browser_files
+
+    here = str(running.browser).replace("127.0.0.1", "localhost")
+    pages = f"{here}{browser_files.OWN}/"
+    browser_files.write_page(running.home, browser_guide.STYLE, browser_guide.style())
+    browser_files.write_page(running.home, browser_guide.GUIDE, browser_guide.guide(pages))
+    return f"{here}?cmd=guide&arg={pages}{browser_guide.GUIDE}"
 
 
 def browser_login(running: "ServerStatus") -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from grantpath.graph.artifacts.jars import ensure_jars
 from grantpath.graph.artifacts.java import java_for
 from grantpath.graph.connection import USER
 from grantpath.graph.driver import ping
-from grantpath.graph.embedded import process
+from grantpath.graph.embedded import browser_files, process
 from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_home
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
@@ -126,6 +126,7 @@ def _to_stderr(line: str) -> None:
 def _start(where: ServerHome, progress: ReportLine) -> None:
     java = java_for(where.release.java, progress)
     jars = ensure_jars(where.release.lock, progress)
+    jars = [browser_files.unpacked(jars, where.folder / browser_files.FOLDER), *jars]
     where.password()
     for attempt in range(STARTS):
         ports, notes = process.choose_ports(where)

@@ -295,5 +295,5 @@ def test_status_and_browser_print_the_address(run: Run, facts: str) -> None:
     told = run("status", "--json").json
     assert told.keys() >= {"uri", "user", "password_file", "browser", "running", "version"}
     if told["running"]:
-        assert run("browser", "--json").json == {key: told[key] for key in ("browser", "uri", "user", "password_file")}
+        assert run("browser", "--json").json.items() >= {(key, told[key]) for key in ("browser", "uri", "user")}
         assert told["browser"] in run("browser").out

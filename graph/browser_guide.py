@@ -1,0 +1,100 @@
+"""The guide and the style that Neo4j Browser shows: legend, schema, and the questions of cypher/ as cards."""
+
+import re
+from html import escape
+
+from grantpath import cypher
+
+GUIDE, STYLE = "guide.html", "style.grass"  # the names of the pages
+FOLDERS = {"browser": "Questions by name", "questions": "Reviews"}  # of cypher, with their titles
+NODES = {
+    "Subject": ("#7e57c2", "a subject of another type"),
+    "Securable": ("#5c6bc0", "an object of another type"),
+    "User": ("#ef8e2c", "a user"),
+    "ServicePrincipal": ("#c77700", "a service principal"),
+    "Group": ("#26a69a", "a group"),
+    "Role": ("#ab47bc", "a role"),
+    "Metalake": ("#78909c", "the root object"),
+    "Catalog": ("#1565c0", "a catalog"),
+    "Schema": ("#1e88e5", "a schema"),
+    "Table": ("#64b5f6", "a table"),
+}
+EDGES = {
+    "ALLOW": ("#2e7d32", "{privilege}", "a grant, with its privilege"),
+    "DENY": ("#c62828", "{privilege}", "a denial, with its privilege; it overrides every ALLOW"),
+    "OWNS": ("#b8860b", "<type>", "ownership"),
+    "MEMBER_OF": ("#90a4ae", "<type>", "membership in a group"),
+    "HAS_ROLE": ("#90a4ae", "<type>", "a held role"),
+    "CHILD_OF": ("#cfd8dc", "<type>", "the object tree, from an object to its parent"),
+}
+
+
+def style() -> str:
+    """The style in the language of Neo4j Browser, GraSS. The last rule that fits a node decides."""
+    base = "diameter: 50px; border-width: 2px; text-color-internal: #FFFFFF; font-size: 10px; caption: '{name}';"
+    nodes = [f"node {{ color: #78909c; border-color: #546e7a; {base} }}"]
+    nodes += [
+        f"node.{label} {{ color: {color}; border-color: {color}; {base} }}" for label, (color, _) in NODES.items()
+    ]
+    thin = "shaft-width: 1px; font-size: 8px; padding: 3px; text-color-internal: #FFFFFF;"
+    edges = [f"relationship {{ color: #A5ABB6; text-color-external: #000000; {thin} caption: '<type>'; }}"]
+    edges += [
+        f"relationship.{name} {{ color: {color}; text-color-external: {color}; {thin} caption: '{caption}'; }}"
+        for name, (color, caption, _) in EDGES.items()
+    ]
+    return "\n".join([*nodes, *edges]) + "\n"
+
+
+def guide(pages: str) -> str:
+    """The guide as HTML: a page with the legend and a link to each card, then the cards.
+
+    `pages` is the address of the folder in which GUIDE and STYLE are served, e.g.
+    `http://localhost:7474/browser/grantpath/`. A click on a link shows the card; a click on its text copies that to
+    the editor.
+    """
+    shown = {title: cypher.texts(folder) for folder, title in FOLDERS.items()}
+    cards = {name: text for texts in shown.values() for name, text in texts.items()}
+    slides = [_first(pages, shown, list(cards)), *(_card(name, text) for name, text in cards.items())]
+    return f"<title>grantpath</title>\n{''.join(f'<slide>{each}</slide>' for each in slides)}\n"
+
+
+def _first(pages: str, shown: dict[str, dict[str, str]], cards: list[str]) -> str:
+    """The first page; `shown` are the names of the cards by title, `cards` all of them in the order of the pages."""
+    lists = ""
+    for title, names in shown.items():
+        links = [f"{escape(pages + GUIDE)}#slide-{1 + cards.index(name)}" for name in names]
+        items = [
+            f'<li><a exec-topic="guide {to}">{_spaced(name)}</a></li>' for name, to in zip(names, links, strict=True)
+        ]
+        lists += f"<h4>{title}</h4><ul>{''.join(items)}</ul>"
+    kinds = [(name, color, text) for name, (color, text) in NODES.items()]
+    edges = [(name, color, text) for name, (color, _, text) in EDGES.items()]
+    return (
+        f'<h3>grantpath</h3><p>Use the colours below: <a exec-topic="style {escape(pages + STYLE)}">:style</a></p>'
+        "<p>A card has two boxes. Click on the first one, put in your own names, and run it. Then click on the second "
+        f"one, and run it.</p>{lists}<h4>Nodes</h4>{_table(kinds)}<h4>Relationships</h4>{_table(edges)}"
+        "<p>Every node has <code>root</code>, <code>ref</code>, <code>type</code> and <code>name</code>.</p>"
+    )
+
+
+def _table(rows: list[tuple[str, str, str]]) -> str:
+    cells = [f'<tr><td style="color: {color}">{name}</td><td>&nbsp;{text}</td></tr>' for name, color, text in rows]
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _card(name: str, text: str) -> str:
+    """The card of one query: what it answers, its parameters, its text."""
+    comment = " ".join(line[3:] for line in text.splitlines() if line.startswith("// "))
+    said = comment.partition(f"{name}.cypher: ")[2].partition(" $")[0]
+    parameters = re.search(r"^// (:params \{.*\})$", text, re.MULTILINE)
+    if parameters is None:
+        raise ValueError(f"{name}.cypher has no :params line")
+    return (
+        f"<h3>{_spaced(name)}</h3><p>{escape(said[:1].upper() + said[1:])}</p>"
+        f'<pre class="runnable">{escape(parameters[1])}</pre><pre class="runnable">{escape(text)}</pre>'
+    )
+
+
+def _spaced(name: str) -> str:
+    """The name of a query as words."""
+    return escape(name.replace("_", " "))
