@@ -14,7 +14,7 @@ FoundFacts = Mapping[Fact, Sequence[str | None]]
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A subject, the clauses to decide and their entities. With `one_role`, each role is decided by itself."""
+    """A subject, the clauses to decide and their entities. With `one_role`, each role is evaluated separately."""
 
     policy: Policy
     root: Reference

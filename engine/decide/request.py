@@ -29,7 +29,7 @@ class ResolvedQuestion:
     """A question whose names are resolved by the policy. Its entities need not exist.
 
     `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
-    each held role is decided by itself. `needed` are the references that must exist; the first missing one is
+    each held role is evaluated separately. `needed` are the references that must exist; the first missing one is
     reported.
     """
 

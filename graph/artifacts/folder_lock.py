@@ -18,8 +18,9 @@ POLL_SECONDS = 0.1
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Creates `folder` (and its parents) and holds its lock while the block runs. A process that
-    dies releases it.
+    """Creates `folder` (and its parents) and holds its lock while the block runs.
+
+    A process that dies releases the lock.
 
     Raises ServerError if the folder cannot be created or written, if its lock was not free within LOCK_SECONDS, or if
     its holder is suspended; the text names the holder.
