@@ -5,12 +5,12 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed
 RUN := .venv/bin/python
-# Each worker process has servers of its own. Files of tests are spread over them.
+# Files of tests are spread over worker processes, which share one server.
 WORKERS ?= 3
-SPREAD := -n $(WORKERS) --dist loadfile
+SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
-.PHONY: help install demo quick test test-all trust bench lint clean
+.PHONY: help install demo quick test test-all trust bench docs types lint clean
 
 help:
 	@echo "make demo      see the main job end to end"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-all  run the slow tests too"
 	@echo "make trust     try faults, races and hostile input at length, and print the figures: about two hours"
 	@echo "make bench     measure on a large estate"
+	@echo "make docs      build the pages of docs/ as a site, in build/site"
 	@echo "make lint      check style and types"
 	@echo "make clean     remove the environment and what was built"
 
@@ -42,13 +43,19 @@ trust: $(INSTALLED)
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)
 
-# mypy finds the packages by a folder of links that has the form of an installed `grantpath`.
-lint: $(INSTALLED)
-	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check .
+docs: $(INSTALLED) types
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
+	@echo "build/site/index.html"
+
+# Tools that read the code find the packages by a folder of links that has the form of an installed `grantpath`.
+types:
 	@rm -rf build/types && mkdir -p build/types/grantpath
 	@for each in graph cypher engine spark_sync tests engine/front/__init__.py engine/front/py.typed; do \
 		ln -s ../../../$$each build/types/grantpath/$${each##*/}; done
+
+lint: $(INSTALLED) types
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
 	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
 	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py
 
