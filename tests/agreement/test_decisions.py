@@ -1,4 +1,7 @@
-"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS per policy, 0 different."""
+"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS per policy, 0 different.
+
+`make test` asks for FEWER.
+"""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +15,8 @@ from ..conftest import Closing, Tenants
 from ..support.twin import POLICIES, SEED, Answer, Twin
 
 DECISIONS = 20_000
-SIZES = (40, 160, 500)  # facts in each world of a policy
+FEWER = 4_000  # in `make test`
+SIZES = (40, 160, 500)  # facts in each world of a policy; `make test` omits the largest
 CHECKS = 500  # in a batch
 ROUNDS = 6  # of lists in the largest world, at most
 
@@ -40,51 +44,61 @@ class Grown:
             self.differences.append(twin.report())
 
 
-@pytest.fixture(scope="module")
-def grown(module_tenant: Tenants) -> dict[str, Grown]:
+class Worlds:
     """By policy, its worlds with questions; the first test that needs them creates them."""
-    return {}
+
+    def __init__(self, tenants: Tenants, full: bool) -> None:
+        self.tenants = tenants
+        self.decisions, self.sizes = (DECISIONS, SIZES) if full else (FEWER, SIZES[:-1])
+        self.grown: dict[str, Grown] = {}
+
+    def of(self, policy: str) -> Grown:
+        if policy not in self.grown:
+            self.grown[policy] = self._grow(policy)
+        return self.grown[policy]
+
+    def _grow(self, policy: str) -> Grown:
+        """Decisions of Cypher and the oracle; more lists of the largest world complete their number."""
+        all_ = Grown()
+        for number, size in enumerate(self.sizes):
+            twin = Twin(self.tenants, policy, f"{SEED}.{number}", size)
+            twin.say_bad_ones(30)
+            for _ in range(2):
+                twin.check_random(CHECKS)
+            twin.list_everything()
+            twin.explain_some(10)
+            twin.ask_wrongly(100)
+            for _ in range(ROUNDS if size == max(self.sizes) else 0):
+                if all_.decisions + len(twin.decided) < self.decisions:
+                    twin.list_everything()
+            all_.add(twin)
+        return all_
 
 
-def worlds(policy: str, tenants: Tenants, grown: dict[str, Grown]) -> Grown:
-    """Random worlds with decisions of Cypher and the oracle; more lists of the largest one complete DECISIONS."""
-    if policy in grown:
-        return grown[policy]
-    all_ = grown[policy] = Grown()
-    for number, size in enumerate(SIZES):
-        twin = Twin(tenants, policy, f"{SEED}.{number}", size)
-        twin.say_bad_ones(30)
-        for _ in range(2):
-            twin.check_random(CHECKS)
-        twin.list_everything()
-        twin.explain_some(10)
-        twin.ask_wrongly(100)
-        for _ in range(ROUNDS if size == max(SIZES) else 0):
-            if all_.decisions + len(twin.decided) < DECISIONS:
-                twin.list_everything()
-        all_.add(twin)
-    return all_
+@pytest.fixture(scope="module")
+def worlds(module_tenant: Tenants, pytestconfig: pytest.Config) -> Worlds:
+    return Worlds(module_tenant, full=pytestconfig.option.all)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_cypher_agrees(module_tenant: Tenants, grown: dict[str, Grown], closing: Closing, policy: str) -> None:
-    found = worlds(policy, module_tenant, grown)
+def test_cypher_agrees(worlds: Worlds, closing: Closing, policy: str) -> None:
+    found = worlds.of(policy)
     closing(
         f"agreement, {policy}: Cypher and the oracle in {found.decisions:,} decisions, {found.allowed:,} answers yes, "
         f"{found.errors} questions that are errors to both, {len(found.differences)} worlds different; seed {SEED}"
     )
     assert not found.differences, "\n".join(found.differences)
-    assert found.decisions >= DECISIONS
+    assert found.decisions >= worlds.decisions
     assert found.allowed > found.decisions // 50
     assert found.errors > 50
 
 
 @pytest.mark.spark
-def test_spark_agrees(module_tenant: Tenants, grown: dict[str, Grown], closing: Closing) -> None:
+def test_spark_agrees(worlds: Worlds, closing: Closing) -> None:
     """The worlds of all policies in one run of Spark."""
     from grantpath.engine.cli.scenario_command import answer_by_spark
 
-    every = [worlds(policy, module_tenant, grown) for policy in POLICIES]
+    every = [worlds.of(policy) for policy in POLICIES]
     states = [state for found in every for state in found.states]
     questions = [question for found in every for question in found.questions]
     expected = [answer for found in every for answer in found.expected]
@@ -98,7 +112,7 @@ def test_spark_agrees(module_tenant: Tenants, grown: dict[str, Grown], closing: 
         f"agreement: Spark and the oracle in the same {sum(found.decisions for found in every):,} decisions, "
         f"{len(wrong)} of {len(got):,} answers different; seed {SEED}"
     )
-    assert all(found.decisions >= DECISIONS for found in every)
+    assert all(found.decisions >= worlds.decisions for found in every)
     assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:10])
 
 

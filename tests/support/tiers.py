@@ -8,6 +8,7 @@ import pytest
 
 from .closing_lines import LEFT_OUT, lines
 
+LONG = ("spark", "crash", "trust", "newest", "browser")  # the marks of files that take long
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -16,7 +17,12 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str | None) -> None:
-    """Deselects slow tests unless they are requested, and browser tests if no browser is available."""
+    """Deselects slow tests unless they are requested, and browser tests if no browser is available.
+
+    Files that take long come first, so that no worker waits for another at the end.
+    """
+    long = {item.path for item in items if any(item.get_closest_marker(mark) for mark in LONG)}
+    items.sort(key=lambda item: item.path not in long)
     if why_no_browser is not None:
         for item in items:
             if item.get_closest_marker("browser"):
