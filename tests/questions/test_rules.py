@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..conftest import Tenants
 from ..oracle import Oracle
 from ..support.catalogue import Case, agree, inside, plain, refs, rows_of, users
 from ..support.random_world import Check, random_checks
@@ -119,3 +120,19 @@ def test_operations_that_need_more_than_these_questions_read_are_not_answered(wo
         assert elsewhere(row["says"]), row
         [row] = rows_of(twin.graph, query, subject=subject, operation="fly", object=on)
         assert plain(row["says"]) == "fly is unknown on a table"
+
+
+def test_the_root_is_above_a_group_that_is_not_in_the_tree(tenant: Tenants) -> None:
+    graph = tenant(
+        "gravitino",
+        ["add role:helpdesk", "member user:ann of role:helpdesk", "add user:bob", "add group:readers"],
+    )
+    manages = "allow MANAGE_GROUPS on metalake:ml to role:helpdesk"
+    asked = {"subject": "user:ann", "operation": "change_group_members", "object": "group:readers"}
+    assert rows_of(graph, "why_a_user_can", **asked)[0]["way"] is None
+    graph.change(manages)
+    [row] = rows_of(graph, "why_a_user_can", **asked)
+    assert (row["fact"], row["by"]) == ("ALLOW MANAGE_GROUPS metalake", "role:helpdesk")
+    graph.change(manages.replace("allow", "deny"))
+    [row] = rows_of(graph, "which_deny_stops_a_user", **asked)
+    assert (row["privilege"], row["by"], row["object"]) == ("MANAGE_GROUPS", "role:helpdesk", "metalake:ml")
