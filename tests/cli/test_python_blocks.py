@@ -1,4 +1,4 @@
-"""The Python of the README, of docs/python.md and of docs/reference runs, on the company of docs/examples."""
+"""The Python of docs/python.md and docs/reference runs, on the company of docs/examples."""
 
 import re
 import uuid
@@ -14,7 +14,7 @@ from grantpath.graph.store import Store
 
 HOUSE = Path(__file__).parents[2]
 ROOT = "metalake:ml"
-PAGES = [HOUSE / "README.md", HOUSE / "docs" / "python.md", *sorted((HOUSE / "docs" / "reference").glob("*.md"))]
+PAGES = [HOUSE / "docs" / "python.md", *sorted((HOUSE / "docs" / "reference").glob("*.md"))]
 BLOCKS = [
     (page.relative_to(HOUSE).as_posix(), block)
     for page in PAGES
@@ -34,7 +34,7 @@ def company(store: Store, server: Connection) -> Iterator[str]:
 
 
 def test_pages_have_python() -> None:
-    assert {"README.md", "docs/python.md", "docs/reference/references.md"} <= {page for page, _ in BLOCKS}
+    assert {"docs/python.md", "docs/reference/references.md"} <= {page for page, _ in BLOCKS}
 
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page} {at}" for at, (page, _) in enumerate(BLOCKS)])

@@ -1,4 +1,4 @@
-"""The README's commands: each works after the ones before it, and prints the output that the README shows."""
+"""The commands of docs/start.md work one after the other; then those of the README print what it shows."""
 
 import re
 import shlex
@@ -17,6 +17,7 @@ __all__ = ["run"]
 
 HOUSE = Path(__file__).parents[2]
 README = (HOUSE / "README.md").read_text(encoding="utf-8")
+START = (HOUSE / "docs" / "start.md").read_text(encoding="utf-8")
 ROOT = "metalake:ml"
 ELSEWHERE = ("up", "browser", "mirror", "access")  # they need their own server or Spark
 
@@ -29,10 +30,10 @@ def root(store: Store) -> Iterator[str]:
     registry.remove(store, name)
 
 
-def block(heading: str) -> str:
-    """The console block after a heading, or after some words."""
-    found = re.search(r"```console\n(.*?)```", README.partition(heading)[2], re.DOTALL)
-    assert found, heading
+def block(text: str, words: str) -> str:
+    """The console block after these words."""
+    found = re.search(r"```console\n(.*?)```", text.partition(words)[2], re.DOTALL)
+    assert found, words
     return found[1]
 
 
@@ -50,7 +51,7 @@ def commands(text: str) -> list[tuple[list[str], str]]:
 
 @pytest.mark.slow
 def test_readme_commands_work_in_order(run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = block("## Start")
+    start = block(START, "# Start")
     assert f"export GRANTPATH_ROOT={ROOT} " in start
     monkeypatch.setenv("GRANTPATH_ROOT", root)
     example = "docs/examples/company.txt"
@@ -63,7 +64,7 @@ def test_readme_commands_work_in_order(run: Run, root: str, tmp_path: Path, monk
     for words, _ in typed:
         ran = run(*words)
         assert ran.code == 0, (words, ran.err)
-    for words, printed in commands(block("$ make test ")):
+    for words, printed in commands(block(README, "$ make test ")):
         ran = run(*words)
         assert ran.code in (0, 1), (words, ran.err)
         if printed.strip():
