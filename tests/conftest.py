@@ -1,7 +1,6 @@
 """Shared fixtures: one server per session (embedded, in a container, or a running one) and new tenants on it."""
 
 import os
-import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
-HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()  # of the server that the workers of pytest-xdist share
 Closing = Callable[[str], None]
 
 
@@ -55,10 +53,9 @@ class Tenants:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home_of_tests(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keeps tests away from the user's own data, and from a database that the user's variables name."""
-    shared = getattr(pytestconfig, "workerinput", {}).get("home")
-    home = Path(shared) if shared else tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
         patch.delenv("GRANTPATH_EMBEDDED", raising=False)
@@ -71,11 +68,11 @@ def home_of_tests(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="session")
-def server(pytestconfig: pytest.Config, home_of_tests: Path) -> Iterator[Connection]:
+def server(home_of_tests: Path) -> Iterator[Connection]:
     """The server of the tests, which `connection()` and the command line also use."""
     kind = os.environ.get(SERVER, "embedded")
     if kind == "embedded":
-        yield from _embedded(home_of_tests, shared=hasattr(pytestconfig, "workerinput"))
+        yield from _embedded(home_of_tests)
     elif kind == "docker":
         yield from _container()
     elif kind == "uri" and os.environ.get("NEO4J_URI"):
@@ -117,18 +114,14 @@ def module_tenant(store: Store) -> Iterator[Tenants]:
     tenants.remove()
 
 
-def _embedded(home: Path, shared: bool) -> Iterator[Connection]:
-    """An embedded server. The first worker starts a shared one, and the main process stops it after the last.
-
-    It keeps its plans: tenants come and go here, and a server that sees the statistics change plans all queries again.
-    """
+def _embedded(home: Path) -> Iterator[Connection]:
+    """An embedded server. It keeps its plans: tenants come and go here, and a server that sees the statistics change
+    plans every query again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRANTPATH_HEAP", "1g")
         patch.setattr("grantpath.graph.embedded.home.SETTINGS", SETTINGS + "dbms.cypher.min_replan_interval=1h\n")
         up(home=home)
     yield connection()
-    if not shared:
-        down(home=home)
+    down(home=home)
 
 
 def _container() -> Iterator[Connection]:
@@ -159,23 +152,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)  # counts the tests that -k and -m have selected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.select(config, items, tiers.why_no_browser(os.environ.get(SERVER, "embedded") == "embedded"))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """In the main process: gives each worker the home of the shared server."""
-    stash = node.config.stash
-    if HOME not in stash:
-        stash[HOME] = tempfile.TemporaryDirectory(prefix="grantpath-tests-")
-    node.workerinput["home"] = stash[HOME].name
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """In the main process: stops the shared server, if there is one."""
-    home = config.stash.get(HOME, None)
-    if home is not None:
-        down(home=Path(home.name))
-        home.cleanup()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, sweep_root
-from grantpath.graph.errors import GrantpathError, InvalidReference, Unknown
+from grantpath.graph.driver import code_of
+from grantpath.graph.errors import GrantpathError, InvalidReference, Unavailable, Unknown
 from grantpath.graph.messages import short
 from grantpath.graph.near_names import CANDIDATES, MAX_NAME, nearest
 from grantpath.graph.reference import Reference, name_of, parse, type_of
@@ -18,6 +19,11 @@ from grantpath.graph.transaction import Row
 from grantpath.graph.writer_lock import Held
 
 log = logging.getLogger("grantpath.change")
+CREATED_MEANWHILE = (
+    "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+    "Neo.ClientError.Schema.ConstraintAlreadyExists",
+    "Neo.ClientError.Schema.IndexAlreadyExists",
+)
 
 
 def missing(root: str, known: Mapping[str, bool]) -> Unknown:
@@ -111,7 +117,12 @@ def _is_name(tenant: str) -> bool:
 def create_schema(store: Store) -> None:
     """Creates the constraints and indexes that do not exist yet. Raises Unavailable."""
     for statement in cypher.statements("schema"):
-        store.execute(statement)
+        try:
+            store.execute(statement)
+        except Unavailable as error:
+            # IF NOT EXISTS does not see what another client is creating at the same moment.
+            if not isinstance(error.__cause__, Exception) or code_of(error.__cause__) not in CREATED_MEANWHILE:
+                raise
 
 
 def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
