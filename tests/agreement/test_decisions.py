@@ -16,7 +16,7 @@ from ..support.twin import POLICIES, SEED, Answer, Twin
 
 DECISIONS = 20_000
 FEWER = 4_000  # in `make test`
-SIZES = (40, 160, 500)  # facts in each world of a policy; `make test` omits the largest
+SIZES: tuple[int, ...] = (40, 160, 500)  # facts in each world of a policy; `make test` omits the largest
 CHECKS = 500  # in a batch
 ROUNDS = 6  # of lists in the largest world, at most
 
@@ -49,7 +49,8 @@ class Worlds:
 
     def __init__(self, tenants: Tenants, full: bool) -> None:
         self.tenants = tenants
-        self.decisions, self.sizes = (DECISIONS, SIZES) if full else (FEWER, SIZES[:-1])
+        self.decisions = DECISIONS if full else FEWER
+        self.sizes = SIZES if full else SIZES[:2]
         self.grown: dict[str, Grown] = {}
 
     def of(self, policy: str) -> Grown:
