@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grantpath.engine.cli.browser_params import browser_line
-from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
+from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
 from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
 from grantpath.graph.reference import type_of
 
@@ -22,14 +22,8 @@ Name = Annotated[
 Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, e.g. table:hr.public.staff")]
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
-AtLeast = Annotated[
-    int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
-]
 After = Annotated[
     str, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
-]
-At = Annotated[
-    int | None, typer.Option(metavar="REVISION", help="the revision that the page must have: that of the previous page")
 ]
 
 

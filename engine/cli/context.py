@@ -49,6 +49,12 @@ Create = Annotated[
     bool,
     typer.Option("--create", help="create the root if it does not exist; --policy names its policy"),
 ]
+At = Annotated[
+    int | None, typer.Option(metavar="REVISION", help="the revision that the page must have: that of the previous page")
+]
+AtLeast = Annotated[
+    int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
+]
 With = Annotated[
     list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, e.g. tag=tag:pii; may be repeated")
 ]

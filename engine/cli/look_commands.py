@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
+from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
 from grantpath.engine.cli.output import err, out, page, printable, styled
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from grantpath.engine.inspection.models import EntityPage, EntityView, GrantPage, Membership, MembershipPage
 
 PANEL = "Look"
@@ -23,12 +25,6 @@ Subject = Annotated[
 Every = Annotated[bool, typer.Option("--all", help="also those through other groups and roles")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of results")]
 After = Annotated[str, typer.Option(metavar="TEXT", help="only what follows this one, the last of the previous page")]
-At = Annotated[
-    int | None, typer.Option(metavar="REVISION", help="the revision that the page must have: that of the previous page")
-]
-AtLeast = Annotated[
-    int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
-]
 
 
 class EffectOption(StrEnum):
@@ -55,8 +51,7 @@ def show(session: CommandContext, ref: Ref, at_least: AtLeast = None) -> None:
     """
     with session.open() as authorizer:
         view = authorizer.show(ref, at_least=at_least)
-    if session.json:
-        print(view.model_dump_json(), flush=True)
+    if _as_json(session, view):
         return
     _show(view)
 
@@ -89,8 +84,7 @@ def list_entities(
             at=at,
             at_least=at_least,
         )
-    if session.json:
-        print(found.model_dump_json(), flush=True)
+    if _as_json(session, found):
         return
     for ref in found.answer:
         print(printable(ref))
@@ -126,8 +120,7 @@ def grants(
             at=at,
             at_least=at_least,
         )
-    if session.json:
-        print(found.model_dump_json(), flush=True)
+    if _as_json(session, found):
         return
     rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
     _table(("effect", "privilege", "on", "to"), rows)
@@ -185,8 +178,7 @@ def can(
     """
     with session.open() as authorizer:
         found = authorizer.can(subject, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
-    if session.json:
-        print(found.model_dump_json(), flush=True)
+    if _as_json(session, found):
         return
     words = {True: "yes", False: "no"}
     rows = [
@@ -197,6 +189,13 @@ def can(
 
 
 # ---- output --------------------------------------------------------------------------------------------------------
+def _as_json(session: CommandContext, answer: "BaseModel") -> bool:
+    """Prints the answer if JSON is wanted; returns whether it is."""
+    if session.json:
+        print(answer.model_dump_json(), flush=True)
+    return session.json
+
+
 def _show(view: "EntityView") -> None:
     console = page()
     exists = "" if view.exists else ", does not exist yet"
@@ -242,8 +241,7 @@ def _needs(needs: dict[str, str]) -> str:
 def _show_memberships(
     session: CommandContext, found: "MembershipPage", head: str, rows: Sequence[tuple[str, ...]]
 ) -> None:
-    if session.json:
-        print(found.model_dump_json(), flush=True)
+    if _as_json(session, found):
         return
     _table((head, "through"), rows)
     _closing(found)

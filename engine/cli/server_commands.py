@@ -1,6 +1,5 @@
 """The commands for the embedded server: up, down, status, browser."""
 
-import webbrowser
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -71,8 +70,11 @@ def browser(
         for key, value in [*browser_login(running), ("guide", guide)]:
             out().print(styled(f"{key:<12}", "dim"), styled(value), sep="", soft_wrap=True)
         out().print("\nThe guide has the legend, a style with colours, and the questions as cards.")
-    if open_ and not webbrowser.open(guide):
-        raise ServerError(f"no web browser could be opened on this machine; open {guide} yourself")
+    if open_:
+        import webbrowser
+
+        if not webbrowser.open(guide):
+            raise ServerError(f"no web browser could be opened on this machine; open {guide} yourself")
 
 
 def _write_guide(running: "ServerStatus") -> str:

@@ -11,7 +11,7 @@ from grantpath.engine.decide.deciding_facts import Deciding
 
 MAX_EDGES = 50  # of one fact: the limit of explain.cypher
 MAX_ROUTES = 10  # from the subject to one principal
-MAX_ROLES = 10  # acting roles that are explained
+MAX_ACTING = 10  # acting roles that are explained
 Path = Mapping[str, Any]  # a path of explain.cypher
 
 

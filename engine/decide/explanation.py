@@ -8,8 +8,7 @@ from grantpath.engine.decide import path_text
 from grantpath.engine.decide.deciding_facts import Deciding, deciding
 from grantpath.engine.decide.decision import Decision, Evidence, Explanation, denied_itself, winner
 from grantpath.engine.decide.evaluation import Evaluation, RemedyContext, winning
-from grantpath.engine.decide.every_path import MAX_ROLES as MAX_ACTING
-from grantpath.engine.decide.every_path import Routes, with_further
+from grantpath.engine.decide.every_path import MAX_ACTING, Routes, with_further
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.remedy_candidates import later_roles, new_names
 from grantpath.engine.policy.clauses import facts_of, texts

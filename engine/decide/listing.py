@@ -34,6 +34,14 @@ class Page:
         """The lowest revision at which the list can be read."""
         return max((each for each in (self.at, self.least) if each is not None), default=None)
 
+    def check_revision(self, tenant: str, revision: int) -> None:
+        """Raises Inconsistent if the list must be of another revision than this one."""
+        if self.at is not None and revision != self.at:
+            raise Inconsistent(
+                f"{tenant} is at revision {revision} now, and the page must be of revision {self.at}; "
+                "read the list again from its first page"
+            )
+
 
 class Listing:
     """The references that a question lists, in byte order, without duplicates. It can be iterated more than once.
@@ -51,11 +59,7 @@ class Listing:
         self._limit = page.limit
         self._first = ask(after=page.after, limit=self._size(page.limit))
         self.revision = int(self._first["revision"])
-        if page.at is not None and self.revision != page.at:
-            raise Inconsistent(
-                f"{tenant} is at revision {self.revision} now, and the page must be of revision {page.at}; "
-                "read the list again from its first page"
-            )
+        page.check_revision(tenant, self.revision)
 
     @property
     def first(self) -> Row:

@@ -129,7 +129,7 @@ def _read(
 
     It reads one more entry than the page has, to find out whether there are more.
     """
-    row = ask(query, at_least=page.least, hidden=view.policy.hidden, limit=page.limit + 1, **parameters)
+    row = ask(query, at_least=page.at_least, hidden=view.policy.hidden, limit=page.limit + 1, **parameters)
     view.need_existing(parameters.get("needed", [parameters.get("ref")]), row["known"])
     page.check_revision(view.tenant, row["revision"])
     entries = tuple(entry(each) for each in row["answer"][: page.limit])

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from grantpath.engine.decide.listing import Page
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
-from grantpath.graph.inputs import need_number, need_text
+from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.inputs import need_number
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 
@@ -35,37 +36,19 @@ class RootView(Protocol):
 
 
 @dataclass(frozen=True)
-class PageRequest:
-    """At most `limit` entries after `after`, of the revision `at`, or of one that is at least `at_least`.
-
-    Raises InvalidInput if the values are not valid.
-    """
+class PageRequest(Page):
+    """A page of a list that is always read page by page: its limit is from 1 to MOST. Raises InvalidInput."""
 
     limit: int = USUAL
     after: str = ""
     at: int | None = None
-    at_least: int | None = None
+    least: int | None = None
 
     def __post_init__(self) -> None:
         need_number("limit", self.limit)
         if not 1 <= self.limit <= MOST:
             raise InvalidInput(f"limit={self.limit}: the limit must be from 1 to {MOST:,}; read a longer list in pages")
-        need_text("after", self.after)
-        if self.at is not None:
-            need_number("at", self.at)
-
-    @property
-    def least(self) -> int | None:
-        """The lowest revision at which the page can be read."""
-        return max((each for each in (self.at, self.at_least) if each is not None), default=None)
-
-    def check_revision(self, tenant: str, revision: int) -> None:
-        """Raises Inconsistent if the page must be of another revision."""
-        if self.at is not None and revision != self.at:
-            raise Inconsistent(
-                f"{tenant} is at revision {revision} now, and the page must be of revision {self.at}; "
-                "read the list again from its first page"
-            )
+        super().__post_init__()
 
 
 def need_question(make: Callable[..., Question], **words: Any) -> Question:
