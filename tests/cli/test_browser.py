@@ -18,12 +18,12 @@ from grantpath import cypher
 from grantpath.engine import Authorizer
 from grantpath.engine.cli import main
 from grantpath.engine.cli.change_commands import read_statements
-from grantpath.engine.policy import policy
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
 from ..support import tiers
+from ..support.named_roots import COMPANY, named_root
 
 pytestmark = pytest.mark.browser
 
@@ -56,7 +56,6 @@ FACTS = [
     "allow SELECT_TABLE on schema:hr.public to role:analyst",
     "deny SELECT_TABLE on table:hr.public.salaries to role:auditor",
 ]
-COMPANY = Path(__file__).parents[2] / "docs" / "examples" / "company.txt"
 ALLOWED = ("user:bob", "load_table", "table:hr.public.staff")
 QUESTIONS = [
     ALLOWED,
@@ -153,15 +152,8 @@ def desk(chromium: Browser, server: Connection) -> Desk:
 
 @pytest.fixture(scope="module")
 def graph(store: Store) -> Iterator[Authorizer]:
-    """A root that the command line lists; it does not list the tenants of tests."""
-    model = policy.load("gravitino")
-    root = model.root("acme")
-    registry.remove(store, root.text)
-    registry.create(store, root.text, model, root)
-    graph = Authorizer(store, root.text, model, root)
-    assert graph.given(FACTS) == [None] * len(FACTS)
-    yield graph
-    registry.remove(store, root.text)
+    with named_root(store, "gravitino", "acme", FACTS) as made:
+        yield made
 
 
 def line_for(graph: Authorizer, question: tuple[str, ...], query: str = "check-and-explain") -> tuple[str, Any]:

@@ -11,13 +11,12 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from grantpath import cypher
 from grantpath.engine import Authorizer
-from grantpath.engine.policy import policy
-from grantpath.engine.tenants import registry
 from grantpath.graph.browser_guide import FOLDERS
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
 from ..support import tiers
+from ..support.named_roots import named_root
 from .test_browser import FACTS, FLAGS, Desk, printed
 
 pytestmark = pytest.mark.browser
@@ -28,14 +27,8 @@ CARDS = [name for folder in FOLDERS for name in cypher.texts(folder)]
 
 @pytest.fixture(scope="module")
 def graph(store: Store) -> Iterator[Authorizer]:
-    model = policy.load("lakehouse")
-    root = model.root("guide")
-    registry.remove(store, root.text)
-    registry.create(store, root.text, model, root)
-    made = Authorizer(store, root.text, model, root)
-    assert not any(made.given(fact.replace("metalake:acme", ROOT) for fact in FACTS))
-    yield made
-    registry.remove(store, root.text)
+    with named_root(store, "lakehouse", "guide", [fact.replace("metalake:acme", ROOT) for fact in FACTS]) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,28 +10,22 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.inspection import models
-from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
+from ..support import named_roots
 from .test_commands import Run, run
 
 __all__ = ["run"]
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "looking.md").read_text(encoding="utf-8")
-ROOT = "metalake:ml"
 COMMANDS = re.findall(r"^\$ grantpath (.*)\n((?:(?!\$|```).*\n)*)", PAGE, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def company(store: Store) -> Iterator[str]:
-    """The root of the page, under a name of the test's own."""
-    name = f"metalake:looking_{uuid.uuid4().hex[:8]}"
-    facts = (DOCS / "examples" / "company.txt").read_text(encoding="utf-8").replace(ROOT, name)
-    with Authorizer.open(name, "gravitino", create=True) as auth:
-        auth.change_all([line for line in facts.splitlines() if line and not line.startswith("#")])
-    yield name
-    registry.remove(store, name)
+    with named_roots.company(store, "looking") as name:
+        yield name
 
 
 def test_the_page_has_commands() -> None:
@@ -42,7 +35,7 @@ def test_the_page_has_commands() -> None:
 @pytest.mark.parametrize(("words", "printed"), COMMANDS, ids=[words for words, _ in COMMANDS])
 def test_command_prints_what_the_page_shows(run: Run, company: str, words: str, printed: str) -> None:
     ran = run(*shlex.split(words), "--root", company)
-    shown = (ran.err if printed.startswith("error: ") else ran.out).replace(company, ROOT)
+    shown = (ran.err if printed.startswith("error: ") else ran.out).replace(company, named_roots.COMPANY_ROOT)
     assert shown.rstrip() == printed.rstrip()
 
 

@@ -1,19 +1,16 @@
 """The Python of docs/python.md and docs/reference runs, on the company of docs/examples."""
 
 import re
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer
-from grantpath.engine.tenants import registry
-from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
+from ..support import named_roots
+
 HOUSE = Path(__file__).parents[2]
-ROOT = "metalake:ml"
 PAGES = [HOUSE / "docs" / "python.md", *sorted((HOUSE / "docs" / "reference").glob("*.md"))]
 BLOCKS = [
     (page.relative_to(HOUSE).as_posix(), block)
@@ -23,14 +20,9 @@ BLOCKS = [
 
 
 @pytest.fixture
-def company(store: Store, server: Connection) -> Iterator[str]:
-    """The root of the pages, under a name of the test's own."""
-    name = f"metalake:blocks_{uuid.uuid4().hex[:8]}"
-    facts = (HOUSE / "docs" / "examples" / "company.txt").read_text(encoding="utf-8").replace(ROOT, name)
-    with Authorizer.open(name, "gravitino", create=True) as auth:
-        auth.change_all([line for line in facts.splitlines() if line and not line.startswith("#")])
-    yield name
-    registry.remove(store, name)
+def company(store: Store) -> Iterator[str]:
+    with named_roots.company(store, "blocks") as name:
+        yield name
 
 
 def test_pages_have_python() -> None:
@@ -39,4 +31,4 @@ def test_pages_have_python() -> None:
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page} {at}" for at, (page, _) in enumerate(BLOCKS)])
 def test_block_runs(company: str, page: str, block: str) -> None:
-    exec(compile(block.replace(ROOT, company), page, "exec"), {})
+    exec(compile(block.replace(named_roots.COMPANY_ROOT, company), page, "exec"), {})
