@@ -32,7 +32,8 @@ OPTIONAL CALL (subject, object) {
   }
   // 4 with one edge, and without a way past it
   WITH * WHERE size(edges) = 1 AND all(other IN leading WHERE other IN above OR other IN before) AND NOT EXISTS {
-    MATCH (other)-[way:MEMBER_OF|HAS_ROLE|ALLOW]->(end) WHERE other IN before AND other <> node
+    UNWIND before AS other
+    MATCH (other)-[way:MEMBER_OF|HAS_ROLE|ALLOW]->(end) WHERE other <> node
       AND (way IN grants OR end IN leading AND NOT end IN before AND type(way) <> 'ALLOW') }
   MATCH path = (node)-[edge]->(end) WHERE edge = edges[0]
   RETURN true AS has, node, edge, end, path
