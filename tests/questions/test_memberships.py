@@ -1,6 +1,7 @@
 """Questions about memberships: the rows are those that follow from the facts by plain reachability."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from ..support.catalogue import Case, Row, agree, members, refs, rows_of, steps, subjects, users
 from ..support.twin import Twin
@@ -125,8 +126,11 @@ def test_memberships_given_twice(worlds: list[Twin]) -> None:
 def test_nearest_common_role(worlds: list[Twin]) -> None:
     def cases(twin: Twin) -> Iterator[Case]:
         world = twin.world
-        for _ in range(10):
-            one, other = twin.rng.sample(subjects(world), 2)
+        alike = [
+            [one, other] for one, other in combinations(subjects(world), 2) if world.reach(one) & world.reach(other)
+        ]
+        pairs = [twin.rng.sample(subjects(world), 2) for _ in range(10)]
+        for one, other in [*pairs, *twin.rng.sample(alike, min(3, len(alike)))]:
             common = world.reach(one) & world.reach(other)
             wanted = [(each, steps(world, one, each) + steps(world, other, each)) for each in common]
             yield {"subject": str(one), "other": str(other)}, wanted

@@ -37,6 +37,7 @@ def agree(
     """
     found = 0
     for twin in worlds:
+        twin.rng.seed(f"{twin.label} {name}")  # the same cases, regardless of the tests that ran before
         for parameters, wanted in cases(twin):
             rows = rows_of(twin.graph, name, **parameters)
             what = (twin.label, parameters, [row["says"] for row in rows])
