@@ -15,6 +15,7 @@ from grantpath import cypher
 from grantpath.engine import Authorizer, Decision, Unavailable
 from grantpath.graph.store import Store
 
+from ..support.lateness import Lateness
 from ..support.own_server import OwnServer, own_server
 from ..support.sizes import say, size
 
@@ -23,7 +24,8 @@ pytestmark = [pytest.mark.crash, pytest.mark.trust]
 CHECKS = size(full=1_000, short=200)
 THREADS = 50
 TIMEOUT = 2.0  # the timeout of the authorizer
-MARGIN = 1.0  # seconds to wake 50 Python threads on a busy machine
+MARGIN = 1.0  # seconds for 50 Python threads to take turns
+WAITS = 4  # waits of a call; a busy machine can end each of them late
 KEEP_ALIVE = 8.0  # the embedded server sends a sign of life within this time; a running change waits for it
 SOON = 120.0  # seconds until answers return: a newly started server plans slowly, even more so on a busy machine
 FACTS = [
@@ -55,8 +57,16 @@ def tried(ask: Callable[[], object]) -> Outcome:
     return Outcome(what, time.monotonic() - began)
 
 
-def in_time(outcome: Outcome, limit: float = TIMEOUT + MARGIN) -> bool:
-    return isinstance(outcome.what, Unavailable) and outcome.seconds <= limit
+@pytest.fixture(autouse=True)
+def lateness() -> Iterator[Lateness]:
+    with Lateness() as measured:
+        yield measured
+
+
+def late(outcomes: list[Outcome], lateness: Lateness, limit: float = TIMEOUT + MARGIN) -> list[Outcome]:
+    """The outcomes that are not Unavailable, or are so after the limit in seconds and what the machine was late."""
+    limit += WAITS * lateness.worst
+    return [each for each in outcomes if not isinstance(each.what, Unavailable) or each.seconds > limit]
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +103,7 @@ def answers(auth: Authorizer) -> None:
     assert auth.check(*YES) and not auth.check(*NO)
 
 
-def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None:
+def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str, lateness: Lateness) -> None:
     """Checks that all checks of all threads, and one question of each other kind, raise in time."""
     with ThreadPoolExecutor(THREADS) as pool:
         outcomes = list(pool.map(lambda number: tried(lambda: auth.check(*(YES, NO)[number % 2])), range(CHECKS)))
@@ -102,9 +112,10 @@ def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) 
     say(
         capsys,
         f"{how}: {len(outcomes):,} checks from {THREADS} threads, {len(raised):,} raised Unavailable,"
-        f" {len(outcomes) - len(raised)} did anything else; the slowest after {slowest:.2f} s of {TIMEOUT:.0f} s",
+        f" {len(outcomes) - len(raised)} did anything else; the slowest after {slowest:.2f} s of {TIMEOUT:.0f} s;"
+        f" a thread was woken at most {lateness.worst:.2f} s late",
     )
-    assert [outcome for outcome in outcomes if not in_time(outcome)] == []
+    assert late(outcomes, lateness) == []
     questions: list[Callable[[], object]] = [
         lambda: auth.check_many([YES, NO]),
         lambda: auth.explain(*YES),
@@ -114,7 +125,7 @@ def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) 
         lambda: auth.revision_now(),
     ]
     with ThreadPoolExecutor(len(questions)) as pool:
-        assert [outcome for outcome in pool.map(tried, questions) if not in_time(outcome)] == []
+        assert late(list(pool.map(tried, questions)), lateness) == []
 
 
 def back(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None:
@@ -136,13 +147,17 @@ def back(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None
 
 
 def test_questions_raise_while_the_server_is_stopped(
-    server: OwnServer, auth: Authorizer, patient: Authorizer, capsys: pytest.CaptureFixture[str]
+    server: OwnServer,
+    auth: Authorizer,
+    patient: Authorizer,
+    lateness: Lateness,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     server.stop()
     try:
-        all_refused(auth, capsys, "stopped")
+        all_refused(auth, capsys, "stopped", lateness)
         change = tried(lambda: auth.change("add user:eve", by="user:ann", id="eve"))
-        assert in_time(change, 2 * TIMEOUT + MARGIN), change
+        assert late([change], lateness, 2 * TIMEOUT + MARGIN) == []
     finally:
         server.start()
     answers(patient)
@@ -151,13 +166,17 @@ def test_questions_raise_while_the_server_is_stopped(
 
 
 def test_questions_raise_while_the_server_hangs(
-    server: OwnServer, auth: Authorizer, patient: Authorizer, capsys: pytest.CaptureFixture[str]
+    server: OwnServer,
+    auth: Authorizer,
+    patient: Authorizer,
+    lateness: Lateness,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     server.suspend()
     try:
-        all_refused(auth, capsys, "hung")
+        all_refused(auth, capsys, "hung", lateness)
         change = tried(lambda: auth.change("add user:eve", by="user:ann", id="eve"))
-        assert in_time(change, KEEP_ALIVE + 2 * TIMEOUT + MARGIN), change
+        assert late([change], lateness, KEEP_ALIVE + 2 * TIMEOUT + MARGIN) == []
         say(capsys, f"hung: a change raised after {change.seconds:.1f} s")
     finally:
         server.resume()
@@ -169,6 +188,7 @@ def test_question_under_the_lock_raises_while_the_server_hangs(
     server: OwnServer,
     auth: Authorizer,
     patient: Authorizer,
+    lateness: Lateness,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -193,13 +213,13 @@ def test_question_under_the_lock_raises_while_the_server_hangs(
         finally:
             server.resume()
     say(capsys, f"hung under the lock: a check raised after {took:.1f} s of {1.5 * TIMEOUT:.0f} s")
-    assert took <= 1.5 * TIMEOUT + MARGIN
+    assert took <= 1.5 * TIMEOUT + MARGIN + WAITS * lateness.worst
     back(auth, capsys, "hung under the lock")
 
 
 @pytest.mark.slow
 def test_running_checks_end_in_time_when_the_server_hangs(
-    server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]
+    server: OwnServer, auth: Authorizer, lateness: Lateness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Running questions get right answers or none, in time."""
     stop = Event()
@@ -225,12 +245,12 @@ def test_running_checks_end_in_time_when_the_server_hangs(
     say(capsys, f"hung at work: {len(answered):,} answered before, {len(outcomes) - len(answered):,} raised after")
     assert answered and len(outcomes) - len(answered) >= THREADS
     assert all(outcome.what for outcome in answered)
-    assert [outcome for outcome in outcomes if outcome not in answered and not in_time(outcome)] == []
+    assert late([outcome for outcome in outcomes if outcome not in answered], lateness) == []
     back(auth, capsys, "hung at work")
 
 
 def test_questions_raise_while_the_server_refuses_the_login(
-    server: OwnServer, auth: Authorizer, capsys: pytest.CaptureFixture[str]
+    server: OwnServer, auth: Authorizer, lateness: Lateness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The password has changed, and the connections that used the old one are closed."""
     right, wrong = server.connection.password, "another-password"
@@ -245,7 +265,7 @@ def test_questions_raise_while_the_server_refuses_the_login(
             ids = [each["id"] for each in admin.run(CONNECTIONS) if each["id"] != mine]
             assert len(ids) >= THREADS / 2
             admin.run(CLOSE, ids=ids).consume()
-            all_refused(auth, capsys, "refusing logins")
+            all_refused(auth, capsys, "refusing logins", lateness)
         finally:
             admin.run(PASSWORD, old=wrong, new=right).consume()
     back(auth, capsys, "refusing logins")
