@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Evaluation, RemedyContext
+from grantpath.engine.decide.evaluation import RemedyContext
 from grantpath.engine.decide.explanation import remedy_parameters
 from grantpath.engine.decide.remedy import Remedy, nearest
-from grantpath.engine.decide.request import places
-from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.policy import Policy
 
 from ..oracle import Oracle
 from ..oracle.notation import Ref, read_reference
-from .in_memory import Situation, places_of
+from .asked_check import AskedCheck
 from .random_world import Check
 
 # By policy, the administrative privileges by type, which a remedy should avoid if plain grants are enough.
@@ -34,67 +32,15 @@ ADMINISTRATION: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-class RefusedCheck:
+class RefusedCheck(AskedCheck):
     """A check that the oracle refuses, and its remedy."""
 
     def __init__(self, policy: Policy, world: Oracle, check: Check) -> None:
-        self.world, self.check = world, check
-        subject, name, target, with_, as_role = check
-        root = policy.reference(str(world.root), policy.root(world.root.segments[0]))
-        second_objects = {key: policy.reference(ref, root) for key, ref in with_.items()}
-        object_, who = policy.reference(target, root), policy.reference(subject, root)
-        question = policy.question(name, object_.type, frozenset(with_))
-        one_role = question.one_role and who.type not in policy.role_types
-        by_at = places(policy, root, object_, second_objects)
-        role = policy.reference(as_role, root).text if as_role else None
-        self.evaluation = Evaluation(policy, root, who, question.clauses, by_at, one_role, role)
-        self._places = places_of(
-            world, world.resolve(target), {f"with.{key}": world.resolve(ref) for key, ref in with_.items()}
-        )
-        self._places[world.root.type] = world.root
-        acted = list(self._acted())
-        self.remedy: Remedy = nearest(self.evaluation, acted, self._context(acted))
-        self.seen: Remedy = nearest(self.evaluation, acted, None)
+        super().__init__(policy, world, check)
+        self.remedy: Remedy = nearest(self.evaluation, self.acted, self._context(self.acted))
+        self.seen: Remedy = nearest(self.evaluation, self.acted, None)
 
     # ---- the results of the queries --------------------------------------------------------------------------
-    def _acted(self) -> Iterator[dict[str, Any]]:
-        who = self.world.resolve(self.check[0])
-        if who not in self.world.existing:
-            return
-        held, role = self.world.reach(who), self.evaluation.as_role
-        active = self.world.resolve(role) if role else None
-        if active and active not in held:
-            return
-        if not self.evaluation.one_role:
-            yield self._acting_as(who, role, held)
-            return
-        direct = {each for each in self.world.containers.get(who, ()) if each.type == "role"}
-        for each in [active] if active else sorted(direct):
-            yield self._acting_as(who, str(each), {who, *self.world.reach(each)})
-
-    def _acting_as(self, who: Ref, role: str | None, principals: set[Ref]) -> dict[str, Any]:
-        situation = Situation(self.world, who, principals, self._places)
-        found = [
-            {"fact": str(fact), "by": by}
-            for fact in facts_of(self.evaluation.clauses)
-            if situation.true(fact)
-            for by in self._by(str(fact), principals)
-        ]
-        return {"role": role, "found": found, "allowed": situation.allows(self.evaluation.clauses)}
-
-    def _by(self, fact: str, principals: set[Ref]) -> list[str | None]:
-        match fact.split(" "):
-            case ["ALLOW" | "DENY" as effect, privilege, at]:
-                place = self._places[at]
-                return [
-                    str(to)
-                    for how, name, on, to in self.world.grants
-                    if (how, name, on) == (effect.lower(), privilege, place) and to in principals
-                ]
-            case ["OWNS", at]:
-                return [str(self.world.owners[self._places[at]])]
-        return [None]
-
     def _context(self, acted: list[dict[str, Any]]) -> RemedyContext:
         asked, world = remedy_parameters(self.evaluation, acted), self.world
         who = world.resolve(asked["subject"])
@@ -178,10 +124,10 @@ class RefusedCheck:
             after.do(f"add {own}")
             after.do(f"member {who} of {own}")
         for effect, privilege, on, to in sorted(after.grants):
-            if effect == "deny" and on in self._places.values():
+            if effect == "deny" and on in self.places.values():
                 after.do(f"revoke deny {privilege} on {on} from {to}")
         for privilege in after.privileges:
-            for on in {*self._places.values(), *self.world.existing_inside(self.world.resolve(self.check[2]))}:
+            for on in {*self.places.values(), *self.world.existing_inside(self.world.resolve(self.check[2]))}:
                 chosen = f"allow {privilege} on {on} to {who if read_reference(who).type in after.grantees else own}"
                 if not self._powerful(chosen):
                     after.do(chosen)

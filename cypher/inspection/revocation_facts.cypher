@@ -1,0 +1,57 @@
+// revocation_facts.cypher: what a smallest revocation depends on besides the facts of the check: grants below places, and
+// possible new owners.
+// Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), owners LIST OF
+// MAP (ref, owner: for each of $owned a new owner that the subject neither is nor belongs to: of the nearest object above,
+// else the first in byte order; an object without one is omitted), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
+// where it is made again)
+// $root     STRING          'metalake:ml'
+// $subject  STRING          'user:bob'
+// $below    LIST OF MAP     facts about descendants: fact, ref, types, privileges
+// $owned    LIST OF MAP     the objects whose owner might change: ref, types (those of possible owners)
+// $hidden   LIST OF STRING  [], references that cannot be owners
+// In Neo4j Browser run this first, without the slashes, then the whole file:
+// :params {root: 'metalake:ml', subject: 'user:ann', owned: [{ref: 'catalog:hr', types: ['user', 'group']}], hidden: [],
+//   below: [{fact: 'ALLOW SELECT_TABLE table below catalog', ref: 'catalog:hr', types: ['table'],
+//     privileges: ['SELECT_TABLE']}]}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+CALL () {
+  // 1 the subject with its groups and roles
+  MATCH (subject:Entity {root: $root, ref: $subject})
+  MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+  RETURN collect(DISTINCT principal) AS principals
+}
+CALL (principals) {
+  // 2 what is granted to them below the places
+  UNWIND $below AS place
+  MATCH (:Entity {root: $root, ref: place.ref})<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN place.types
+  MATCH (inner)<-[grant:ALLOW]-(principal) WHERE grant.privilege IN place.privileges AND principal IN principals
+  RETURN collect({fact: place.fact, ref: inner.ref, exists: coalesce(inner.exists, true), privilege: grant.privilege,
+    by: principal.ref}) AS grants
+}
+CALL (principals) {
+  // 3 who could own an object instead
+  UNWIND $owned AS owned
+  MATCH (object:Entity {root: $root, ref: owned.ref})
+  CALL (principals, owned, object) {
+    MATCH tree = (object)-[:CHILD_OF*1..]->(above)
+    MATCH (above)<-[:OWNS]-(owner)
+    WHERE owner.type IN owned.types AND NOT owner IN principals AND NOT owner.ref IN $hidden
+    RETURN owner.ref AS owner, length(tree) AS distance
+  UNION ALL
+    UNWIND range(0, size(owned.types) - 1) AS at
+    CALL (principals, owned, at) {
+      MATCH (other:Entity {root: $root, type: owned.types[at]})
+      WHERE other.ref > '' AND coalesce(other.exists, true) AND NOT other IN principals AND NOT other.ref IN $hidden
+      RETURN other.ref AS owner ORDER BY owner LIMIT 1
+    }
+    RETURN owner, 1000 + at AS distance
+  }
+  WITH owned, owner, distance ORDER BY distance, owner
+  WITH owned, collect(owner)[0] AS owner
+  RETURN collect({ref: owned.ref, owner: owner}) AS owners
+}
+MATCH (after:Revision {root: $root})
+RETURN grants, owners, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made

@@ -1,0 +1,238 @@
+"""The remedy for a yes: the smallest set of statements after which the answer is no."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from grantpath.engine.decide.decision import Decision
+from grantpath.engine.decide.evaluation import Evaluation
+from grantpath.engine.decide.explanation import PinnedAsk
+from grantpath.engine.decide.revocable_facts import Edge, Holding, Needs, Removed, RevocableFacts
+from grantpath.engine.decide.smallest_set import Removal, smallest
+from grantpath.engine.policy.clauses import facts_of
+from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.statement_rules import Rules
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.reference import type_of
+from grantpath.graph.statement import Check, parse_statement
+
+MAX_DENIED = 20  # groups and roles for which a DENY is tried
+STATED = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS)  # facts that no statement of a set changes
+GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
+
+
+class Revocation(BaseModel):
+    """The smallest set of statements after which the subject of a check is not allowed any more.
+
+    `statements` are revokes, removals of memberships and changes of owner that the policy accepts, in any order. They
+    are empty if the check is not allowed anyway, and None if no such set is found. `proved_smallest`: no smaller set
+    has this effect, or, if `statements` is None, none has it. That is proved if at most 20 facts are `candidates`.
+    `denies` are DENY statements of which each alone has this effect.
+
+    A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. What else the
+    statements take away, from this subject or from others, is not considered.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    question: Check
+    revision: int
+    allowed: bool
+    statements: tuple[str, ...] | None
+    proved_smallest: bool
+    candidates: int
+    denies: tuple[str, ...]
+
+
+def revocation(ask: PinnedAsk, decision: Decision) -> Revocation:
+    """The statements that turn a decision into a no; `ask` reads at the revision of the decision."""
+    assert decision.asked is not None, "a decision of a check has its question"
+    if not decision:
+        return Revocation(
+            question=decision.asked,
+            revision=decision.revision,
+            allowed=False,
+            statements=(),
+            proved_smallest=True,
+            candidates=0,
+            denies=(),
+        )
+    evaluation, acted = decision.evidence.evaluation, decision.evidence.acted
+    links = ask("membership_edges", subject=evaluation.subject.text)["links"]
+    row = ask("revocation_facts", **revocation_parameters(evaluation, acted))
+    return revoked(decision.asked, decision.revision, evaluation, acted, links, row)
+
+
+def revocation_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The parameters of revocation_facts.cypher, without `root`."""
+    types = evaluation.policy.file.types
+    owned = {evaluation.entity(fact) for fact in _found(evaluation, acted) if fact.kind is FactKind.OWNS}
+    return {
+        "subject": evaluation.subject.text,
+        "below": [
+            {
+                "fact": fact.text,
+                "ref": evaluation.entity(fact),
+                "types": list(fact.types),
+                "privileges": list(fact.privileges),
+            }
+            for fact in facts_of(evaluation.clauses)
+            if fact.below
+        ],
+        "owned": [{"ref": ref, "types": types[type_of(ref)].owned_by} for ref in sorted(owned)],
+        "hidden": evaluation.policy.hidden,
+    }
+
+
+def revoked(
+    question: Check,
+    revision: int,
+    evaluation: Evaluation,
+    acted: Sequence[Mapping[str, Any]],
+    links: Iterable[Sequence[str]],
+    row: Mapping[str, Any],
+) -> Revocation:
+    """The answer for an allowed check.
+
+    `links` are those of membership_edges.cypher, `row` is that of revocation_facts.cypher.
+    """
+    world = _World(evaluation, acted, links, row)
+    removals = world.removals()
+    found = smallest(world.facts, removals)
+    return Revocation(
+        question=question,
+        revision=revision,
+        allowed=True,
+        statements=None if found.removals is None else tuple(each.statement for each in found.removals),
+        proved_smallest=found.proved,
+        candidates=len(removals),
+        denies=tuple(world.denies()),
+    )
+
+
+class _World:
+    """The facts of one question, and the statements that the policy accepts."""
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        acted: Sequence[Mapping[str, Any]],
+        links: Iterable[Sequence[str]],
+        row: Mapping[str, Any],
+    ) -> None:
+        self._evaluation = evaluation
+        self._rules = Rules(evaluation.policy, evaluation.root)
+        memberships = sorted({Edge(member, kind, container) for member, kind, container in links})
+        self._owners = {each["ref"]: each["owner"] for each in row["owners"]}
+        self._reached = {evaluation.subject.text, *(edge.to for edge in memberships)}
+        found = _found(evaluation, acted)
+        needs = {**self._stored(found), **self._below(found, row["grants"])}
+        edges = {each.edge for need in needs.values() for one in need for each in one if each.edge}
+        self._by_edge = {
+            edge: removals for edge in sorted({*memberships, *edges}) if (removals := [*self._removing(edge)])
+        }
+        later = {each.adds for removals in self._by_edge.values() for each in removals if each.adds}
+        for fact in [fact for fact in needs if fact.kind is FactKind.OWNS]:
+            [holdings] = needs[fact]
+            entity = evaluation.entity(fact)
+            needs[fact] = [[*holdings, *(Holding(edge.by, edge) for edge in sorted(later) if edge.to == entity)]]
+        self.facts = RevocableFacts(evaluation, memberships, needs, frozenset(later), frozenset(self._by_edge))
+
+    def removals(self) -> dict[Edge, list[Removal]]:
+        """The candidates: what concerns only the subject comes first, revokes before memberships and owners."""
+        return {edge: self._by_edge[edge] for edge in sorted(self.facts.relevant(), key=self._preference)}
+
+    def denies(self) -> list[str]:
+        """The DENY statements of which each alone would do: for each privilege and principal on the lowest place."""
+        places = [*self._evaluation.by_at]
+        lowest_first = sorted(self.facts.denials, key=lambda fact: places.index(fact.place))
+        found: dict[tuple[str, str], str] = {}
+        for edge in (self.facts.denial(fact, by) for fact in lowest_first for by in self._deniable()):
+            statement, key = f"deny {edge.privilege} on {edge.to} to {edge.by}", (edge.privilege, edge.by)
+            if key not in found and self._accepted(statement) and self.facts.support(Removed(), deny=edge) is None:
+                found[key] = statement
+        return [*found.values()]
+
+    def _deniable(self) -> list[str]:
+        """The subject if it can hold a DENY, which then does whatever another one does; else its groups and roles."""
+        subject, to = self._evaluation.subject, self._evaluation.policy.file.grants.to
+        if subject.type in to:
+            return [subject.text]
+        return [ref for ref in self.facts.principals() if type_of(ref) in to][:MAX_DENIED]
+
+    # ---- facts -------------------------------------------------------------------------------------------------------
+    def _stored(self, found: Mapping[Fact, Sequence[str]]) -> dict[Fact, Needs]:
+        """The facts that are about the places themselves."""
+        needs: dict[Fact, Needs] = {}
+        for fact in facts_of(self._evaluation.clauses):
+            entity = self._evaluation.entity(fact) if fact.place else ""
+            if fact.kind is FactKind.ALL or (fact.kind in STATED and fact in found):
+                needs[fact] = []
+            elif fact.kind is FactKind.HOLDS and entity in self._reached:
+                needs[fact] = [[Holding(entity, None)]]
+            elif fact.kind in GRANTED and fact in found:
+                privilege = "".join(fact.privileges)
+                needs[fact] = [[Holding(by, Edge(by, fact.kind.value, entity, privilege)) for by in found[fact]]]
+        return needs
+
+    def _below(self, found: Mapping[Fact, Sequence[str]], grants: Iterable[Mapping[str, Any]]) -> dict[Fact, Needs]:
+        """The facts about descendants: a grant on one of them, or on each that exists."""
+        held: dict[Fact, dict[str, list[Holding]]] = {}
+        for each in grants:
+            fact = self._evaluation.fact(each["fact"])
+            if fact.kind is FactKind.ALLOW_BELOW or each["exists"]:
+                edge = Edge(each["by"], "ALLOW", each["ref"], each["privilege"])
+                held.setdefault(fact, {}).setdefault(each["ref"], []).append(Holding(each["by"], edge))
+        needs: dict[Fact, Needs] = {}
+        for fact in (each for each in found if each.below):
+            by_place = held.get(fact, {}).values()
+            every = fact.kind is FactKind.EVERY_BELOW
+            needs[fact] = [*by_place] if every else [[each for holdings in by_place for each in holdings]]
+        return needs
+
+    # ---- statements --------------------------------------------------------------------------------------------------
+    def _removing(self, edge: Edge) -> Iterator[Removal]:
+        """The accepted statements that remove an edge; none for a DENY, because that cannot make the answer no."""
+        match edge.kind:
+            case "ALLOW":
+                found = [Removal(f"revoke allow {edge.privilege} on {edge.to} from {edge.by}", edge)]
+            case "DENY":
+                found = []
+            case "OWNS":
+                found = [*self._new_owners(edge)]
+            case _:
+                found = [Removal(f"remove {edge.by} from {edge.to}", edge)]
+        yield from (removal for removal in found if self._accepted(removal.statement))
+
+    def _new_owners(self, edge: Edge) -> Iterator[Removal]:
+        """A new owner that the subject does not belong to; if there is none, those that it can be removed from."""
+        outside = self._owners.get(edge.to)
+        if outside is not None:
+            yield Removal(f"owner {outside} of {edge.to}", edge)
+            return
+        types = self._evaluation.policy.file.types[type_of(edge.to)].owned_by
+        for ref in sorted(self._reached - {edge.by, self._evaluation.subject.text}):
+            if type_of(ref) in types:
+                yield Removal(f"owner {ref} of {edge.to}", edge, Edge(ref, "OWNS", edge.to))
+
+    def _preference(self, edge: Edge) -> tuple[bool, int, Edge]:
+        kind = {"ALLOW": 0, "OWNS": 2}.get(edge.kind, 1)
+        return edge.by != self._evaluation.subject.text, kind, edge
+
+    def _accepted(self, statement: str) -> bool:
+        """Whether the policy accepts the statement."""
+        try:
+            self._rules.resolve(parse_statement(statement), loading=False)
+        except GrantpathError:
+            return False
+        return True
+
+
+def _found(evaluation: Evaluation, acted: Iterable[Mapping[str, Any]]) -> dict[Fact, list[str]]:
+    """By fact that is true for an acting principal: the principals that have it."""
+    found: dict[Fact, set[str]] = {}
+    for one in acted:
+        for fact, by in evaluation.by_fact(one["found"]).items():
+            found.setdefault(fact, set()).update(each for each in by if each)
+    return {fact: sorted(by) for fact, by in found.items()}
