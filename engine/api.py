@@ -5,6 +5,7 @@ from grantpath.engine.change.audit_log import Logged
 from grantpath.engine.change.idempotency import Change
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.listing import Listing
+from grantpath.engine.decide.revocation import Revocation
 from grantpath.graph.errors import (
     GrantpathError,
     Inconsistent,
@@ -35,6 +36,7 @@ __all__ = [
     "Listing",
     "Logged",
     "Refused",
+    "Revocation",
     "ServerError",
     "Unavailable",
     "Unknown",

@@ -1,4 +1,4 @@
-"""The public methods of one root: check, explain, who, which. Others: change_verbs.py and inspection_verbs.py."""
+"""The public methods that answer questions. Others: change_verbs.py and inspection_verbs.py."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -10,6 +10,7 @@ from grantpath.engine.decide.decision import Decision, Evidence, Explanation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
+from grantpath.engine.decide.revocation import Revocation, revocation
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.tenants import opening
 from grantpath.engine.tenants.one_revision import GuardedAsk
@@ -139,6 +140,31 @@ class Authorizer(ChangeVerbs, InspectionVerbs):
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.decision.revision, bool(found))
+            return found
+
+    @following
+    def revocation(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+        at_least: int | None = None,
+    ) -> Revocation:
+        """The smallest set of statements after which `subject` cannot use `name` on `object` any more. It changes
+        nothing. Raises the errors of `check`."""
+        with telemetry.span("revocation", self.tenant, name, subject=subject, object=object) as span:
+            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            question = request.resolve(self.policy, self.root, words)
+
+            def read(ask: GuardedAsk) -> Revocation:
+                [answer], row = request.answers(ask, [question], at_least)
+                return revocation(ask, self._decision(words, question, answer, row))
+
+            found = self.at_one_revision(read)
+            telemetry.decided(span, found.revision, found.allowed)
             return found
 
     @following

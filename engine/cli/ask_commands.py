@@ -1,4 +1,4 @@
-"""The commands that ask questions: check, explain, who, which, params."""
+"""The commands that ask questions: check, explain, revocation, who, which, params."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ from grantpath.graph.reference import type_of
 if TYPE_CHECKING:
     from grantpath.engine.decide.decision import Decision
     from grantpath.engine.decide.listing import Listing
+    from grantpath.engine.decide.revocation import Revocation
 
 PANEL = "Ask"
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
@@ -41,6 +42,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     command(app, PANEL, "grantpath check user:bob load_table table:hr.public.staff")(check)
     command(app, PANEL, "grantpath explain user:bob load_table table:hr.public.staff")(explain)
+    command(app, PANEL, "grantpath revocation user:bob load_table table:hr.public.staff")(revocation)
     command(app, PANEL, "grantpath who load_table table:hr.public.staff")(who)
     command(app, PANEL, "grantpath which table user:bob load_table")(which)
     command(app, PANEL, "grantpath params user:bob load_table table:hr.public.staff")(params)
@@ -104,6 +106,45 @@ def explain(
             more = "the list is cut" if every else "--all has the paths of every deciding fact"
             out().print(styled(f"  these are not all paths: {more}", "dim"))
     return 0 if explanation else 1
+
+
+def revocation(
+    session: CommandContext,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+    at_least: AtLeast = None,
+) -> int:
+    """List the smallest set of statements after which SUBJECT cannot use NAME on REF any more. It changes nothing.
+
+    The statements are revokes, removals of memberships and changes of owner. `or` lists DENYs of which each alone has
+    the same effect. The set is proved smallest if at most 20 facts are candidates; the last line says whether it is.
+    Exit code 0: there is such a set, or SUBJECT is not allowed anyway, 1: there is none, 2: an error.
+    """
+    with session.open() as authorizer:
+        found = authorizer.revocation(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
+    if session.json:
+        print(found.model_dump_json(), flush=True)
+    else:
+        _show_revocation(found, f"{subject} {name} on {ref}")
+    return 0 if found.statements is not None else 1
+
+
+def _show_revocation(found: "Revocation", question: str) -> None:
+    console, proof = out(), "proved smallest" if found.proved_smallest else "not proved smallest"
+    if not found.allowed:
+        console.print(styled("not allowed", "bold red"), styled(f" {question}"), sep="")
+        return
+    console.print(styled("allowed", "bold green"), styled(f" {question}"), sep="")
+    if found.statements is None:
+        none = "no revocation is possible" if found.proved_smallest else "no revocation was found"
+        console.print(styled(f"  {none}", "yellow"))
+    lines(console, "revoke", [*(found.statements or ())], "yellow")
+    lines(console, "or", [*found.denies], "yellow")
+    if found.statements:
+        console.print(styled(f"  {proof}, of {found.candidates:,} candidate facts", "dim"))
 
 
 def who(

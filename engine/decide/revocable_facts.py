@@ -4,6 +4,7 @@ ALLOW, ownership and membership can only help a subject, and DENY can only stop 
 does not need the edge therefore remains true. A membership can also bring a DENY, which then ends with it.
 """
 
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,12 +39,24 @@ Needs = Sequence[Sequence[Holding]]  # a fact is true if each of these has a hol
 Reach = Mapping[str, frozenset[Edge]]  # by principal: the edges of a path from the subject that can be removed
 
 
+Proof = frozenset[Edge]  # edges of which at least one must be removed before the answer can be no
+
+
 @dataclass(frozen=True)
-class Removed:
-    """The edges that are gone, and the ownerships that took their place."""
+class State:
+    """What is left of the stored edges.
+
+    `gone` are removed, and `added` are the ownerships that took their place. `masked` edges are not used in proofs, but
+    count for DENY. `kept` edges will not be removed.
+    """
 
     gone: frozenset[Edge] = NOTHING
     added: frozenset[Edge] = NOTHING
+    masked: frozenset[Edge] = NOTHING
+    kept: frozenset[Edge] = NOTHING
+
+
+STORED = State()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,39 +74,36 @@ class RevocableFacts:
     later: frozenset[Edge] = NOTHING
     removable: frozenset[Edge] = field(default=NOTHING)
 
-    def support(
-        self, removed: Removed, masked: frozenset[Edge] = NOTHING, deny: Edge | None = None
-    ) -> frozenset[Edge] | None:
-        """The removable edges of one proof of the yes that is left; None if the answer is no.
+    def proofs(self, state: State, deny: Edge | None = None) -> list[Proof]:
+        """Proofs of a yes that share no edge; at least one if there is any, and none if the answer is no.
 
-        The answer stays yes until one of these edges is removed. The proof uses none of the `masked` edges, which still
-        count for DENY. With `deny` this DENY exists too. Of several proofs it is one with few removable edges.
+        A proof without edges cannot be broken. With `deny` this DENY exists too. The first proof has few edges.
         """
-        best: frozenset[Edge] | None = None
-        for role in self._roles(removed.gone):
-            reach = self._reach(role, removed.gone | masked)
-            stopping = reach if not masked else self._reach(role, removed.gone)
+        best: list[list[Proof]] | None = None
+        for role in self._roles(state.gone):
+            reach = self._reach(role, state.gone | state.masked, state.kept)
+            stopping = reach if not state.masked else self._reach(role, state.gone, state.kept)
             if reach is None or stopping is None:
                 continue
-            true = self._true(reach, removed, masked)
+            true = self._true(reach, state)
             stopped = self._stopped(stopping, deny)
             for clause in self.evaluation.clauses:
-                found = _of_clause(clause, true, stopped)
-                if found is not None and (best is None or len(found) < len(best)):
-                    best = found
-        return best
+                ways = _ways(clause, true, stopped)
+                if all(ways) and (best is None or _size(ways) < _size(best)):
+                    best = ways
+        return [] if best is None else _apart(best)
 
     def relevant(self) -> frozenset[Edge]:
         """The removable edges that a proof of the yes can use, now or after memberships with a DENY have ended."""
         found: set[Edge] = set()
         for role in self._roles(NOTHING):
-            reach = self._reach(role, NOTHING)
+            reach = self._reach(role, NOTHING, NOTHING)
             if reach is None:
                 continue
-            true, builtin = self._true(reach, Removed(), NOTHING), self._builtin
+            true, builtin = self._true(reach, STORED), self._builtin
             principals: set[str] = {role} if role else set()
             for clause in self.evaluation.clauses:
-                if _of_clause(clause, true, builtin) is None:
+                if not all(_ways(clause, true, builtin)):
                     continue
                 usable = (fact for term in clause for one in term for fact in one.any if fact in true)
                 for by, edge in (each for fact in usable for need in self.needs[fact] for each in need):
@@ -123,29 +133,30 @@ class RevocableFacts:
         held = (edge.to for edge in self.links if (edge.by, edge.kind) == (subject, HAS_ROLE) and edge not in gone)
         return [*sorted(held)]
 
-    def _reach(self, role: str | None, gone: Collection[Edge]) -> Reach | None:
+    def _reach(self, role: str | None, gone: frozenset[Edge], kept: frozenset[Edge]) -> Reach | None:
         """The principals that count, each with the removable edges of a path to it; None if the role is not held."""
         subject, one_role = self.evaluation.subject.text, self.evaluation.one_role
+        cut = self.removable - kept
         if one_role and not self.evaluation.as_role:
             assert role is not None, "a role acts"
             first = Edge(subject, HAS_ROLE, role)
-            own = self._cut(first)
-            return None if first in gone else {subject: own, **self._paths(role, own, gone, (HAS_ROLE,))}
-        every = self._paths(subject, NOTHING, gone, None)
+            own = cut & {first}
+            return None if first in gone else {subject: own, **self._paths(role, own, gone, cut, (HAS_ROLE,))}
+        every = self._paths(subject, NOTHING, gone, cut, None)
         if role is None:
             return every
         if role not in every:
             return None
         own = every[role]
         if one_role:
-            return {subject: own, **self._paths(role, own, gone, (HAS_ROLE,))}
+            return {subject: own, **self._paths(role, own, gone, cut, (HAS_ROLE,))}
         return {principal: path | own for principal, path in every.items()}
 
     def _paths(
-        self, start: str, first: frozenset[Edge], gone: Collection[Edge], kinds: Collection[str] | None
-    ) -> dict[str, frozenset[Edge]]:
-        """By principal: the removable edges of a path to it that has as few of them as possible."""
-        found: dict[str, frozenset[Edge]] = {}
+        self, start: str, first: Proof, gone: frozenset[Edge], cut: frozenset[Edge], kinds: Collection[str] | None
+    ) -> dict[str, Proof]:
+        """By principal: the edges of `cut` on a path to it that has as few of them as possible."""
+        found: dict[str, Proof] = {}
         waiting = [(len(first), start, first)]
         while waiting:
             _, at, path = heappop(waiting)
@@ -154,7 +165,7 @@ class RevocableFacts:
             found[at] = path
             for edge in self._up.get(at, ()):
                 if edge.to not in found and edge not in gone and (kinds is None or edge.kind in kinds):
-                    longer = path | self._cut(edge)
+                    longer = path | {edge} if edge in cut else path
                     heappush(waiting, (len(longer), edge.to, longer))
         return found
 
@@ -178,30 +189,29 @@ class RevocableFacts:
     def _down(self) -> dict[str, list[Edge]]:
         return _grouped((edge.to, edge) for edge in self.links)
 
-    def _cut(self, edge: Edge | None) -> frozenset[Edge]:
-        return frozenset([edge]) if edge in self.removable else NOTHING
-
     # ---- what is true ------------------------------------------------------------------------------------------------
-    def _true(self, reach: Reach, removed: Removed, masked: Collection[Edge]) -> dict[Fact, frozenset[Edge]]:
-        """The facts that are true, except DENYs, each with the removable edges that prove it."""
-        found = {}
+    def _true(self, reach: Reach, state: State) -> dict[Fact, list[Proof]]:
+        """The facts that are true, except DENYs, each with its proofs, the shortest first."""
+        found, cut = {}, self.removable - state.kept
         for fact, needs in self.needs.items():
             if fact.kind is FactKind.DENY:
                 continue
-            chosen: frozenset[Edge] | None = NOTHING
-            for need in needs:
-                ways = [
-                    reach[by] | self._cut(edge)
+            ways = [
+                [
+                    reach[by] | {edge} if edge in cut else reach[by]
                     for by, edge in need
-                    if by in reach and edge not in masked and self._present(edge, removed)
+                    if by in reach and edge not in state.masked and self._present(edge, state)
                 ]
-                chosen = chosen | min(ways, key=len) if chosen is not None and ways else None
-            if chosen is not None:
-                found[fact] = chosen
+                for need in needs
+            ]
+            if all(ways):
+                for each in ways:
+                    each.sort(key=len)
+                found[fact] = ways[0] if len(ways) == 1 else [NOTHING.union(*(each[0] for each in ways))]
         return found
 
-    def _present(self, edge: Edge | None, removed: Removed) -> bool:
-        return edge in removed.added if edge in self.later else edge not in removed.gone
+    def _present(self, edge: Edge | None, state: State) -> bool:
+        return edge in state.added if edge in self.later else edge not in state.gone
 
     def _stopped(self, reach: Reach, deny: Edge | None) -> frozenset[Fact]:
         """The facts that stop atoms: DENYs of the principals, and that a place is built in."""
@@ -229,24 +239,41 @@ class RevocableFacts:
         return frozenset(fact for fact in self.needs if fact.kind is FactKind.BUILTIN)
 
 
-def _of_clause(
-    clause: Clause, true: Mapping[Fact, frozenset[Edge]], stopped: Collection[Fact]
-) -> frozenset[Edge] | None:
-    """The edges that prove a clause, with few of them for each term; None if it does not hold."""
-    found = NOTHING
-    for term in clause:
-        ways = [
-            true[fact]
-            for one in term
-            if not any(fact in stopped for fact in one.none)
-            for fact in one.any
-            if fact in true
-        ]
-        if not ways:
-            return None
-        chosen = found
-        found |= min(ways, key=lambda way: len(way - chosen))
-    return found
+def _ways(clause: Clause, true: Mapping[Fact, list[Proof]], stopped: Collection[Fact]) -> list[list[Proof]]:
+    """By term of a clause: its proofs, the shortest first."""
+    return [
+        sorted(
+            (
+                way
+                for one in term
+                if not any(fact in stopped for fact in one.none)
+                for fact in one.any
+                for way in true.get(fact, ())
+            ),
+            key=len,
+        )
+        for term in clause
+    ]
+
+
+def _size(ways: Sequence[Sequence[Proof]]) -> int:
+    return len(NOTHING.union(*(each[0] for each in ways)))
+
+
+def _apart(ways: Sequence[Sequence[Proof]]) -> list[Proof]:
+    """Proofs of a clause that share no edge, from the proofs of its terms."""
+    found, used, rests = list[Proof](), set[Edge](), [deque(each) for each in ways]
+    while True:
+        for rest in rests:
+            while rest and not used.isdisjoint(rest[0]):
+                rest.popleft()
+        if not all(rests):
+            return found
+        proof = NOTHING.union(*(rest[0] for rest in rests))
+        found.append(proof)
+        if not proof:
+            return found
+        used |= proof
 
 
 def _grouped(pairs: Iterator[tuple[str, Edge]]) -> dict[str, list[Edge]]:

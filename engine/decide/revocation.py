@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import PinnedAsk
-from grantpath.engine.decide.revocable_facts import Edge, Holding, Needs, Removed, RevocableFacts
+from grantpath.engine.decide.revocable_facts import STORED, Edge, Holding, Needs, RevocableFacts
 from grantpath.engine.decide.smallest_set import Removal, smallest
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
@@ -150,7 +150,7 @@ class _World:
         found: dict[tuple[str, str], str] = {}
         for edge in (self.facts.denial(fact, by) for fact in lowest_first for by in self._deniable()):
             statement, key = f"deny {edge.privilege} on {edge.to} to {edge.by}", (edge.privilege, edge.by)
-            if key not in found and self._accepted(statement) and self.facts.support(Removed(), deny=edge) is None:
+            if key not in found and self._accepted(statement) and not self.facts.proofs(STORED, edge):
                 found[key] = statement
         return [*found.values()]
 

@@ -5,13 +5,14 @@ So the search follows only the edges of a proof that is left, and finds a smalle
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from grantpath.engine.decide.revocable_facts import NOTHING, Edge, Removed, RevocableFacts
+from grantpath.engine.decide.revocable_facts import NOTHING, Edge, Proof, RevocableFacts, State
 
 MAX_PROVED = 20  # candidate facts
 MAX_TRIES = 20_000  # of the search that does not prove
-LOOKAHEAD = 3  # proofs that are counted to compare two removals
+LOOKAHEAD = 3  # the number of proofs from which removals are compared by what they leave
+MAX_OMITTED = 200  # statements that are tried whether the others suffice
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Found:
 def smallest(facts: RevocableFacts, removals: Mapping[Edge, Sequence[Removal]]) -> Found:
     """A smallest set. `removals`: by candidate edge, in the order of preference, the statements that remove it.
 
-    With more than MAX_PROVED candidates it is a set of which no statement can be omitted.
+    With more than MAX_PROVED candidates it is a set that is not proved smallest.
     """
     search = _Search(facts, removals)
     if len(removals) > MAX_PROVED:
@@ -67,7 +68,7 @@ class _Search:
             return None if proofs is None else chosen
         if len(proofs) > left:
             return None
-        for edge in sorted(proofs[0] - kept, key=self._rank.__getitem__):
+        for edge in sorted(proofs[0], key=self._rank.__getitem__):
             for removal in self._removals[edge]:
                 found = self._within([*chosen, removal], kept, left - 1)
                 if found is not None:
@@ -75,51 +76,59 @@ class _Search:
             kept |= {edge}  # the sets with this edge have been tried
         return None
 
-    def _apart(
-        self, chosen: Sequence[Removal], kept: frozenset[Edge], most: int | None = None
-    ) -> list[frozenset[Edge]] | None:
-        """Proofs that are left and share no edge, so that each needs a statement of its own, at most `most` of them.
+    def _apart(self, chosen: Sequence[Removal], kept: frozenset[Edge]) -> list[Proof] | None:
+        """Proofs that are left and share no edge, so that each needs a statement of its own.
 
         None if one of them has only kept edges: then no further statement changes the answer.
         """
-        removed, masked, found = _removed(chosen), NOTHING, list[frozenset[Edge]]()
-        while len(found) != most and (proof := self._facts.support(removed, masked)) is not None:
-            if proof <= kept:
+        state, found = _state(chosen, kept), list[Proof]()
+        while more := self._facts.proofs(state):
+            if not more[-1]:
                 return None
-            found.append(proof)
-            masked |= proof - kept
+            found += more
+            state = replace(state, masked=state.masked.union(*more))
         return found
 
     # ---- many candidates ---------------------------------------------------------------------------------------------
     def any(self) -> list[Removal] | None:
-        """A set of which no statement can be omitted; None if there is none, or if the search takes too long."""
+        """A small set; None if there is none, or if the search takes too long."""
         chosen = self._first()
-        for removal in [*(chosen or ())]:
+        for removal in [*(chosen or ())][:MAX_OMITTED]:
             rest = [each for each in chosen or () if each != removal]
-            if self._facts.support(_removed(rest)) is None:
+            if not self._facts.proofs(_state(rest)):
                 chosen = rest
         return chosen
 
     def _first(self) -> list[Removal] | None:
-        """The set that is found by the removal after which the fewest proofs are left, and so on."""
+        """The set that the preferred removals of all proofs give; near the end, those that leave the fewest proofs."""
         waiting: list[list[Removal]] = [[]]
         while waiting and self._tries:
             self._tries -= 1
             chosen = waiting.pop()
-            proof = self._facts.support(_removed(chosen))
-            if proof is None:
+            proofs = self._apart(chosen, NOTHING)
+            if proofs is None:
+                continue
+            if not proofs:
                 return chosen
-            longer = [[*chosen, removal] for edge in proof for removal in self._removals[edge]]
-            waiting += sorted(longer, key=self._worth, reverse=True)
+            edges = sorted(proofs[0], key=self._rank.__getitem__, reverse=True)
+            longer = [[*chosen, removal] for edge in edges for removal in self._removals[edge]]
+            if len(proofs) > LOOKAHEAD:  # whichever of these is chosen, many proofs are left
+                waiting += [*longer, [*chosen, *(self._preferred(proof) for proof in proofs)]]
+            else:
+                waiting += sorted(longer, key=self._worth, reverse=True)
         return None
 
+    def _preferred(self, proof: Proof) -> Removal:
+        return self._removals[min(proof, key=self._rank.__getitem__)][0]
+
     def _worth(self, chosen: Sequence[Removal]) -> tuple[int, int, str]:
-        left = self._apart(chosen, NOTHING, LOOKAHEAD)
-        return LOOKAHEAD + 1 if left is None else len(left), self._rank[chosen[-1].edge], chosen[-1].statement
+        proofs, last = self._apart(chosen, NOTHING), chosen[-1]
+        return len(self._removals) if proofs is None else len(proofs), self._rank[last.edge], last.statement
 
 
-def _removed(chosen: Sequence[Removal]) -> Removed:
-    return Removed(
-        frozenset(removal.edge for removal in chosen),
-        frozenset(removal.adds for removal in chosen if removal.adds is not None),
+def _state(chosen: Sequence[Removal], kept: frozenset[Edge] = NOTHING) -> State:
+    return State(
+        gone=frozenset(removal.edge for removal in chosen),
+        added=frozenset(removal.adds for removal in chosen if removal.adds is not None),
+        kept=kept,
     )

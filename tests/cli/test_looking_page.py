@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer
+from grantpath.engine import Authorizer, Revocation
 from grantpath.engine.inspection import models
 from grantpath.graph.store import Store
 
@@ -29,7 +29,8 @@ def company(store: Store) -> Iterator[str]:
 
 
 def test_the_page_has_commands() -> None:
-    assert {words.split()[0] for words, _ in COMMANDS} == {"show", "list", "grants", "members", "can", "explain"}
+    shown = {words.split()[0] for words, _ in COMMANDS}
+    assert shown == {"show", "list", "grants", "members", "can", "explain", "revocation"}
 
 
 @pytest.mark.parametrize(("words", "printed"), COMMANDS, ids=[words for words, _ in COMMANDS])
@@ -54,6 +55,7 @@ def test_python_of_the_page_runs(company: str) -> None:
         (["members", "role:analyst"], models.MembershipPage),
         (["memberships", "user:bob", "--all"], models.MembershipPage),
         (["can", "user:bob", "table:hr.public.staff"], models.Abilities),
+        (["revocation", "user:bob", "load_table", "table:hr.public.staff"], Revocation),
     ],
     ids=lambda each: each[0] if isinstance(each, list) else "",
 )
