@@ -137,6 +137,8 @@ def test_new_owner_is_the_owner_above_or_else_the_first_that_the_subject_does_no
 def test_group_becomes_the_owner_if_nothing_else_exists_and_the_subject_leaves_it() -> None:
     company = [fact for fact in COMPANY if fact not in ("add role:a", "add user:z")]
     facts = [*company, *TWICE, "member user:u of group:g", f"owner user:u of {TABLE}"]
+    facts += ["allow USE_CATALOG on catalog:c to group:g", "add role:c", "member user:u of role:c"]
+    facts += ["allow USE_CATALOG on catalog:c to role:c", "allow USE_SCHEMA on catalog:c to role:c"]
     answer = answered(facts, "user:u", "drop_table", TABLE)
     assert set(answer.statements or ()) == {f"owner group:g of {TABLE}", "remove user:u from group:g"}
     assert answer.proved_smallest
