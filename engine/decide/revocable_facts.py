@@ -6,7 +6,7 @@ does not need the edge therefore remains true. A membership can also bring a DEN
 
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -36,10 +36,8 @@ class Holding(NamedTuple):
 
 
 Needs = Sequence[Sequence[Holding]]  # a fact is true if each of these has a holding that is left
-Reach = Mapping[str, frozenset[Edge]]  # by principal: the edges of a path from the subject that can be removed
-
-
 Proof = frozenset[Edge]  # edges of which at least one must be removed before the answer can be no
+Reach = Mapping[str, Proof]  # by principal: the edges of a path from the subject that can be removed
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class RevocableFacts:
     links: Sequence[Edge]
     needs: Mapping[Fact, Needs]
     later: frozenset[Edge] = NOTHING
-    removable: frozenset[Edge] = field(default=NOTHING)
+    removable: frozenset[Edge] = NOTHING
 
     def proofs(self, state: State, deny: Edge | None = None) -> list[Proof]:
         """Proofs of a yes that share no edge; at least one if there is any, and none if the answer is no.
@@ -80,12 +78,13 @@ class RevocableFacts:
         A proof without edges cannot be broken. With `deny` this DENY exists too. The first proof has few edges.
         """
         best: list[list[Proof]] | None = None
+        cut = self.removable - state.kept
         for role in self._roles(state.gone):
-            reach = self._reach(role, state.gone | state.masked, state.kept)
-            stopping = reach if not state.masked else self._reach(role, state.gone, state.kept)
+            reach = self._reach(role, state.gone | state.masked, cut)
+            stopping = reach if not state.masked else self._reach(role, state.gone, cut)
             if reach is None or stopping is None:
                 continue
-            true = self._true(reach, state)
+            true = self._true(reach, state, cut)
             stopped = self._stopped(stopping, deny)
             for clause in self.evaluation.clauses:
                 ways = _ways(clause, true, stopped)
@@ -97,19 +96,18 @@ class RevocableFacts:
         """The removable edges that a proof of the yes can use, now or after memberships with a DENY have ended."""
         found: set[Edge] = set()
         for role in self._roles(NOTHING):
-            reach = self._reach(role, NOTHING, NOTHING)
+            reach = self._reach(role, NOTHING, self.removable)
             if reach is None:
                 continue
-            true, builtin = self._true(reach, STORED), self._builtin
-            principals: set[str] = {role} if role else set()
-            for clause in self.evaluation.clauses:
-                if not all(_ways(clause, true, builtin)):
-                    continue
-                usable = (fact for term in clause for one in term for fact in one.any if fact in true)
-                for by, edge in (each for fact in usable for need in self.needs[fact] for each in need):
-                    if by in reach:
-                        principals.add(by)
-                        found |= {edge} if edge else set()
+            true, builtin = self._true(reach, STORED, self.removable), self._builtin
+            holding = [clause for clause in self.evaluation.clauses if all(_ways(clause, true, builtin))]
+            if not holding:
+                continue
+            atoms = (one for clause in holding for term in clause for one in term)
+            usable = {fact for one in atoms for fact in one.any if fact in true}
+            holdings = [each for fact in usable for need in self.needs[fact] for each in need if each.by in reach]
+            found |= {edge for _, edge in holdings if edge}
+            principals = {by for by, _ in holdings} | ({role} if role else set())
             ways = self._on_the_way(principals)
             if role and self.evaluation.one_role and not self.evaluation.as_role:
                 subject = self.evaluation.subject.text
@@ -133,10 +131,9 @@ class RevocableFacts:
         held = (edge.to for edge in self.links if (edge.by, edge.kind) == (subject, HAS_ROLE) and edge not in gone)
         return [*sorted(held)]
 
-    def _reach(self, role: str | None, gone: frozenset[Edge], kept: frozenset[Edge]) -> Reach | None:
-        """The principals that count, each with the removable edges of a path to it; None if the role is not held."""
+    def _reach(self, role: str | None, gone: frozenset[Edge], cut: frozenset[Edge]) -> Reach | None:
+        """The principals that count, each with the edges of `cut` on a path to it; None if the role is not held."""
         subject, one_role = self.evaluation.subject.text, self.evaluation.one_role
-        cut = self.removable - kept
         if one_role and not self.evaluation.as_role:
             assert role is not None, "a role acts"
             first = Edge(subject, HAS_ROLE, role)
@@ -190,9 +187,9 @@ class RevocableFacts:
         return _grouped((edge.to, edge) for edge in self.links)
 
     # ---- what is true ------------------------------------------------------------------------------------------------
-    def _true(self, reach: Reach, state: State) -> dict[Fact, list[Proof]]:
-        """The facts that are true, except DENYs, each with its proofs, the shortest first."""
-        found, cut = {}, self.removable - state.kept
+    def _true(self, reach: Reach, state: State, cut: frozenset[Edge]) -> dict[Fact, list[Proof]]:
+        """The facts that are true, except DENYs, each with its proofs by edges of `cut`, the shortest first."""
+        found = {}
         for fact, needs in self.needs.items():
             if fact.kind is FactKind.DENY:
                 continue

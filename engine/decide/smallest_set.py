@@ -38,6 +38,8 @@ def smallest(facts: RevocableFacts, removals: Mapping[Edge, Sequence[Removal]]) 
     With more than MAX_PROVED candidates it is a set that is not proved smallest.
     """
     search = _Search(facts, removals)
+    if search.is_impossible():
+        return Found(None, True)
     if len(removals) > MAX_PROVED:
         return Found(search.any(), False)
     return Found(search.smallest(), True)
@@ -50,12 +52,13 @@ class _Search:
         self._rank = {edge: at for at, edge in enumerate(removals)}
         self._tries = MAX_TRIES
 
+    def is_impossible(self) -> bool:
+        """Whether a proof has no edge that a statement can remove."""
+        return self._apart([], NOTHING) is None
+
     def smallest(self) -> list[Removal] | None:
         """The first smallest set in the order of preference."""
-        proofs = self._apart([], NOTHING)
-        if proofs is None:
-            return None
-        for size in range(len(proofs), len(self._removals) + 1):
+        for size in range(len(self._removals) + 1):
             found = self._within([], NOTHING, size)
             if found is not None:
                 return found

@@ -75,6 +75,7 @@ def asked(auth: Authorizer, binder: QuestionBinder, words: Words) -> Iterator[tu
     object_, with_, name, subject, role = words
     check = Check(subject=subject, name=name, object=object_, as_role=role, with_=with_)
     yield "explain", error(auth.explain, subject, name, object_, as_role=role, with_=with_)
+    yield "revocation", error(auth.revocation, subject, name, object_, as_role=role, with_=with_)
     yield "Spark", error(binder.bind, check)
     batch = error(auth.check_many, [check])
     yield "check_many", batch and (batch[0], batch[1].removeprefix("check 0: "))

@@ -69,6 +69,8 @@ def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
         "which roles": lambda: list(auth.which("role", LOW, "get_role")),
         "explain yes": lambda: auth.explain(LOW, "load_table", TABLE).paths,
         "explain to one in many groups": lambda: len(auth.explain(MANY, "create_schema", "catalog:c").paths) == SHOWN,
+        "revocation": lambda: auth.revocation(LOW, "load_table", TABLE).statements,
+        "revocation of one in many groups": lambda: auth.revocation(MANY, "create_schema", "catalog:c").statements,
         "explain no, with a remedy": lambda: auth.explain(LOST, "load_table", TABLE).remedy,
         "held": lambda: len(ask(auth, "effective_principals", subject=LOW)["held"]) > 4 * len(GROUPS),
         "standing": lambda: (
@@ -155,6 +157,7 @@ def test_one_role_questions_are_as_fast(tenant: Tenants, closing: Closing, tmp_p
         "who": lambda: list(auth.who("USAGE", "database:d")) == [LOW, MANY],
         "which": lambda: list(auth.which("database", MANY, "USAGE")) == ["database:d"],
         "explain": lambda: auth.explain(MANY, "USAGE", "database:d").paths,
+        "revocation": lambda: auth.revocation(MANY, "USAGE", "database:d").statements,
     }
     timed(verbs)
     took = timed(verbs)

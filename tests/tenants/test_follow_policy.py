@@ -76,6 +76,7 @@ def test_every_method_follows(root: str, store: Store) -> None:
         verbs: list[Callable[[], object]] = [
             lambda: auth.check_many([BOB])[0].allowed,
             lambda: auth.explain(*BOB).decision.allowed,
+            lambda: auth.revocation(*BOB).allowed,
             lambda: list(auth.who(*BOB[1:])) == ["user:bob"],
             lambda: list(auth.which("table", *BOB[:2])) == ["table:c.s.t"],
             lambda: auth.change("add user:cas").id,

@@ -119,6 +119,7 @@ def all_refused(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str, 
     questions: list[Callable[[], object]] = [
         lambda: auth.check_many([YES, NO]),
         lambda: auth.explain(*YES),
+        lambda: auth.revocation(*YES),
         lambda: list(auth.who("USE_CATALOG", "catalog:hr")),
         lambda: list(auth.which("catalog", "user:bob", "USE_CATALOG")),
         lambda: auth.log(),
