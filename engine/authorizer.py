@@ -1,4 +1,4 @@
-"""The public methods that answer questions. Others: change_verbs.py and inspection_verbs.py."""
+"""The public methods that answer questions. Others: change_verbs.py, explanation_verbs.py, inspection_verbs.py."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -6,24 +6,21 @@ from functools import partial
 from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
-from grantpath.engine.decide.decision import Decision, Evidence, Explanation
-from grantpath.engine.decide.explanation import explained
+from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.decide.revocation import Revocation, revocation
+from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.tenants import opening
-from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT, Store
-from grantpath.graph.transaction import Row
 
 
-class Authorizer(ChangeVerbs, InspectionVerbs):
+class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
@@ -117,57 +114,6 @@ class Authorizer(ChangeVerbs, InspectionVerbs):
             return decisions
 
     @following
-    def explain(
-        self,
-        subject: str,
-        name: str,
-        object: str,
-        *,
-        as_role: str | None = None,
-        with_: Mapping[str, str] | None = None,
-        all: bool = False,
-        at_least: int | None = None,
-    ) -> Explanation:
-        """The decision with paths that allow it, or with the paths of the DENYs and the nearest remedy. With `all` the
-        paths are those of every deciding fact, up to the bounds of Explanation. Raises the errors of `check`."""
-        with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
-            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            question = request.resolve(self.policy, self.root, words)
-
-            def read(ask: GuardedAsk) -> Explanation:
-                [answer], row = request.answers(ask, [question], at_least)
-                return explained(ask, self._decision(words, question, answer, row), all)
-
-            found = self.at_one_revision(read)
-            telemetry.decided(span, found.decision.revision, bool(found))
-            return found
-
-    @following
-    def revocation(
-        self,
-        subject: str,
-        name: str,
-        object: str,
-        *,
-        as_role: str | None = None,
-        with_: Mapping[str, str] | None = None,
-        at_least: int | None = None,
-    ) -> Revocation:
-        """The smallest set of statements after which `subject` cannot use `name` on `object` any more. It changes
-        nothing. Raises the errors of `check`."""
-        with telemetry.span("revocation", self.tenant, name, subject=subject, object=object) as span:
-            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            question = request.resolve(self.policy, self.root, words)
-
-            def read(ask: GuardedAsk) -> Revocation:
-                [answer], row = request.answers(ask, [question], at_least)
-                return revocation(ask, self._decision(words, question, answer, row))
-
-            found = self.at_one_revision(read)
-            telemetry.decided(span, found.revision, found.allowed)
-            return found
-
-    @following
     def who(
         self,
         name: str,
@@ -209,11 +155,6 @@ class Authorizer(ChangeVerbs, InspectionVerbs):
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
             return self._listing(span, "which", question, Page(limit, after, at, at_least))
-
-    def _decision(self, words: Check, question: ResolvedQuestion, answer: Row, row: Row) -> Decision:
-        self.need_existing(question.needed, answer["known"])
-        evaluation, acted = question.evaluation(self.policy, self.root, self.near), answer["acting"]
-        return Decision(any(one["allowed"] for one in acted), row["revision"], Evidence(evaluation, acted), words)
 
     def _listing(self, span: telemetry.Span, query: str, question: ResolvedQuestion, page: Page) -> Listing:
         """The list, with its first page already read, so that the call itself raises the errors."""

@@ -16,10 +16,10 @@ from grantpath.engine.policy.clauses import Clause
 from grantpath.engine.policy.facts import Fact, FactKind
 
 HAS_ROLE = "HAS_ROLE"
-NOTHING: frozenset["Edge"] = frozenset()
+NOTHING: frozenset["HeldEdge"] = frozenset()
 
 
-class Edge(NamedTuple):
+class HeldEdge(NamedTuple):
     """A stored edge: a membership (`kind` is the type of its relationship), an ALLOW or DENY, or an ownership."""
 
     by: str
@@ -32,29 +32,29 @@ class Holding(NamedTuple):
     """One way in which a fact is true: a principal, and its edge; without an edge, to be the principal suffices."""
 
     by: str
-    edge: Edge | None
+    edge: HeldEdge | None
 
 
 Needs = Sequence[Sequence[Holding]]  # a fact is true if each of these has a holding that is left
-Proof = frozenset[Edge]  # edges of which at least one must be removed before the answer can be no
+Proof = frozenset[HeldEdge]  # edges of which at least one must be removed before the answer can be no
 Reach = Mapping[str, Proof]  # by principal: the edges of a path from the subject that can be removed
 
 
 @dataclass(frozen=True)
-class State:
+class EdgeState:
     """What is left of the stored edges.
 
     `gone` are removed, and `added` are the ownerships that took their place. `masked` edges are not used in proofs, but
     count for DENY. `kept` edges will not be removed.
     """
 
-    gone: frozenset[Edge] = NOTHING
-    added: frozenset[Edge] = NOTHING
-    masked: frozenset[Edge] = NOTHING
-    kept: frozenset[Edge] = NOTHING
+    gone: frozenset[HeldEdge] = NOTHING
+    added: frozenset[HeldEdge] = NOTHING
+    masked: frozenset[HeldEdge] = NOTHING
+    kept: frozenset[HeldEdge] = NOTHING
 
 
-STORED = State()
+STORED = EdgeState()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +67,12 @@ class RevocableFacts:
     """
 
     evaluation: Evaluation
-    links: Sequence[Edge]
+    links: Sequence[HeldEdge]
     needs: Mapping[Fact, Needs]
-    later: frozenset[Edge] = NOTHING
-    removable: frozenset[Edge] = NOTHING
+    later: frozenset[HeldEdge] = NOTHING
+    removable: frozenset[HeldEdge] = NOTHING
 
-    def proofs(self, state: State, deny: Edge | None = None) -> list[Proof]:
+    def proofs(self, state: EdgeState, deny: HeldEdge | None = None) -> list[Proof]:
         """Proofs of a yes that share no edge; at least one if there is any, and none if the answer is no.
 
         A proof without edges cannot be broken. With `deny` this DENY exists too. The first proof has few edges.
@@ -92,9 +92,9 @@ class RevocableFacts:
                     best = ways
         return [] if best is None else _apart(best)
 
-    def relevant(self) -> frozenset[Edge]:
+    def relevant(self) -> frozenset[HeldEdge]:
         """The removable edges that a proof of the yes can use, now or after memberships with a DENY have ended."""
-        found: set[Edge] = set()
+        found: set[HeldEdge] = set()
         for role in self._roles(NOTHING):
             reach = self._reach(role, NOTHING, self.removable)
             if reach is None:
@@ -122,7 +122,7 @@ class RevocableFacts:
         return list(dict.fromkeys([subject, *sorted(direct), *sorted(edge.to for edge in self.links)]))
 
     # ---- who acts ----------------------------------------------------------------------------------------------------
-    def _roles(self, gone: Collection[Edge]) -> list[str | None]:
+    def _roles(self, gone: Collection[HeldEdge]) -> list[str | None]:
         """The roles that act one at a time; None where all principals count together."""
         evaluation = self.evaluation
         if not evaluation.one_role or evaluation.as_role:
@@ -131,12 +131,12 @@ class RevocableFacts:
         held = (edge.to for edge in self.links if (edge.by, edge.kind) == (subject, HAS_ROLE) and edge not in gone)
         return [*sorted(held)]
 
-    def _reach(self, role: str | None, gone: frozenset[Edge], cut: frozenset[Edge]) -> Reach | None:
+    def _reach(self, role: str | None, gone: frozenset[HeldEdge], cut: frozenset[HeldEdge]) -> Reach | None:
         """The principals that count, each with the edges of `cut` on a path to it; None if the role is not held."""
         subject, one_role = self.evaluation.subject.text, self.evaluation.one_role
         if one_role and not self.evaluation.as_role:
             assert role is not None, "a role acts"
-            first = Edge(subject, HAS_ROLE, role)
+            first = HeldEdge(subject, HAS_ROLE, role)
             own = cut & {first}
             return None if first in gone else {subject: own, **self._paths(role, own, gone, cut, (HAS_ROLE,))}
         every = self._paths(subject, NOTHING, gone, cut, None)
@@ -150,7 +150,12 @@ class RevocableFacts:
         return {principal: path | own for principal, path in every.items()}
 
     def _paths(
-        self, start: str, first: Proof, gone: frozenset[Edge], cut: frozenset[Edge], kinds: Collection[str] | None
+        self,
+        start: str,
+        first: Proof,
+        gone: frozenset[HeldEdge],
+        cut: frozenset[HeldEdge],
+        kinds: Collection[str] | None,
     ) -> dict[str, Proof]:
         """By principal: the edges of `cut` on a path to it that has as few of them as possible."""
         found: dict[str, Proof] = {}
@@ -166,9 +171,9 @@ class RevocableFacts:
                     heappush(waiting, (len(longer), edge.to, longer))
         return found
 
-    def _on_the_way(self, principals: Collection[str]) -> set[Edge]:
+    def _on_the_way(self, principals: Collection[str]) -> set[HeldEdge]:
         """The memberships through which the subject reaches one of these principals."""
-        wanted, found = {*principals}, set[Edge]()
+        wanted, found = {*principals}, set[HeldEdge]()
         waiting = [*wanted]
         while waiting:
             for edge in self._down.get(waiting.pop(), ()):
@@ -179,15 +184,15 @@ class RevocableFacts:
         return found
 
     @cached_property
-    def _up(self) -> dict[str, list[Edge]]:
+    def _up(self) -> dict[str, list[HeldEdge]]:
         return _grouped((edge.by, edge) for edge in self.links)
 
     @cached_property
-    def _down(self) -> dict[str, list[Edge]]:
+    def _down(self) -> dict[str, list[HeldEdge]]:
         return _grouped((edge.to, edge) for edge in self.links)
 
     # ---- what is true ------------------------------------------------------------------------------------------------
-    def _true(self, reach: Reach, state: State, cut: frozenset[Edge]) -> dict[Fact, list[Proof]]:
+    def _true(self, reach: Reach, state: EdgeState, cut: frozenset[HeldEdge]) -> dict[Fact, list[Proof]]:
         """The facts that are true, except DENYs, each with its proofs by edges of `cut`, the shortest first."""
         found = {}
         for fact, needs in self.needs.items():
@@ -207,10 +212,10 @@ class RevocableFacts:
                 found[fact] = ways[0] if len(ways) == 1 else [NOTHING.union(*(each[0] for each in ways))]
         return found
 
-    def _present(self, edge: Edge | None, state: State) -> bool:
+    def _present(self, edge: HeldEdge | None, state: EdgeState) -> bool:
         return edge in state.added if edge in self.later else edge not in state.gone
 
-    def _stopped(self, reach: Reach, deny: Edge | None) -> frozenset[Fact]:
+    def _stopped(self, reach: Reach, deny: HeldEdge | None) -> frozenset[Fact]:
         """The facts that stop atoms: DENYs of the principals, and that a place is built in."""
         found = {
             fact
@@ -221,9 +226,9 @@ class RevocableFacts:
             found |= {fact for fact in self.denials if self.denial(fact, deny.by) == deny}
         return self._builtin | found
 
-    def denial(self, fact: Fact, by: str) -> Edge:
+    def denial(self, fact: Fact, by: str) -> HeldEdge:
         """The edge that makes a DENY true for a principal."""
-        return Edge(by, "DENY", self.evaluation.entity(fact), fact.privileges[0])
+        return HeldEdge(by, "DENY", self.evaluation.entity(fact), fact.privileges[0])
 
     @cached_property
     def denials(self) -> list[Fact]:
@@ -259,7 +264,7 @@ def _size(ways: Sequence[Sequence[Proof]]) -> int:
 
 def _apart(ways: Sequence[Sequence[Proof]]) -> list[Proof]:
     """Proofs of a clause that share no edge, from the proofs of its terms."""
-    found, used, rests = list[Proof](), set[Edge](), [deque(each) for each in ways]
+    found, used, rests = list[Proof](), set[HeldEdge](), [deque(each) for each in ways]
     while True:
         for rest in rests:
             while rest and not used.isdisjoint(rest[0]):
@@ -273,8 +278,8 @@ def _apart(ways: Sequence[Sequence[Proof]]) -> list[Proof]:
         used |= proof
 
 
-def _grouped(pairs: Iterator[tuple[str, Edge]]) -> dict[str, list[Edge]]:
-    found: dict[str, list[Edge]] = {}
+def _grouped(pairs: Iterator[tuple[str, HeldEdge]]) -> dict[str, list[HeldEdge]]:
+    found: dict[str, list[HeldEdge]] = {}
     for key, edge in pairs:
         found.setdefault(key, []).append(edge)
     return found

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import PinnedAsk
-from grantpath.engine.decide.revocable_facts import STORED, Edge, Holding, Needs, RevocableFacts
+from grantpath.engine.decide.revocable_facts import STORED, HeldEdge, Holding, Needs, RevocableFacts
 from grantpath.engine.decide.smallest_set import Removal, smallest
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
@@ -97,9 +97,9 @@ def revoked(
 
     `links` are those of membership_edges.cypher, `row` is that of revocation_facts.cypher.
     """
-    world = _World(evaluation, acted, links, row)
-    removals = world.removals()
-    found = smallest(world.facts, removals)
+    candidates = _Candidates(evaluation, acted, links, row)
+    removals = candidates.removals()
+    found = smallest(candidates.facts, removals)
     return Revocation(
         question=question,
         revision=revision,
@@ -107,11 +107,11 @@ def revoked(
         statements=None if found.removals is None else tuple(each.statement for each in found.removals),
         proved_smallest=found.proved,
         candidates=len(removals),
-        denies=tuple(world.denies()),
+        denies=tuple(candidates.denies()),
     )
 
 
-class _World:
+class _Candidates:
     """The facts of one question, and the statements that the policy accepts."""
 
     def __init__(
@@ -123,7 +123,7 @@ class _World:
     ) -> None:
         self._evaluation = evaluation
         self._rules = Rules(evaluation.policy, evaluation.root)
-        memberships = sorted({Edge(member, kind, container) for member, kind, container in links})
+        memberships = sorted({HeldEdge(member, kind, container) for member, kind, container in links})
         self._owners = {each["ref"]: each["owner"] for each in row["owners"]}
         self._reached = {evaluation.subject.text, *(edge.to for edge in memberships)}
         found = _found(evaluation, acted)
@@ -139,7 +139,7 @@ class _World:
             needs[fact] = [[*holdings, *(Holding(edge.by, edge) for edge in sorted(later) if edge.to == entity)]]
         self.facts = RevocableFacts(evaluation, memberships, needs, frozenset(later), frozenset(self._by_edge))
 
-    def removals(self) -> dict[Edge, list[Removal]]:
+    def removals(self) -> dict[HeldEdge, list[Removal]]:
         """The candidates: what concerns only the subject comes first, revokes before memberships and owners."""
         return {edge: self._by_edge[edge] for edge in sorted(self.facts.relevant(), key=self._preference)}
 
@@ -173,7 +173,7 @@ class _World:
                 needs[fact] = [[Holding(entity, None)]]
             elif fact.kind in GRANTED and fact in found:
                 privilege = "".join(fact.privileges)
-                needs[fact] = [[Holding(by, Edge(by, fact.kind.value, entity, privilege)) for by in found[fact]]]
+                needs[fact] = [[Holding(by, HeldEdge(by, fact.kind.value, entity, privilege)) for by in found[fact]]]
         return needs
 
     def _below(self, found: Mapping[Fact, Sequence[str]], grants: Iterable[Mapping[str, Any]]) -> dict[Fact, Needs]:
@@ -182,7 +182,7 @@ class _World:
         for each in grants:
             fact = self._evaluation.fact(each["fact"])
             if fact.kind is FactKind.ALLOW_BELOW or each["exists"]:
-                edge = Edge(each["by"], "ALLOW", each["ref"], each["privilege"])
+                edge = HeldEdge(each["by"], "ALLOW", each["ref"], each["privilege"])
                 held.setdefault(fact, {}).setdefault(each["ref"], []).append(Holding(each["by"], edge))
         needs: dict[Fact, Needs] = {}
         for fact in (each for each in found if each.below):
@@ -192,7 +192,7 @@ class _World:
         return needs
 
     # ---- statements --------------------------------------------------------------------------------------------------
-    def _removing(self, edge: Edge) -> Iterator[Removal]:
+    def _removing(self, edge: HeldEdge) -> Iterator[Removal]:
         """The accepted statements that remove an edge; none for a DENY, because that cannot make the answer no."""
         match edge.kind:
             case "ALLOW":
@@ -205,7 +205,7 @@ class _World:
                 found = [Removal(f"remove {edge.by} from {edge.to}", edge)]
         yield from (removal for removal in found if self._accepted(removal.statement))
 
-    def _new_owners(self, edge: Edge) -> Iterator[Removal]:
+    def _new_owners(self, edge: HeldEdge) -> Iterator[Removal]:
         """A new owner that the subject does not belong to; if there is none, those that it can be removed from."""
         outside = self._owners.get(edge.to)
         if outside is not None:
@@ -214,9 +214,9 @@ class _World:
         types = self._evaluation.policy.file.types[type_of(edge.to)].owned_by
         for ref in sorted(self._reached - {edge.by, self._evaluation.subject.text}):
             if type_of(ref) in types:
-                yield Removal(f"owner {ref} of {edge.to}", edge, Edge(ref, "OWNS", edge.to))
+                yield Removal(f"owner {ref} of {edge.to}", edge, HeldEdge(ref, "OWNS", edge.to))
 
-    def _preference(self, edge: Edge) -> tuple[bool, int, Edge]:
+    def _preference(self, edge: HeldEdge) -> tuple[bool, int, HeldEdge]:
         kind = {"ALLOW": 0, "OWNS": 2}.get(edge.kind, 1)
         return edge.by != self._evaluation.subject.text, kind, edge
 

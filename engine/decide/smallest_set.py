@@ -7,7 +7,7 @@ So the search follows only the edges of a proof that is left, and finds a smalle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grantpath.engine.decide.revocable_facts import NOTHING, Edge, Proof, RevocableFacts, State
+from grantpath.engine.decide.revocable_facts import NOTHING, EdgeState, HeldEdge, Proof, RevocableFacts
 
 MAX_PROVED = 20  # candidate facts
 MAX_TRIES = 20_000  # of the search that does not prove
@@ -20,33 +20,33 @@ class Removal:
     """A statement that removes an edge; a change of owner adds another one if it helps the subject."""
 
     statement: str
-    edge: Edge
-    adds: Edge | None = None
+    edge: HeldEdge
+    adds: HeldEdge | None = None
 
 
 @dataclass(frozen=True)
-class Found:
+class SmallestSet:
     """The chosen removals, or None if there are none after which the answer is no; and whether this is proved."""
 
     removals: Sequence[Removal] | None
     proved: bool
 
 
-def smallest(facts: RevocableFacts, removals: Mapping[Edge, Sequence[Removal]]) -> Found:
+def smallest(facts: RevocableFacts, removals: Mapping[HeldEdge, Sequence[Removal]]) -> SmallestSet:
     """A smallest set. `removals`: by candidate edge, in the order of preference, the statements that remove it.
 
     With more than MAX_PROVED candidates it is a set that is not proved smallest.
     """
     search = _Search(facts, removals)
     if search.is_impossible():
-        return Found(None, True)
+        return SmallestSet(None, True)
     if len(removals) > MAX_PROVED:
-        return Found(search.any(), False)
-    return Found(search.smallest(), True)
+        return SmallestSet(search.any(), False)
+    return SmallestSet(search.smallest(), True)
 
 
 class _Search:
-    def __init__(self, facts: RevocableFacts, removals: Mapping[Edge, Sequence[Removal]]) -> None:
+    def __init__(self, facts: RevocableFacts, removals: Mapping[HeldEdge, Sequence[Removal]]) -> None:
         self._facts = facts
         self._removals = removals
         self._rank = {edge: at for at, edge in enumerate(removals)}
@@ -64,7 +64,7 @@ class _Search:
                 return found
         return None
 
-    def _within(self, chosen: list[Removal], kept: frozenset[Edge], left: int) -> list[Removal] | None:
+    def _within(self, chosen: list[Removal], kept: frozenset[HeldEdge], left: int) -> list[Removal] | None:
         """A set that contains the chosen removals and at most `left` others, none of them of a kept edge."""
         proofs = self._apart(chosen, kept)
         if not proofs:
@@ -79,7 +79,7 @@ class _Search:
             kept |= {edge}  # the sets with this edge have been tried
         return None
 
-    def _apart(self, chosen: Sequence[Removal], kept: frozenset[Edge]) -> list[Proof] | None:
+    def _apart(self, chosen: Sequence[Removal], kept: frozenset[HeldEdge]) -> list[Proof] | None:
         """Proofs that are left and share no edge, so that each needs a statement of its own.
 
         None if one of them has only kept edges: then no further statement changes the answer.
@@ -129,8 +129,8 @@ class _Search:
         return len(self._removals) if proofs is None else len(proofs), self._rank[last.edge], last.statement
 
 
-def _state(chosen: Sequence[Removal], kept: frozenset[Edge] = NOTHING) -> State:
-    return State(
+def _state(chosen: Sequence[Removal], kept: frozenset[HeldEdge] = NOTHING) -> EdgeState:
+    return EdgeState(
         gone=frozenset(removal.edge for removal in chosen),
         added=frozenset(removal.adds for removal in chosen if removal.adds is not None),
         kept=kept,

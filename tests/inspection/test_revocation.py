@@ -155,6 +155,14 @@ def test_what_comes_with_the_policy_is_not_a_candidate() -> None:
     assert (answer.statements, answer.candidates) == (("remove user:u from role:ORGADMIN",), 1)
 
 
+def test_grants_on_everything_below_count_only_where_something_exists() -> None:
+    streams = [f"stream:n.{name}" for name in "abc"]
+    facts = ["add namespace:n", *(f"add {stream}" for stream in streams[:2]), "add user:u"]
+    facts += [f"allow ADMIN on {stream} to user:u" for stream in streams]
+    answer = answered(facts, "user:u", "drop_all_streams", "namespace:n", "cdap")
+    assert (answer.statements, answer.candidates) == ((f"revoke allow ADMIN on {streams[0]} from user:u",), 2)
+
+
 def test_refused_check_needs_no_statement(tenant: Tenants) -> None:
     answer = tenant("lakehouse", COMPANY).revocation("user:u", "SELECT_TABLE", TABLE)
     assert (answer.allowed, answer.statements, answer.proved_smallest, answer.denies) == (False, (), True, ())
