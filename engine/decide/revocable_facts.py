@@ -79,7 +79,7 @@ class RevocableFacts:
         """
         best: list[list[Proof]] | None = None
         cut = self.removable - state.kept
-        for role in self._roles(state.gone):
+        for role, _, _ in self._possible:
             reach = self._reach(role, state.gone | state.masked, cut)
             stopping = reach if not state.masked else self._reach(role, state.gone, cut)
             if reach is None or stopping is None:
@@ -95,25 +95,30 @@ class RevocableFacts:
     def relevant(self) -> frozenset[HeldEdge]:
         """The removable edges that a proof of the yes can use, now or after memberships with a DENY have ended."""
         found: set[HeldEdge] = set()
-        for role in self._roles(NOTHING):
-            reach = self._reach(role, NOTHING, self.removable)
-            if reach is None:
-                continue
-            true, builtin = self._true(reach, STORED, self.removable), self._builtin
-            holding = [clause for clause in self.evaluation.clauses if all(_ways(clause, true, builtin))]
-            if not holding:
-                continue
-            atoms = (one for clause in holding for term in clause for one in term)
-            usable = {fact for one in atoms for fact in one.any if fact in true}
+        for role, reach, usable in self._possible:
             holdings = [each for fact in usable for need in self.needs[fact] for each in need if each.by in reach]
             found |= {edge for _, edge in holdings if edge}
-            principals = {by for by, _ in holdings} | ({role} if role else set())
-            ways = self._on_the_way(principals)
+            ways = self._on_the_way({by for by, _ in holdings} | ({role} if role else set()))
             if role and self.evaluation.one_role and not self.evaluation.as_role:
                 subject = self.evaluation.subject.text
                 ways = {edge for edge in ways if edge.by in reach and (edge.by != subject or edge.to == role)}
             found |= ways
         return frozenset(found) & self.removable
+
+    @cached_property
+    def _possible(self) -> list[tuple[str | None, Reach, set[Fact]]]:
+        """The roles with which the answer can be yes, now or later, each with its reach and the facts of proofs."""
+        found = []
+        for role in self._every_role():
+            reach = self._reach(role, NOTHING, self.removable)
+            if reach is None:
+                continue
+            true, builtin = self._true(reach, EdgeState(added=self.later), self.removable), self._builtin
+            holding = [clause for clause in self.evaluation.clauses if all(_ways(clause, true, builtin))]
+            atoms = (one for clause in holding for term in clause for one in term)
+            if holding:
+                found.append((role, reach, {fact for one in atoms for fact in one.any if fact in true}))
+        return found
 
     def principals(self) -> list[str]:
         """The subject and everything that it belongs to, the nearest first."""
@@ -122,14 +127,13 @@ class RevocableFacts:
         return list(dict.fromkeys([subject, *sorted(direct), *sorted(edge.to for edge in self.links)]))
 
     # ---- who acts ----------------------------------------------------------------------------------------------------
-    def _roles(self, gone: Collection[HeldEdge]) -> list[str | None]:
+    def _every_role(self) -> list[str | None]:
         """The roles that act one at a time; None where all principals count together."""
         evaluation = self.evaluation
         if not evaluation.one_role or evaluation.as_role:
             return [evaluation.as_role]
         subject = evaluation.subject.text
-        held = (edge.to for edge in self.links if (edge.by, edge.kind) == (subject, HAS_ROLE) and edge not in gone)
-        return [*sorted(held)]
+        return [*sorted(edge.to for edge in self._up.get(subject, ()) if edge.kind == HAS_ROLE)]
 
     def _reach(self, role: str | None, gone: frozenset[HeldEdge], cut: frozenset[HeldEdge]) -> Reach | None:
         """The principals that count, each with the edges of `cut` on a path to it; None if the role is not held."""

@@ -118,15 +118,21 @@ class _Search:
             if len(proofs) > LOOKAHEAD:  # whichever of these is chosen, many proofs are left
                 waiting += [*longer, [*chosen, *(self._preferred(proof) for proof in proofs)]]
             else:
-                waiting += sorted(longer, key=self._worth, reverse=True)
+                waiting += self._compared(longer)
         return None
 
     def _preferred(self, proof: Proof) -> Removal:
         return self._removals[min(proof, key=self._rank.__getitem__)][0]
 
-    def _worth(self, chosen: Sequence[Removal]) -> tuple[int, int, str]:
-        proofs, last = self._apart(chosen, NOTHING), chosen[-1]
-        return len(self._removals) if proofs is None else len(proofs), self._rank[last.edge], last.statement
+    def _compared(self, sets: Sequence[list[Removal]]) -> list[list[Removal]]:
+        """The sets by the number of proofs that they leave, the best last; `sets` end with the preferred one."""
+        found: list[tuple[int, list[Removal]]] = []
+        for chosen in reversed(sets):
+            proofs = self._apart(chosen, NOTHING)
+            found.insert(0, (len(self._removals) if proofs is None else len(proofs), chosen))
+            if proofs == []:
+                break  # no other one is better
+        return [chosen for _, chosen in sorted(found, key=lambda each: -each[0])]
 
 
 def _state(chosen: Sequence[Removal], kept: frozenset[HeldEdge] = NOTHING) -> EdgeState:
