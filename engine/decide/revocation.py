@@ -123,6 +123,8 @@ class _Candidates:
     ) -> None:
         self._evaluation = evaluation
         self._rules = Rules(evaluation.policy, evaluation.root)
+        self._exceptions = {*evaluation.policy.builtins, evaluation.root.text}
+        self._by_types: dict[tuple[str, ...], bool] = {}
         memberships = sorted({HeldEdge(member, kind, container) for member, kind, container in links})
         self._owners = {each["ref"]: each["owner"] for each in row["owners"]}
         self._reached = {evaluation.subject.text, *(edge.to for edge in memberships)}
@@ -203,7 +205,7 @@ class _Candidates:
                 found = [*self._new_owners(edge)]
             case _:
                 found = [Removal(f"remove {edge.by} from {edge.to}", edge)]
-        yield from (removal for removal in found if self._accepted(removal.statement))
+        yield from (removal for removal in found if self._removable(removal))
 
     def _new_owners(self, edge: HeldEdge) -> Iterator[Removal]:
         """A new owner that the subject does not belong to; if there is none, those that it can be removed from."""
@@ -219,6 +221,17 @@ class _Candidates:
     def _preference(self, edge: HeldEdge) -> tuple[bool, int, HeldEdge]:
         kind = {"ALLOW": 0, "OWNS": 2}.get(edge.kind, 1)
         return edge.by != self._evaluation.subject.text, kind, edge
+
+    def _removable(self, removal: Removal) -> bool:
+        """Whether the policy accepts a removal. Of grants and memberships it asks once for all names of the same types,
+        because it makes exceptions only for the root and for what is built in; a subject can have thousands."""
+        edge, exceptions = removal.edge, self._exceptions
+        if edge.kind == "OWNS" or edge.by in exceptions or edge.to in exceptions:
+            return self._accepted(removal.statement)
+        like = (edge.kind, edge.privilege, type_of(edge.by), type_of(edge.to))
+        if like not in self._by_types:
+            self._by_types[like] = self._accepted(removal.statement)
+        return self._by_types[like]
 
     def _accepted(self, statement: str) -> bool:
         """Whether the policy accepts the statement."""
