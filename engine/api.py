@@ -1,4 +1,6 @@
-"""The names that `grantpath.engine` exports."""
+"""The names that `grantpath.engine` exports. AsyncAuthorizer is loaded when it is used, since it loads asyncio."""
+
+from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.change.audit_log import Logged
@@ -21,7 +23,11 @@ from grantpath.graph.errors import (
 from grantpath.graph.reference import reference
 from grantpath.graph.statement import Check, statement
 
+if TYPE_CHECKING:
+    from grantpath.engine.async_authorizer import AsyncAuthorizer
+
 __all__ = [
+    "AsyncAuthorizer",
     "Authorizer",
     "Change",
     "Check",
@@ -43,3 +49,11 @@ __all__ = [
     "reference",
     "statement",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "AsyncAuthorizer":
+        raise AttributeError(f"module 'grantpath.engine.api' has no attribute {name!r}")
+    from grantpath.engine.async_authorizer import AsyncAuthorizer
+
+    return AsyncAuthorizer

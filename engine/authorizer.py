@@ -17,7 +17,7 @@ from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.statement import Check, Which, Who
-from grantpath.graph.store import STALL_LIMIT, Store
+from grantpath.graph.store import STALL_LIMIT
 
 
 class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
@@ -60,7 +60,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
         opening.check_opening(root, policy, uri)
-        store = Store(connection(uri, auth, ca), timeout, stall_limit)
+        store = cls.store_type(connection(uri, auth, ca), timeout, stall_limit)
         try:
             tenant, model, reference = opening.open_root(store, root, policy, may_create=create)
         except BaseException:

@@ -57,12 +57,17 @@ class Pool:
     def _prepare(self, connection: Any) -> Any:
         """Limits how long a new connection waits, and closes it after a message that was only partly read or sent."""
         self._opened.add(connection)
-        if self._silence is not None:
-            connection.socket.set_read_timeout(self._silence)
-        _probe(_raw(connection), self._timeout)
+        limit_waits(connection, self._timeout, self._silence)
         for name in ("fetch_message", "send_all"):
             setattr(connection, name, _whole(connection, getattr(connection, name)))
         return connection
+
+
+def limit_waits(connection: Any, timeout: float, silence: float | None) -> None:
+    """Limits how long a new connection of either driver waits; the parameters are those of Pool."""
+    if silence is not None:
+        connection.socket.set_read_timeout(silence)
+    _probe(_raw(connection), timeout)
 
 
 def _raw(connection: Any) -> socket.socket:
@@ -177,9 +182,13 @@ class Connections:
             writing=Pool(connection, timeout, silence=None),
         )
 
-    def _current(self) -> _Pools:
+    def need_open(self) -> None:
+        """Raises Unavailable if this was closed."""
         if self._closed:
             raise Unavailable(f"the connection to {self.uri} was closed; open another: Authorizer.open(...)")
+
+    def _current(self) -> _Pools:
+        self.need_open()
         if self._pools.pid != os.getpid():  # forked by native code, which does not run Python's fork hooks
             self.after_fork()
         return self._pools

@@ -1,7 +1,7 @@
 """Opens drivers of a Neo4j server, and translates their errors into messages that name the remedy."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grantpath import cypher
 from grantpath.graph import tls
@@ -28,19 +28,23 @@ def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":
 
     need_address(connection.uri)
     auth = login.manager(connection.uri, connection.login)
-    driver = GraphDatabase.driver(
-        **tls.options(connection.uri, connection.ca),
-        auth=auth,
-        connection_timeout=timeout,
-        connection_acquisition_timeout=timeout,
-        max_transaction_retry_time=timeout,
-        max_connection_pool_size=CONNECTIONS,
-        liveness_check_timeout=IDLE_SECONDS,
-        notifications_min_severity="OFF",
-        user_agent="grantpath",
-    )
+    driver = GraphDatabase.driver(auth=auth, **options(connection, timeout))
     login.renew_refused(driver, auth, timeout)
     return driver
+
+
+def options(connection: Connection, timeout: float) -> dict[str, Any]:
+    """The arguments for a driver, except the login. Raises InvalidInput."""
+    return {
+        **tls.options(connection.uri, connection.ca),
+        "connection_timeout": timeout,
+        "connection_acquisition_timeout": timeout,
+        "max_transaction_retry_time": timeout,
+        "max_connection_pool_size": CONNECTIONS,
+        "liveness_check_timeout": IDLE_SECONDS,
+        "notifications_min_severity": "OFF",
+        "user_agent": "grantpath",
+    }
 
 
 def ping(driver: "neo4j.Driver", database: str) -> None:

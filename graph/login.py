@@ -38,13 +38,18 @@ class Renewed(AuthManager):
         self._refused: Any = None
         self.accepted = False  # has the server accepted any login of this provider?
 
+    def current(self) -> Auth | None:
+        """The current login if it is valid; never waits."""
+        current = self._current
+        if current is None or (current.expires_at is not None and current.expires_at < time.time()):
+            return None
+        auth: Auth = current.auth  # type: ignore[assignment]  # _call has checked it
+        return auth
+
     def get_auth(self) -> Auth:
         """The current login; a new one if the current one has expired. Raises Unavailable if the provider fails."""
         with self._lock:
-            current = self._current
-            if current is None or (current.expires_at is not None and current.expires_at < time.time()):
-                current = self._call()
-            return current.auth  # type: ignore[return-value]  # _call has checked it
+            return self.current() or self._call()
 
     def handle_security_exception(self, auth: Any, error: Neo4jError) -> bool:
         """Can a retry succeed after the server refused `auth`? Raises the same errors as `get_auth`.
@@ -59,7 +64,8 @@ class Renewed(AuthManager):
             wrong = self._refused == auth
             current = self._current
             if wrong and (current is None or current.auth == auth) and time.monotonic() - self._called > PAUSE:
-                current = self._call()
+                self._call()
+                current = self._current
             other = current is not None and current.auth != auth
             return other or (self.accepted and not wrong)
 
@@ -71,7 +77,23 @@ class Renewed(AuthManager):
             time.sleep(PAUSE)
         return True
 
-    def _call(self) -> ExpiringAuth:
+    def may_retry(self, used: Any, error: Neo4jError, until: float) -> bool:
+        """Can a connection be opened after the server refused the login `used`? Waits up to `until` for the next."""
+        if error.code not in (REFUSED, EXPIRED, LOCKED) or time.monotonic() > until:
+            return False
+        log.warning("%s refused the login (%s); trying the next one of auth=", self.uri, error.code)
+        if not self.await_another(used, error, until):
+            return False
+        if error.code == LOCKED:
+            time.sleep(PAUSE)
+        return True
+
+    def accept(self, connection: Any) -> None:
+        """Notes that the server has accepted a login for this new connection."""
+        self.accepted = True
+        _keep_password(connection)
+
+    def _call(self) -> Auth:
         self._called = time.monotonic()
         try:
             given = self._provider()
@@ -84,7 +106,7 @@ class Renewed(AuthManager):
         if is_login(fresh.auth):
             log.info("the provider of auth= returned a login for %s", self.uri)
             self._current = fresh
-            return fresh
+            return fresh.auth
         raise Unavailable(
             f"no login for {self.uri}: the provider in auth= returned a {type(fresh.auth).__name__}; it must"
             " return (user, password), a neo4j.Auth or a neo4j.auth_management.ExpiringAuth"
@@ -110,16 +132,10 @@ def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> N
             try:
                 connection = opened(*given)
             except Neo4jError as error:
-                if error.code not in (REFUSED, EXPIRED, LOCKED) or time.monotonic() > until:
+                if not login.may_retry(used, error, until):
                     raise
-                log.warning("%s refused the login (%s); trying the next one of auth=", login.uri, error.code)
-                if not login.await_another(used, error, until):
-                    raise
-                if error.code == LOCKED:
-                    time.sleep(PAUSE)
             else:
-                login.accepted = True
-                _keep_password(connection)
+                login.accept(connection)
                 return connection
 
     pool.opener = opener

@@ -62,10 +62,14 @@ class Store:
         """Closes every connection; later calls raise Unavailable."""
         self._connections.close()
 
+    def pause(self, seconds: float) -> None:
+        """Waits without a connection."""
+        time.sleep(seconds)
+
     # ---- reading ---------------------------------------------------------------------------------------------
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query that needs no guard. Raises Unavailable."""
-        return self._ask(text, parameters, lambda result: [record.data() for record in result])
+        return [record.data() for record in self._ask(text, parameters)]
 
     def read_all(self, text: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
         """Streams the rows of a query about a whole root, without a guard and without a time limit.
@@ -97,14 +101,14 @@ class Store:
                     "the caller requires; ask again, or check that the revision is one of this root",
                     code="revision_ahead",
                 )
-            time.sleep(0.05)
+            self.pause(0.05)
 
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        row = self._read_quickly(text, parameters) or self._read_in_turn(text, parameters)
+        row = self._read_quickly(text, parameters) or self._apart(lambda: self._read_in_turn(text, parameters))
         if untorn(row):
             return row
         telemetry.locked_read(parameters["root"], text)
-        return self._guard.read_locked(text, parameters)
+        return self._apart(lambda: self._guard.read_locked(text, parameters))
 
     def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
         """The answer, repeated if a writer disturbed it; None if further tries are not worthwhile."""
@@ -116,11 +120,11 @@ class Store:
             telemetry.count("reads.torn")
             if self._turns.crowded(root):
                 return None  # each further try would cost the writers time, too
-            if attempt == 1 and self._guard.died(root):  # raises at once if a load is running
+            if attempt == 1 and self._apart(lambda: self._guard.died(root)):  # raises at once if a load is running
                 return None
             if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(root)):
                 return None  # writers would always disturb a query that takes longer than their pauses
-            time.sleep(min(0.0005 * 2**attempt, 0.05))
+            self.pause(min(0.0005 * 2**attempt, 0.05))
         return None
 
     def _read_in_turn(self, text: str, parameters: Mapping[str, Any]) -> Row:
@@ -130,29 +134,33 @@ class Store:
             return self._ask_one(text, parameters)
 
     def _ask_one(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        record = self._ask(text, parameters, lambda result: result.single())
-        return dict(record) if record is not None else root_unknown(parameters["root"])
+        records = self._ask(text, parameters)
+        return dict(records[0]) if records else root_unknown(parameters["root"])
 
-    def _ask(self, text: str, parameters: Mapping[str, Any], take: Callable[["neo4j.Result"], Result]) -> Result:
-        """The result of `take` on the answer. Retried once after a lost connection or login, unless that took long."""
+    def _ask(self, text: str, parameters: Mapping[str, Any]) -> "list[neo4j.Record]":
+        """The rows of an answer. Retried once after a lost connection or login, unless that took long."""
         soon = time.monotonic() + self._timeout / 10  # both tries together must stay near the timeout
         with self._errors():
             try:
-                return self._ask_once(text, parameters, take)
+                return self._ask_once(text, parameters)
             except failures() as error:
                 if not is_retryable(error) or time.monotonic() > soon:
                     raise
                 telemetry.retried(text, error)
-            return self._ask_once(text, parameters, take)
+            return self._ask_once(text, parameters)
 
-    def _ask_once(self, text: str, parameters: Mapping[str, Any], take: Callable[["neo4j.Result"], Result]) -> Result:
+    def _ask_once(self, text: str, parameters: Mapping[str, Any]) -> "list[neo4j.Record]":
         from neo4j import Query
 
         began = time.perf_counter()
         with self._connections.reading() as session:
-            answer = take(session.run(Query(text, timeout=self._timeout), dict(parameters)))
+            answer = list(session.run(Query(text, timeout=self._timeout), dict(parameters)))
         telemetry.queried(text, began)
         return answer
+
+    def _apart(self, work: Callable[[], Result]) -> Result:
+        """The result of work that can wait for a lock. A store of an event loop runs it in a thread."""
+        return work()
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:

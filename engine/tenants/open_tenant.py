@@ -47,6 +47,8 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
 class OpenTenant:
     """One root and its policy. If it follows, each method runs on a view that keeps one policy from start to end."""
 
+    store_type: type[Store] = Store  # of the store that `open` opens
+
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         self.store = store
         self.tenant = tenant
@@ -84,7 +86,7 @@ class OpenTenant:
         if kept is None:
             return False
         if isinstance(error, Inconsistent) and (kept["writing"] or "").startswith(UPGRADING):
-            time.sleep(PAUSE)
+            self.store.pause(PAUSE)
             return True
         if kept["digest"] == view.policy.digest:
             return False

@@ -1,0 +1,264 @@
+"""AsyncAuthorizer: the methods of Authorizer for services on an event loop. It contains no logic of decisions.
+
+A question runs the code of Authorizer in a greenlet. Its queries use the driver's async API, so many questions wait at
+once in one thread. A change runs the code of Authorizer in a thread, because its lock, queue and heartbeats block.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from functools import partial, wraps
+from itertools import islice
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.decide.listing import Listing
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.async_store import AsyncStore
+from grantpath.graph.bridge import bridged
+from grantpath.graph.errors import InvalidInput, Unavailable, Unknown
+from grantpath.graph.reference import Reference
+
+AT_ONCE = 1_000  # references of a list that are taken without a pause for other tasks
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Verb = Callable[Concatenate[Authorizer, Given], Result]
+AsyncVerb = Callable[Concatenate["AsyncAuthorizer", Given], Coroutine[Any, Any, Result]]
+
+
+class Ask(Protocol):
+    """Runs a question in a greenlet."""
+
+    async def __call__(self, question: Callable[[], Result]) -> Result: ...
+
+
+def _asked(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[Given, Result]:
+    """The async form of a question."""
+
+    @wraps(verb)
+    async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Result:
+        return await self._ask(partial(verb, self._inner, *given, **named))
+
+    return run
+
+
+def _in_thread(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[Given, Result]:
+    """The async form of a method that blocks or computes for long."""
+
+    @wraps(verb)
+    async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Result:
+        self._need_own_loop()
+        return await self._store.changes.run(partial(_complete, partial(verb, self._inner, *given, **named)))
+
+    return run
+
+
+def _listed(
+    verb: Callable[Concatenate[Authorizer, Given], Listing],
+) -> Callable[Concatenate["AsyncAuthorizer", Given], "AsyncListing"]:
+    """The async form of a question whose answer is a list in pages."""
+
+    @wraps(verb)
+    def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> AsyncListing:
+        return AsyncListing(self._ask, partial(verb, self._inner, *given, **named))
+
+    return run
+
+
+def _opened(
+    opening: Callable[Concatenate[str, Given], Authorizer],
+) -> "Callable[Concatenate[str, Given], Opening]":
+    @wraps(opening)
+    def run(root: str, /, *given: Given.args, **named: Given.kwargs) -> "Opening":
+        return Opening(partial(opening, root, *given, **named))
+
+    return run
+
+
+class _Inner(Authorizer):
+    """The authorizer that answers, over a store whose waits do not block the event loop."""
+
+    store_type = AsyncStore
+
+
+class AsyncAuthorizer:
+    """Answers questions about one root, and changes it, on one event loop. Any number of its tasks can share it.
+
+    Its methods have the parameters, results and errors of the same methods of Authorizer:
+
+    - A cancelled question has no effect, and its connection is not used again.
+    - A cancelled change may still be made: it continues in its thread. Give it an `id`, and repeat it with this id.
+    - On another event loop, and in a forked process, each method raises Unavailable: open another one there.
+
+    The text of a decision is computed where it is read, without the database: if the subject does not exist, `missing`
+    suggests similar names only in the decision of `explain`.
+    """
+
+    open = staticmethod(_opened(_Inner.open))
+
+    def __init__(self, inner: Authorizer, store: AsyncStore) -> None:
+        """For the running event loop; `inner` uses `store`. Use `open`."""
+        self._inner = inner
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+
+    # ---- questions -----------------------------------------------------------------------------------------------
+    check = _asked(Authorizer.check)
+    check_many = _asked(Authorizer.check_many)
+    explain = _asked(Authorizer.explain)
+    who = _listed(Authorizer.who)
+    which = _listed(Authorizer.which)
+    log = _asked(Authorizer.log)
+    revision_now = _asked(Authorizer.revision_now)
+    state_now = _asked(Authorizer.state_now)
+
+    # ---- what is in the root -------------------------------------------------------------------------------------
+    show = _asked(Authorizer.show)
+    list = _asked(Authorizer.list)
+    grants = _asked(Authorizer.grants)
+    members = _asked(Authorizer.members)
+    memberships = _asked(Authorizer.memberships)
+    can = _asked(Authorizer.can)
+
+    # ---- in threads ----------------------------------------------------------------------------------------------
+    change = _in_thread(Authorizer.change)
+    change_all = _in_thread(Authorizer.change_all)
+    given = _in_thread(Authorizer.given)
+    verify_log = _in_thread(Authorizer.verify_log)
+
+    # ---- without the database ------------------------------------------------------------------------------------
+    @property
+    def tenant(self) -> str:
+        """The key of the root."""
+        return self._inner.tenant
+
+    @property
+    def root(self) -> Reference:
+        """The root object."""
+        return self._inner.root
+
+    @property
+    def policy(self) -> Policy:
+        """The root's policy."""
+        return self._inner.policy
+
+    def reference(self, text: str) -> Reference:
+        """Parses a reference by this root's policy. Raises InvalidReference, Unknown."""
+        return self._inner.reference(text)
+
+    # ---- life ----------------------------------------------------------------------------------------------------
+    async def close(self) -> None:
+        """Closes the connections, once the changes that have begun are done."""
+        self._need_own_loop()
+        await self._store.close_all()
+
+    async def __aenter__(self) -> "AsyncAuthorizer":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _ask(self, question: Callable[[], Result]) -> Result:
+        self._need_own_loop()
+        return await bridged(partial(_complete, question))
+
+    def _need_own_loop(self) -> None:
+        """Raises Unavailable in another event loop or process: the connections belong to the first one."""
+        if asyncio.get_running_loop() is not self._loop or os.getpid() != self._pid:
+            raise Unavailable(
+                f"this AsyncAuthorizer of {self.tenant} belongs to another event loop or process; open one in each"
+            )
+
+
+class Opening:
+    """An AsyncAuthorizer that is being opened: `async with` it, or await it and close the result."""
+
+    def __init__(self, opening: Callable[[], Authorizer]) -> None:
+        self._opening = opening
+        self._made: AsyncAuthorizer | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncAuthorizer]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncAuthorizer:
+        self._made = await self._open()
+        return self._made
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._made is not None:
+            await self._made.close()
+
+    async def _open(self) -> AsyncAuthorizer:
+        """Opens it in a thread. If the caller is cancelled meanwhile, what the thread opens is closed."""
+        opening = asyncio.ensure_future(asyncio.to_thread(_complete, self._opening))
+        try:
+            inner = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_unused)
+            raise
+        assert isinstance(inner.store, AsyncStore)
+        return AsyncAuthorizer(inner, inner.store)
+
+
+class AsyncListing:
+    """The references that a question lists, as in Listing: `async for` reads them page by page.
+
+    Await it to read its first page at once, with the errors of the question and the revision. It can be iterated more
+    than once.
+    """
+
+    def __init__(self, ask: Ask, question: Callable[[], Listing]) -> None:
+        """`ask` runs a function in a greenlet."""
+        self._ask = ask
+        self._question = question
+        self._found: Listing | None = None
+
+    def __repr__(self) -> str:
+        return repr(self._found) if self._found else "<AsyncListing that was not read yet>"
+
+    @property
+    def revision(self) -> int:
+        """The revision of all references. Raises InvalidInput before the first page was read."""
+        if self._found is None:
+            raise InvalidInput("the list was not read yet, so it has no revision; await it first")
+        return self._found.revision
+
+    def __await__(self) -> Generator[Any, None, "AsyncListing"]:
+        return self._read().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        await self._read()
+        assert self._found is not None
+        references = iter(self._found)
+        while part := await self._ask(partial(_next_part, references)):
+            for ref in part:
+                yield ref
+
+    async def _read(self) -> "AsyncListing":
+        if self._found is None:
+            self._found = await self._ask(self._question)
+        return self
+
+
+def _next_part(references: Iterator[str]) -> tuple[str, ...]:
+    return tuple(islice(references, AT_ONCE))
+
+
+def _complete(work: Callable[[], Result]) -> Result:
+    """The result of `work`. The text of an error is completed here, because it may need the database."""
+    try:
+        return work()
+    except Unknown as error:
+        error.look_now()
+        raise
+
+
+def _close_unused(opening: "asyncio.Future[Authorizer]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
