@@ -6,31 +6,24 @@ once in one thread. A change runs the code of Authorizer in a thread, because it
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from functools import partial, wraps
-from itertools import islice
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from grantpath.engine.async_listing import AsyncListing
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.decide.listing import Listing
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.bridge import bridged
-from grantpath.graph.errors import InvalidInput, Unavailable, Unknown
+from grantpath.graph.errors import Unavailable, Unknown
 from grantpath.graph.reference import Reference
 
-AT_ONCE = 1_000  # references of a list that are taken without a pause for other tasks
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Verb = Callable[Concatenate[Authorizer, Given], Result]
 AsyncVerb = Callable[Concatenate["AsyncAuthorizer", Given], Coroutine[Any, Any, Result]]
-
-
-class Ask(Protocol):
-    """Runs a question in a greenlet."""
-
-    async def __call__(self, question: Callable[[], Result]) -> Result: ...
 
 
 def _asked(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[Given, Result]:
@@ -56,7 +49,7 @@ def _in_thread(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncV
 
 def _listed(
     verb: Callable[Concatenate[Authorizer, Given], Listing],
-) -> Callable[Concatenate["AsyncAuthorizer", Given], "AsyncListing"]:
+) -> Callable[Concatenate["AsyncAuthorizer", Given], AsyncListing]:
     """The async form of a question whose answer is a list in pages."""
 
     @wraps(verb)
@@ -204,50 +197,6 @@ class Opening:
             raise
         assert isinstance(inner.store, AsyncStore)
         return AsyncAuthorizer(inner, inner.store)
-
-
-class AsyncListing:
-    """The references that a question lists, as in Listing: `async for` reads them page by page.
-
-    Await it to read its first page at once, with the errors of the question and the revision. It can be iterated more
-    than once.
-    """
-
-    def __init__(self, ask: Ask, question: Callable[[], Listing]) -> None:
-        """`ask` runs a function in a greenlet."""
-        self._ask = ask
-        self._question = question
-        self._found: Listing | None = None
-
-    def __repr__(self) -> str:
-        return repr(self._found) if self._found else "<AsyncListing that was not read yet>"
-
-    @property
-    def revision(self) -> int:
-        """The revision of all references. Raises InvalidInput before the first page was read."""
-        if self._found is None:
-            raise InvalidInput("the list was not read yet, so it has no revision; await it first")
-        return self._found.revision
-
-    def __await__(self) -> Generator[Any, None, "AsyncListing"]:
-        return self._read().__await__()
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        await self._read()
-        assert self._found is not None
-        references = iter(self._found)
-        while part := await self._ask(partial(_next_part, references)):
-            for ref in part:
-                yield ref
-
-    async def _read(self) -> "AsyncListing":
-        if self._found is None:
-            self._found = await self._ask(self._question)
-        return self
-
-
-def _next_part(references: Iterator[str]) -> tuple[str, ...]:
-    return tuple(islice(references, AT_ONCE))
 
 
 def _complete(work: Callable[[], Result]) -> Result:

@@ -1,0 +1,62 @@
+"""The lists of `who` and `which` on an event loop."""
+
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from grantpath.engine.decide.listing import Listing
+from grantpath.graph.errors import InvalidInput
+
+AT_ONCE = 1_000  # references of a list that are taken without a pause for other tasks
+Result = TypeVar("Result")
+
+
+class RunQuestion(Protocol):
+    """Runs a question in a greenlet."""
+
+    async def __call__(self, question: Callable[[], Result]) -> Result: ...
+
+
+class AsyncListing:
+    """The references that a question lists, as in Listing: `async for` reads them page by page.
+
+    Await it to read its first page at once, with the errors of the question and the revision. It can be iterated more
+    than once.
+    """
+
+    def __init__(self, ask: RunQuestion, question: Callable[[], Listing]) -> None:
+        """`ask` runs a function in a greenlet."""
+        self._ask = ask
+        self._question = question
+        self._found: Listing | None = None
+
+    def __repr__(self) -> str:
+        return repr(self._found) if self._found else "<AsyncListing that was not read yet>"
+
+    @property
+    def revision(self) -> int:
+        """The revision of all references. Raises InvalidInput before the first page was read."""
+        if self._found is None:
+            raise InvalidInput("the list was not read yet, so it has no revision; await it first")
+        return self._found.revision
+
+    def __await__(self) -> Generator[Any, None, "AsyncListing"]:
+        return self._read().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        await self._read()
+        assert self._found is not None
+        references = iter(self._found)
+        while part := await self._ask(partial(_next_part, references)):
+            for ref in part:
+                yield ref
+
+    async def _read(self) -> "AsyncListing":
+        if self._found is None:
+            self._found = await self._ask(self._question)
+        return self
+
+
+def _next_part(references: Iterator[str]) -> tuple[str, ...]:
+    return tuple(islice(references, AT_ONCE))
