@@ -11,7 +11,7 @@ from grantpath.engine import Authorizer
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
-from ..trust.test_lost_connections import Proxy
+from .proxy import Proxy
 
 WAIT = 60.0  # seconds; the machine is shared
 TERMINATE = """SHOW TRANSACTIONS YIELD transactionId AS id, metaData

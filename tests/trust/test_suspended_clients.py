@@ -17,9 +17,9 @@ from grantpath.graph.store import STALL_LIMIT, Store
 from grantpath.graph.transaction import Writing
 
 from ..conftest import Tenants
+from ..support.proxy import Proxy
 from ..support.sizes import say, size
 from ..support.tiers import others_slow
-from .test_lost_connections import Proxy
 
 pytestmark = pytest.mark.trust
 
