@@ -37,10 +37,11 @@ class AsyncStore(Store):
         self._questions = Workers("questions", QUESTIONS, timeout)
         self.changes = Workers("changes", CHANGES, timeout)
         self._pool: AsyncPool | None = None
+        self._ending = False
 
     async def close_all(self) -> None:
         """Closes every connection, once the changes that have begun are done; later calls raise Unavailable."""
-        pool, self._pool = self._pool, None
+        pool, self._pool, self._ending = self._pool, None, True
         try:
             await asyncio.to_thread(self._end)
         finally:
@@ -81,7 +82,8 @@ class AsyncStore(Store):
         return answer
 
     def _opened(self) -> AsyncPool:
-        self._connections.need_open()
+        if self._ending:
+            raise Unavailable(f"the connection to {self.uri} was closed; open another: AsyncAuthorizer.open(...)")
         if self._pool is None:
             self._pool = AsyncPool(self._connection, self._timeout, self._questions)
         return self._pool

@@ -182,13 +182,9 @@ class Connections:
             writing=Pool(connection, timeout, silence=None),
         )
 
-    def need_open(self) -> None:
-        """Raises Unavailable if this was closed."""
+    def _current(self) -> _Pools:
         if self._closed:
             raise Unavailable(f"the connection to {self.uri} was closed; open another: Authorizer.open(...)")
-
-    def _current(self) -> _Pools:
-        self.need_open()
         if self._pools.pid != os.getpid():  # forked by native code, which does not run Python's fork hooks
             self.after_fork()
         return self._pools

@@ -1,4 +1,4 @@
-"""The Python of docs/python.md and docs/reference runs, on the company of docs/examples."""
+"""The Python of docs/python.md, docs/async.md and docs/reference runs, on the company of docs/examples."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,10 @@ from grantpath.graph.store import Store
 from ..support import named_roots
 
 HOUSE = Path(__file__).parents[2]
-PAGES = [HOUSE / "docs" / "python.md", *sorted((HOUSE / "docs" / "reference").glob("*.md"))]
+PAGES = [
+    *(HOUSE / "docs" / f"{name}.md" for name in ("python", "async")),
+    *sorted((HOUSE / "docs/reference").glob("*.md")),
+]
 BLOCKS = [
     (page.relative_to(HOUSE).as_posix(), block)
     for page in PAGES
@@ -26,7 +29,7 @@ def company(store: Store) -> Iterator[str]:
 
 
 def test_pages_have_python() -> None:
-    assert {"docs/python.md", "docs/reference/references.md"} <= {page for page, _ in BLOCKS}
+    assert {"docs/python.md", "docs/async.md", "docs/reference/references.md"} <= {page for page, _ in BLOCKS}
 
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page} {at}" for at, (page, _) in enumerate(BLOCKS)])

