@@ -66,7 +66,7 @@ QUESTIONS: list[Callable[[Authorizer], Any]] = [
     lambda auth: auth.check(BOB, SEEN, "catalog:hr", at_least=10_000),
     lambda auth: auth.change("drop catalog:hr", by=BOB),
     lambda auth: auth.change("add user:`", by="user:ann"),
-    lambda auth: auth.given(["add user:zoe", "fly"]),
+    lambda auth: auth.given(["allow FLY on catalog:hr to role:analyst", "fly"]),
 ]
 
 
