@@ -14,8 +14,9 @@ from grantpath.engine import AsyncAuthorizer, Authorizer, GrantpathError, Unavai
 from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.connection import Connection
 
-from ..conftest import Closing, Tenants
+from ..conftest import Closing
 from ..support.proxy import Proxy
+from .conftest import NewRoot
 
 FACTS = [
     "add catalog:hr",
@@ -50,8 +51,8 @@ asyncio.run(main())
 
 
 @pytest.fixture
-def made(tenant: Tenants) -> Authorizer:
-    return tenant(given=FACTS)
+def made(new_root: NewRoot) -> Authorizer:
+    return new_root(FACTS)
 
 
 @pytest.fixture
@@ -188,7 +189,7 @@ def test_synchronous_query_on_the_loop_is_refused(made: Authorizer, server: Conn
     asyncio.run(run())
 
 
-def test_opening_creates_or_names_the_error(tenant: Tenants, server: Connection, made: Authorizer) -> None:
+def test_opening_succeeds_or_names_the_error(server: Connection, made: Authorizer) -> None:
     given = {"uri": server.uri, "auth": (server.user, server.password)}
 
     async def run() -> None:

@@ -17,8 +17,8 @@ import uvicorn
 from grantpath.engine import Authorizer, reference
 from grantpath.graph.connection import Connection
 
-from ..conftest import Tenants
 from ..support.proxy import Proxy
+from .conftest import NewRoot
 
 APP = Path(__file__).parents[2] / "docs" / "examples" / "service" / "app.py"
 ODD_NAME = 'a`b.c, "d"\nadd user:eve'  # as a login and as a table
@@ -68,10 +68,8 @@ class Service:
 
 
 @pytest.fixture
-def service(tenant: Tenants, server: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    auth = tenant()
-    facts = [fact.replace("metalake:ml", auth.root.text) for fact in FACTS]
-    assert auth.given(facts) == [None] * len(facts)
+def service(new_root: NewRoot, server: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    auth = new_root(FACTS)
     proxy = Proxy(server.uri)
     named = {"NEO4J_URI": proxy.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
     for name, value in {**named, "SERVICE_ROOT": auth.tenant, "SERVICE_SECRET": "only-for-tests"}.items():
