@@ -24,7 +24,8 @@ Guard = Callable[..., Awaitable[Decision]]
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Opens one authorizer for the life of the service; all requests share it."""
-    async with AsyncAuthorizer.open(os.environ.get("SERVICE_ROOT", "metalake:ml"), timeout=5) as auth:
+    root, timeout = os.environ.get("SERVICE_ROOT", "metalake:ml"), float(os.environ.get("SERVICE_TIMEOUT", "5"))
+    async with AsyncAuthorizer.open(root, timeout=timeout) as auth:
         app.state.auth = auth
         yield
 
