@@ -101,6 +101,7 @@ class AsyncAuthorizer:
     check = _asked(Authorizer.check)
     check_many = _asked(Authorizer.check_many)
     explain = _asked(Authorizer.explain)
+    revocation = _asked(Authorizer.revocation)
     who = _listed(Authorizer.who)
     which = _listed(Authorizer.which)
     log = _asked(Authorizer.log)

@@ -44,6 +44,8 @@ QUESTIONS: list[Callable[[Authorizer], Any]] = [
     lambda auth: [one.as_dict() for one in auth.check_many([(BOB, SEEN, "catalog:hr"), (BOB, SEEN, "schema:hr.s")])],
     lambda auth: auth.explain(BOB, "USE_SCHEMA", "schema:hr.s"),
     lambda auth: auth.explain(BOB, SEEN, "catalog:hr", all=True),
+    lambda auth: auth.revocation(BOB, SEEN, "catalog:hr"),
+    lambda auth: auth.revocation("role:missing", SEEN, "catalog:hr"),
     lambda auth: auth.explain("user:bop", SEEN, "catalog:hr").decision.missing,
     lambda auth: list(auth.who(SEEN, "catalog:hr", limit=1)),
     lambda auth: list(auth.which("catalog", BOB, SEEN)),
