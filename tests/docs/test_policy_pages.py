@@ -22,7 +22,7 @@ from .policy_pages import PAGES, markdown, tables, tables_in
 
 DOCS = PAGES.parent
 GUIDE = (DOCS / "writing-a-policy.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```yaml[^\n]*\n(.*?)```", re.DOTALL)
 NAMES = ["gravitino", "lakehouse", "deltastream", "onehouse", "cdap", "cdap_design"]
 EXAMPLE = re.compile(r"```yaml\n(scenario: .*?)```", re.DOTALL)
 

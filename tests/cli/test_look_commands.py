@@ -1,14 +1,13 @@
-"""docs/looking.md: its commands print what it shows, and its Python runs."""
+"""The commands that look at a root: their JSON, their pages, and wrong filters."""
 
 import json
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, Revocation
+from grantpath.engine import Revocation
 from grantpath.engine.inspection import models
 from grantpath.graph.store import Store
 
@@ -17,33 +16,11 @@ from .test_commands import Run, run
 
 __all__ = ["run"]
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "looking.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^\$ grantpath (.*)\n((?:(?!\$|```).*\n)*)", PAGE, re.MULTILINE)
-
 
 @pytest.fixture(scope="module")
 def company(store: Store) -> Iterator[str]:
     with named_roots.company(store, "looking") as name:
         yield name
-
-
-def test_the_page_has_commands() -> None:
-    shown = {words.split()[0] for words, _ in COMMANDS}
-    assert shown == {"show", "list", "grants", "members", "can", "explain", "revocation"}
-
-
-@pytest.mark.parametrize(("words", "printed"), COMMANDS, ids=[words for words, _ in COMMANDS])
-def test_command_prints_what_the_page_shows(run: Run, company: str, words: str, printed: str) -> None:
-    ran = run(*shlex.split(words), "--root", company)
-    shown = (ran.err if printed.startswith("error: ") else ran.out).replace(company, named_roots.COMPANY_ROOT)
-    assert shown.rstrip() == printed.rstrip()
-
-
-def test_python_of_the_page_runs(company: str) -> None:
-    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    with Authorizer.open(company) as auth:
-        exec(block, {"auth": auth})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""How the code blocks of each page run, and which do not."""
+
+from dataclasses import dataclass
+
+COMPANY = "grantpath change --file docs/examples/company.txt --root metalake:ml --policy gravitino --create"
+NAMES = "from grantpath import Authorizer, GrantpathError\n"
+OPENED = NAMES + 'auth = Authorizer.open("metalake:ml")\n'
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use."""
+
+    setup: tuple[str, ...] = ()
+    names: str = ""
+    spark: bool = False
+
+
+ON_COMPANY = Plan((COMPANY, "export GRANTPATH_ROOT=metalake:ml"))
+# Pages whose blocks need something first; those of other pages need nothing.
+PLANS = {
+    "README.md": ON_COMPANY,
+    "docs/async.md": ON_COMPANY,
+    "docs/backup.md": Plan(
+        (*ON_COMPANY.setup, "grantpath dump ./kept", "grantpath roots drop metalake:ml --yes"),
+        "from pathlib import Path",
+    ),
+    "docs/browser.md": ON_COMPANY,
+    "docs/index.md": ON_COMPANY,
+    "docs/looking.md": Plan(ON_COMPANY.setup, OPENED),
+    "docs/operating.md": Plan(ON_COMPANY.setup, OPENED + "import logging"),
+    "docs/python.md": ON_COMPANY,
+    "docs/reference/graph.md": ON_COMPANY,
+    "docs/reference/references.md": Plan((*ON_COMPANY.setup, "grantpath change 'add table:hr.public.`v1.2`'")),
+    "docs/snapshot.md": Plan(
+        (*ON_COMPANY.setup, "grantpath mirror OUT", "grantpath access OUT --names load_table --expand load_table"),
+        "from pyspark.sql import SparkSession\nspark = SparkSession.getActiveSession()",
+        spark=True,
+    ),
+    "docs/start.md": Plan(spark=True),
+}
+
+# Commands that no page runs, with the test or the reason.
+NOT_RUN = {
+    "make": "the tests of tests/cli/test_demo.py and tests/docs/test_site.py run what they start",
+    ". .venv/bin/activate": "the tests run in an environment",
+    "grantpath up": "it starts a server: tests/server/test_server.py",
+    "grantpath browser": "it needs the embedded server: tests/cli/test_browser_guide.py",
+}
+
+# Blocks that show a part of a file which a test uses: page, first line -> file.
+EXCERPTS = {
+    ("README.md", "// 1 the object, and the places above it"): "cypher/privilege.cypher",
+    ("docs/operating.md", "dbms.ssl.policy.bolt.enabled=true"): "tests/support/tls_server.py",
+    ("docs/writing-a-policy.md", 'grants: {to: "user, group", deny: cascades}'): "docs/examples/ladders.yaml",
+    ("docs/writing-a-policy.md", "builtin:"): "engine/policies/deltastream.yaml",
+    ("docs/writing-a-policy.md", "in_effect:"): "engine/policies/onehouse.yaml",
+}
+
+# Blocks that no test runs: page, first line -> reason.
+EXCEPTIONS = {
+    ("docs/operating.md", "def login():"): "it needs a server with TLS at that address: tests/server/test_tls.py",
+    ("docs/operating.md", "CREATE ROLE grantpath;"): "only Neo4j Enterprise has roles; the page says so",
+    ("docs/operating.md", "from opentelemetry import metrics, trace"): (
+        "providers are set once in a process: tests/server/test_telemetry.py"
+    ),
+    ("docs/writing-a-policy.md", "# yaml-language-server: $schema=./policy.schema.json"): "a comment for editors",
+}
