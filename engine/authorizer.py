@@ -91,7 +91,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
             [answer], row = request.answers(self.ask, [question], at_least)
-            decision = self._decision(words, question, answer, row)
+            decision = request.decision(self, words, question, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
 
@@ -109,7 +109,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
                 return []
             answers, row = request.answers(self.ask, [question for _, question in asked], at_least)
             answered = zip(asked, answers, strict=True)
-            decisions = each_of("check", answered, lambda each: self._decision(*each[0], each[1], row))
+            decisions = each_of("check", answered, lambda each: request.decision(self, *each[0], each[1], row))
             telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
             return decisions
 

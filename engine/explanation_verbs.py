@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 
 from grantpath.engine.decide import request
-from grantpath.engine.decide.decision import Decision, Evidence, Explanation
+from grantpath.engine.decide.decision import Explanation
 from grantpath.engine.decide.explanation import explained
-from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.decide.revocation import Revocation, revocation
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph import telemetry
 from grantpath.graph.statement import Check
-from grantpath.graph.transaction import Row
 
 
 class ExplanationVerbs(OpenTenant):
@@ -37,7 +35,7 @@ class ExplanationVerbs(OpenTenant):
 
             def read(ask: GuardedAsk) -> Explanation:
                 [answer], row = request.answers(ask, [question], at_least)
-                return explained(ask, self._decision(words, question, answer, row), all)
+                return explained(ask, request.decision(self, words, question, answer, row), all)
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.decision.revision, bool(found))
@@ -62,13 +60,8 @@ class ExplanationVerbs(OpenTenant):
 
             def read(ask: GuardedAsk) -> Revocation:
                 [answer], row = request.answers(ask, [question], at_least)
-                return revocation(ask, self._decision(words, question, answer, row))
+                return revocation(ask, request.decision(self, words, question, answer, row))
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.revision, found.allowed)
             return found
-
-    def _decision(self, words: Check, question: ResolvedQuestion, answer: Row, row: Row) -> Decision:
-        self.need_existing(question.needed, answer["known"])
-        evaluation, acted = question.evaluation(self.policy, self.root, self.near), answer["acting"]
-        return Decision(any(one["allowed"] for one in acted), row["revision"], Evidence(evaluation, acted), words)

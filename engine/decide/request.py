@@ -3,12 +3,13 @@
 check, explain, who, which and Spark all use `resolve`, so that they report the same error first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from grantpath.engine.decide.decision import Decision, Evidence
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import FactPlan
@@ -22,6 +23,17 @@ from grantpath.graph.statement import Check, Which, Who
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
 Words = TypeVar("Words", Check, Who, Which)
+
+
+class Names(Protocol):
+    """What a decision needs of a tenant: its policy, and which names exist."""
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def root(self) -> Reference: ...
+    def near(self, ref: str) -> str: ...
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +168,15 @@ def answers(
     """The answers to a batch of checks, in the order of the questions, and the row that contains them."""
     row = ask("check", at_least=at_least, **batch_parameters(questions))
     return in_order(row["answers"], len(questions)), row
+
+
+def decision(
+    tenant: Names, words: Check, question: ResolvedQuestion, answer: Mapping[str, Any], row: Mapping[str, Any]
+) -> Decision:
+    """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
+    tenant.need_existing(question.needed, answer["known"])
+    evaluation, acted = question.evaluation(tenant.policy, tenant.root, tenant.near), answer["acting"]
+    return Decision(any(one["allowed"] for one in acted), row["revision"], Evidence(evaluation, acted), words)
 
 
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:
