@@ -38,6 +38,7 @@ PLANS = {
         spark=True,
     ),
     "docs/start.md": Plan(spark=True),
+    "docs/tutorial.md": Plan(spark=True),
 }
 
 # Commands that no page runs, with the test or the reason.

@@ -113,7 +113,7 @@ class Session:
         if file:
             Path(file).write_text(out.getvalue(), encoding="utf-8")
             return "", code
-        return self.as_shown(err.getvalue() if code == 2 else out.getvalue()), code
+        return self.as_shown(out.getvalue() or err.getvalue()), code
 
     def define(self, code: str) -> None:
         """Runs Python that defines names for the blocks."""
@@ -158,9 +158,23 @@ class Session:
     def _rows(self, text: str, parameters: dict[str, Any]) -> str:
         """The rows of a query: its columns, then one row per line."""
         rows = self._store.read(text, parameters)
+        if len(rows) == 1 and any(isinstance(value, list) for value in rows[0].values()):
+            return self.as_shown(one_row(rows[0]))
         lines = [" | ".join(rows[0]) if rows else "(no rows)"]
         lines += [" | ".join(map(shown, row.values())) for row in rows]
         return self.as_shown("\n".join(lines))
+
+
+def one_row(row: dict[str, Any]) -> str:
+    """A row with lists: a line for each column and for each further item of a list."""
+    width = max(map(len, row)) + 2
+    lines = []
+    for column, value in row.items():
+        items = value if isinstance(value, list) and value else [value]
+        lines += [
+            f"{name:<{width}}{shown(item)}" for name, item in zip([column, *[""] * len(items)], items, strict=False)
+        ]
+    return "\n".join(lines)
 
 
 def shown(value: object) -> str:
