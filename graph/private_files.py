@@ -1,8 +1,11 @@
 """Files and folders that only their owner may read, whatever the umask: they contain a company's permissions."""
 
 import os
+import stat
 from pathlib import Path
 from typing import IO
+
+from grantpath.graph.errors import InvalidInput
 
 FILE, FOLDER = 0o600, 0o700
 
@@ -23,3 +26,30 @@ def create_private(file: Path) -> IO[bytes]:
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
     os.fchmod(descriptor, FILE)
     return os.fdopen(descriptor, "wb")
+
+
+def need_private(what: str, file: Path) -> None:
+    """Raises InvalidInput, which begins with `what`, unless `file` is readable and closed to other users."""
+    try:
+        mode = file.stat().st_mode
+    except OSError as error:
+        raise _unreadable(what, file, error) from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise InvalidInput(
+            f"{what}: {file} is open to other users (mode {stat.S_IMODE(mode):04o}), but it contains a password; run "
+            f"chmod 600 {file}"
+        )
+
+
+def private_line(what: str, file: Path) -> str:
+    """The secret in a file, without the line break at its end. Raises InvalidInput as `need_private`."""
+    need_private(what, file)
+    try:
+        return file.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(what, file, error) from None
+
+
+def _unreadable(what: str, file: Path, error: Exception) -> InvalidInput:
+    why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+    return InvalidInput(f"{what}: {file} cannot be read ({why}); name a readable file with the password")

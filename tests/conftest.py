@@ -58,9 +58,11 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
-        patch.delenv("GRANTPATH_EMBEDDED", raising=False)
+        patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+        for name in ("GRANTPATH_EMBEDDED", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE", "GRANTPATH_TIMEOUT"):
+            patch.delenv(name, raising=False)
         if os.environ.get(SERVER) != "uri":
-            for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):
+            for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_PASSWORD_FILE"):
                 patch.delenv(name, raising=False)
         for name, small in (("GRANTPATH_HEAP", "512m"), ("GRANTPATH_PAGECACHE", "128m")):
             patch.setenv(name, os.environ.get(name, small))

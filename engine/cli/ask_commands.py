@@ -7,7 +7,7 @@ import typer
 
 from grantpath.engine.cli.browser_params import browser_line
 from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
-from grantpath.engine.cli.output import emit, err, lines, out, printable, styled
+from grantpath.engine.cli.output import emit, lines, note, out, printable, styled
 from grantpath.graph.reference import type_of
 
 if TYPE_CHECKING:
@@ -261,4 +261,4 @@ def _list(session: CommandContext, found: "Listing", limit: int | None) -> None:
     more = "" if complete else "; there are more"
     if answer and not complete:
         more = f"; more with --after {printable(answer[-1])!r} --at {found.revision}"
-    err().print(styled(f"{len(answer):,} at revision {found.revision}{more}", "dim"))
+    note(f"{len(answer):,} at revision {found.revision}{more}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli.context import CommandContext
-from grantpath.engine.cli.output import err, styled
+from grantpath.engine.cli.output import note
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import opening, registry
@@ -36,7 +36,7 @@ class CommandAuthorizer(Authorizer):
         """Closes the connection, and removes a root that was created for a command that failed."""
         try:
             if self.made and error is None:
-                err().print(styled(f"created the root {self.tenant} with the policy {self.policy.name}", "dim"))
+                note(f"created the root {self.tenant} with the policy {self.policy.name}")
             elif self.made:
                 with suppress(GrantpathError):  # the original error is more informative
                     registry.take_back(self.store, self.tenant)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from grantpath.engine.cli.output import err, printable, styled
+from grantpath.engine.cli.output import printable, warn
 from grantpath.graph.errors import InvalidInput
 
 Yes = Annotated[bool, typer.Option("--yes", help="drop a root without asking")]
@@ -15,6 +15,6 @@ def confirm_drop(root: str, holds: str) -> None:
     """Asks at the terminal for the name of the root to drop. Raises InvalidInput without consent."""
     if not sys.stdin.isatty():
         raise InvalidInput(f"dropping {root} cannot be undone; confirm it with --yes")
-    err().print(styled(f"{root} holds {holds}; dropping it cannot be undone", "yellow"))
+    warn(f"{root} holds {holds}; dropping it cannot be undone", "yellow")
     if typer.prompt(f"Type {printable(root)} to drop it", err=True) != root:
         raise InvalidInput(f"that is not {root}; nothing is dropped")

@@ -1,9 +1,9 @@
-"""The options that all commands share (--root, --policy, --uri and --json), and the root that they select."""
+"""The options that all commands share (--root, --policy, --uri, --json and others), and the root that they select."""
 
 import inspect
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from grantpath.engine.cli.output import WIDE
+from grantpath.engine.cli.output import WIDE, quietly, starting
+from grantpath.engine.cli.settings import Setting, applied
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.inputs import need_seconds
 
@@ -40,11 +41,25 @@ Timeout = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="how long to wait for the server to respond, or for other writers; default: 10",
+        help="how long to wait for the server to respond, or for other writers; default: GRANTPATH_TIMEOUT, then 10",
         rich_help_panel=PANEL,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object", rich_help_panel=PANEL)]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="print no progress and no notes, only answers, warnings and errors", rich_help_panel=PANEL
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="a profile of the configuration file; default: GRANTPATH_PROFILE, then [default]",
+        rich_help_panel=PANEL,
+    ),
+]
 Create = Annotated[
     bool,
     typer.Option("--create", help="create the root if it does not exist; --policy names its policy"),
@@ -68,33 +83,48 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active
 
 
 HELP, VERSION = ("--help", "-h"), "--version"
+# Every command takes these options, and the command `grantpath` takes them before the name of the command.
+SHARED: tuple[tuple[str, Any, Any], ...] = (
+    ("root", Root, None),
+    ("policy", PolicyName, None),
+    ("uri", Uri, None),
+    ("json", Json, False),
+    ("quiet", Quiet, False),
+    ("timeout", Timeout, None),
+    ("profile", Profile, None),
+)
 
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The options that every command takes."""
+    """The options that every command takes. None: not given."""
 
     root: str | None = None
     policy: str | None = None
     uri: str | None = None
     json: bool = False
-    timeout: float = 10.0
+    quiet: bool = False
+    timeout: float | None = None
+    profile: str | None = None
+    settings: tuple[Setting, ...] = ()
 
-    @classmethod
-    def from_environment(cls) -> "CommandContext":
-        """The defaults from GRANTPATH_ROOT and GRANTPATH_POLICY. NEO4J_URI is read with the login."""
-        return cls(os.environ.get("GRANTPATH_ROOT") or None, os.environ.get("GRANTPATH_POLICY") or None)
-
-    def but(
-        self, root: str | None, policy: str | None, uri: str | None, json: bool, timeout: float | None
-    ) -> "CommandContext":
-        """A copy with the given options. Raises InvalidInput if one is empty."""
-        for option, value in (("--root", root), ("--policy", policy), ("--uri", uri)):
+    def but(self, **options: Any) -> "CommandContext":
+        """A copy with the given options, by name. Raises InvalidInput if one is empty or not valid."""
+        for option, value in options.items():
             if value == "":
-                raise InvalidInput(f"{option} is empty; name one, or omit the option")
-        seconds = self.timeout if timeout is None else timeout
-        need_seconds("--timeout", seconds)
-        return CommandContext(root or self.root, policy or self.policy, uri or self.uri, json or self.json, seconds)
+                raise InvalidInput(f"--{option} is empty; name one, or omit the option")
+        if options.get("timeout") is not None:
+            need_seconds("--timeout", options["timeout"])
+        return replace(self, **{option: value for option, value in options.items() if value not in (None, False)})
+
+    @contextmanager
+    def running(self) -> Iterator["CommandContext"]:
+        """While a command runs: the options with the values of the variables and of the profile, and its quietness.
+
+        Raises InvalidInput for a configuration file that cannot be used.
+        """
+        with quietly(self.quiet), applied(self) as session:
+            yield session
 
     def at(self, root: str) -> "CommandContext":
         """A copy for a root that exists."""
@@ -109,7 +139,7 @@ class CommandContext:
         from grantpath.graph.embedded.connect import connection
         from grantpath.graph.store import Store
 
-        return Store(connection(self.uri), self.timeout)
+        return Store(connection(self.uri, progress=starting()), self.timeout or 10.0)
 
     def open(self, create: bool = False, history: bool = False, policy: "Policy | None" = None) -> "CommandAuthorizer":
         """The authorizer of the selected root.
@@ -189,29 +219,14 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
         own = list(inspect.signature(function).parameters.values())[1:]
 
         @wraps(function)
-        def run(
-            context: typer.Context,
-            root: str | None,
-            policy: str | None,
-            uri: str | None,
-            json: bool,
-            timeout: float | None,
-            **given: Any,
-        ) -> None:
-            before: CommandContext = context.find_root().obj or CommandContext.from_environment()
-            raise typer.Exit(function(before.but(root, policy, uri, json, timeout), **given) or 0)
+        def run(context: typer.Context, **given: Any) -> None:
+            shared = {name: given.pop(name) for name, _, _ in SHARED}
+            before: CommandContext = context.find_root().obj or CommandContext()
+            with before.but(**shared).running() as session:
+                raise typer.Exit(function(session, **given) or 0)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
-        shared = [
-            inspect.Parameter(key, keyword, default=default, annotation=kind)
-            for key, kind, default in (
-                ("root", Root, None),
-                ("policy", PolicyName, None),
-                ("uri", Uri, None),
-                ("json", Json, False),
-                ("timeout", Timeout, None),
-            )
-        ]
+        shared = [inspect.Parameter(name, keyword, default=default, annotation=kind) for name, kind, default in SHARED]
         context = inspect.Parameter("context", keyword, annotation=typer.Context)
         given = [parameter.replace(kind=keyword) for parameter in own]
         run.__signature__ = inspect.Signature([context, *given, *shared])  # type: ignore[attr-defined]

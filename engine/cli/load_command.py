@@ -9,7 +9,7 @@ import typer
 
 from grantpath.engine.cli.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, Create, Operator, command
-from grantpath.engine.cli.output import counting, emit, err, out, styled
+from grantpath.engine.cli.output import counting, emit, note, out, styled, warn
 from grantpath.graph.errors import InvalidInput
 
 if TYPE_CHECKING:  # the modules of a load take long to import
@@ -80,7 +80,7 @@ def _loaded(
         seen.append(plan)
         if asks or yes or not plan.needs_consent:  # otherwise the error contains the list
             for line in plan.lines():
-                err().print(styled(f"removing {line}", "yellow"))
+                (warn if asks else note)(f"removing {line}", "yellow")
         return yes
 
     def run(consent: "Consent") -> "LoadReport":
@@ -134,7 +134,7 @@ def _show(report: "LoadReport", replace: bool) -> None:
         verdict = ("restored" if report.restored else "loaded") if report.changed else "nothing new"
     if report.note:
         why = f"history, refused attempts and request ids are not restored: {report.note}"
-        err().print(styled(why, "yellow"))
+        warn(why, "yellow")
     out().print(styled(verdict, "bold green"), styled(f" {text} revision {report.revision}"), sep="")
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):

@@ -10,7 +10,7 @@ from grantpath.engine.change.audit_log import MOST, Logged, moment
 from grantpath.engine.cli.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.log_upkeep import prune_log, verify_log
-from grantpath.engine.cli.output import emit, err, out, styled
+from grantpath.engine.cli.output import emit, note, out, styled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,12 +98,12 @@ def log(
     if entries:
         out().print(_table(entries, refused), soft_wrap=False)
     elif complete:
-        err().print(styled(f"no {'refused attempt' if refused else 'accepted change'} matches", "dim"))
+        note(f"no {'refused attempt' if refused else 'accepted change'} matches")
     if not complete:
         earlier = f", --before {entries[0].revision} the previous ones" if entries else ""
-        err().print(styled(f"more entries match: --limit N shows the last N{earlier}", "dim"))
+        note(f"more entries match: --limit N shows the last N{earlier}")
     elif authorizer.log_begins is not None and not refused:
-        err().print(styled(f"the log begins at revision {authorizer.log_begins}: older entries were pruned", "dim"))
+        note(f"the log begins at revision {authorizer.log_begins}: older entries were pruned")
     return 0
 
 

@@ -9,7 +9,7 @@ import typer
 
 from grantpath.engine.change.audit_log import moment
 from grantpath.engine.cli.context import CommandContext
-from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
+from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.graph.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -62,6 +62,6 @@ def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -
 def _confirm(root: str, entries: int, bound: int | datetime) -> None:
     if not sys.stdin.isatty():
         raise InvalidInput(f"pruning the log of {root} removes {entries:,} entries permanently; confirm it with --yes")
-    err().print(styled(f"{entries:,} entries before {bound} will be removed permanently", "yellow"))
+    warn(f"{entries:,} entries before {bound} will be removed permanently", "yellow")
     if not typer.confirm(f"Prune the log of {root}?", err=True):
         raise InvalidInput("nothing was pruned")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
-from grantpath.engine.cli.output import err, out, page, printable, styled
+from grantpath.engine.cli.output import note, out, page, printable, styled
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -185,7 +185,7 @@ def can(
         (each.name, words[each.allowed] if each.allowed is not None else _needs(each.needs)) for each in found.answer
     ]
     _table(("name", "allowed"), rows)
-    err().print(styled(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}", "dim"))
+    note(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}")
 
 
 # ---- output --------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _show(view: "EntityView") -> None:
     for label, texts in sections:
         for at, text in enumerate(texts):
             console.print(styled(f"  {label if at == 0 else '':<11}", "dim"), styled(text), sep="", soft_wrap=True)
-    err().print(styled(f"at revision {view.revision}", "dim"))
+    note(f"at revision {view.revision}")
 
 
 def _cut(texts: Iterable[str], shown: "MembershipPage | GrantPage", rest: str) -> list[str]:
@@ -262,4 +262,4 @@ def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
 
 def _closing(found: "EntityPage | GrantPage | MembershipPage") -> None:
     more = "" if found.complete else f"; more with --after {printable(found.after or '')!r} --at {found.revision}"
-    err().print(styled(f"{len(found.answer):,} at revision {found.revision}{more}", "dim"))
+    note(f"{len(found.answer):,} at revision {found.revision}{more}")

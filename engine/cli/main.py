@@ -17,6 +17,7 @@ import typer
 from grantpath.engine.cli import (
     ask_commands,
     change_commands,
+    config_command,
     demo_command,
     load_command,
     log_command,
@@ -28,7 +29,18 @@ from grantpath.engine.cli import (
     tenant_commands,
 )
 from grantpath.engine.cli.context import HELP as HELP_OPTIONS
-from grantpath.engine.cli.context import VERSION, CommandContext, Commands, Json, PolicyName, Root, Timeout, Uri
+from grantpath.engine.cli.context import (
+    VERSION,
+    CommandContext,
+    Commands,
+    Json,
+    PolicyName,
+    Profile,
+    Quiet,
+    Root,
+    Timeout,
+    Uri,
+)
 from grantpath.engine.cli.output import emit_error, printable
 from grantpath.graph.errors import GrantpathError, Refused
 from grantpath.graph.private_files import create_private, make_private
@@ -69,10 +81,14 @@ def options(
     policy: PolicyName = None,
     uri: Uri = None,
     json: Json = False,
+    quiet: Quiet = False,
     timeout: Timeout = None,
+    profile: Profile = None,
     version: Annotated[bool, typer.Option(VERSION, help="print the version", is_eager=True, callback=_version)] = False,
 ) -> None:
-    context.obj = CommandContext.from_environment().but(root, policy, uri, json, timeout)
+    context.obj = CommandContext().but(
+        root=root, policy=policy, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile
+    )
     if context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -86,6 +102,7 @@ for module in (
     log_command,
     tenant_commands,
     server_commands,
+    config_command,
     policy_commands,
     scenario_command,
     spark_commands,

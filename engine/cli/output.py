@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.progress import ReportCount, ReportLine
@@ -14,6 +15,17 @@ if TYPE_CHECKING:  # imported when something is printed: it takes long
 
 WIDE = 10_000
 SHOWN = 20  # the number of statements that a list shows
+_QUIET = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool) -> Iterator[None]:
+    """Prints no progress and no notes in the block if `quiet`; answers, errors and warnings are printed."""
+    before = _QUIET.set(quiet)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)
 
 
 def out() -> "Console":
@@ -34,10 +46,26 @@ def page(soft_wrap: bool = False, quiet: bool = False) -> "Console":
 
 
 def err() -> "Console":
-    """The console for progress, notes and errors."""
+    """The console for errors, warnings and questions."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def warn(text: str, style: str) -> None:
+    """Prints a warning, or what a question is about, to standard error."""
+    err().print(styled(text, style))
+
+
+def note(text: str, style: str = "dim") -> None:
+    """Prints a note to standard error, which --quiet omits."""
+    if not _QUIET.get():
+        warn(text, style)
+
+
+def starting() -> ReportLine | None:
+    """Where the embedded server reports its start: nowhere with --quiet, else (None) to standard error."""
+    return (lambda text: None) if _QUIET.get() else None
 
 
 def emit(value: Any) -> None:
@@ -84,7 +112,10 @@ def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 @contextmanager
 def reporting(what: str) -> Iterator[ReportLine]:
-    """Reports progress as lines of text; on a terminal with a moving bar below them."""
+    """Reports progress as lines of text; on a terminal with a moving bar below them; --quiet omits both."""
+    if _QUIET.get():
+        yield lambda text: None
+        return
     console = err()
     if not console.is_terminal:
         yield lambda text: print(text, file=sys.stderr, flush=True)
@@ -100,6 +131,9 @@ def reporting(what: str) -> Iterator[ReportLine]:
 @contextmanager
 def counting() -> Iterator[ReportCount]:
     """Reports progress as numbers (what, done, total): as a bar on a terminal, elsewhere one line per `what`."""
+    if _QUIET.get():
+        yield lambda what, done, of: None
+        return
     console = err()
     if not console.is_terminal:
         seen: set[str] = set()

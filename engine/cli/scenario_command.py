@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.output import counting, emit, err, lines, out, styled
+from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.engine.cli.spark_commands import expect_small_jobs, working
 from grantpath.graph.errors import InvalidInput
 
@@ -55,7 +55,7 @@ def test(
     if warnings and strict:
         raise InvalidInput(*warnings)
     for text in warnings:
-        err().print(styled(f"warning: {text}", "yellow"))
+        warn(f"warning: {text}", "yellow")
     store = session.store()
     try:
         with counting() as count:

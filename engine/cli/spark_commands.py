@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.output import counting, emit, err, out, printable, reporting, styled
+from grantpath.engine.cli.output import counting, emit, note, out, printable, reporting, styled
 from grantpath.graph.progress import ReportLine
 
 if TYPE_CHECKING:
@@ -123,11 +123,11 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
         emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
     elif isinstance(found.answer, bool):
         out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
-        err().print(styled(f"at {_state(Mirrored(snapshot).meta)}", "dim"))
+        note(f"at {_state(Mirrored(snapshot).meta)}")
     else:
         for ref in found.answer:
             print(printable(ref))
-        err().print(styled(f"{len(found.answer):,} at {_state(Mirrored(snapshot).meta)}", "dim"))
+        note(f"{len(found.answer):,} at {_state(Mirrored(snapshot).meta)}")
     return 1 if found.answer is False else 0
 
 

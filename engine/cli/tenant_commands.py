@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.consent import Yes, confirm_drop
-from grantpath.engine.cli.context import CommandContext, Commands, Json, Operator, Root, Timeout, Uri, command
+from grantpath.engine.cli.context import (
+    CommandContext,
+    Commands,
+    Json,
+    Operator,
+    Profile,
+    Quiet,
+    Root,
+    Timeout,
+    Uri,
+    command,
+)
 from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import Unknown
@@ -46,13 +57,17 @@ def _list(
     root: Root = None,
     uri: Uri = None,
     json: Json = False,
+    quiet: Quiet = False,
     timeout: Timeout = None,
+    profile: Profile = None,
     dropped: Dropped = False,
 ) -> None:
-    before: CommandContext = context.find_root().obj or CommandContext.from_environment()
-    context.find_root().obj = session = before.but(root, None, uri, json, timeout)
+    before: CommandContext = context.find_root().obj or CommandContext()
+    given = before.but(root=root, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile)
+    context.find_root().obj = given
     if context.invoked_subcommand is None:
-        list_roots(session, dropped)
+        with given.running() as session:
+            list_roots(session, dropped)
 
 
 def list_roots(session: CommandContext, dropped: Dropped = False) -> None:

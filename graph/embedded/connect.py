@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -10,29 +11,40 @@ from grantpath.graph.connection import DATABASE, USER, Connection
 from grantpath.graph.credentials import Auth, Provider, checked
 from grantpath.graph.errors import ServerError, Unavailable
 from grantpath.graph.extras import is_installed
+from grantpath.graph.private_files import private_line
+from grantpath.graph.progress import ReportLine
 from grantpath.graph.tls import is_verified
 
 if TYPE_CHECKING:
     from grantpath.graph.embedded.server import ServerStatus
 
+PASSWORD_FILE = "NEO4J_PASSWORD_FILE"
 
-def connection(uri: str | None = None, auth: Auth | Provider | None = None, ca: str | None = None) -> Connection:
+
+def connection(
+    uri: str | None = None,
+    auth: Auth | Provider | None = None,
+    ca: str | None = None,
+    progress: ReportLine | None = None,
+) -> Connection:
     """The server at `uri` or NEO4J_URI, with the login `auth`, or NEO4J_USER (or NEO4J_USERNAME, else neo4j) and
-    NEO4J_PASSWORD, and its database NEO4J_DATABASE (else neo4j).
+    NEO4J_PASSWORD (or the content of the file NEO4J_PASSWORD_FILE), and its database NEO4J_DATABASE (else neo4j).
 
     Without an address: the embedded server, started if necessary, unless GRANTPATH_EMBEDDED=never forbids that. The
     embedded server's own address needs no password. `ca` names a file of trusted certificates; it defaults to NEO4J_CA
-    if the address verifies certificates. Raises Unavailable if a password is missing or the address is not one of a
-    Neo4j server, InvalidInput if `auth` is not a login, ServerError if the embedded server cannot be started or is
+    if the address verifies certificates. `progress` receives the lines of a start of the embedded server.
+
+    Raises Unavailable if a password is missing or the address is not one of a Neo4j server, InvalidInput if `auth` is
+    not a login or the file of the password is not private, ServerError if the embedded server cannot be started or is
     forbidden.
     """
     address = uri or os.environ.get("NEO4J_URI")
     if address:
         need_address(address)
     if auth is not None:
-        found = _given(address or str(_up().uri), auth)
+        found = _given(address or str(_up(progress).uri), auth)
     else:
-        found = _from_environment(address) if address else _login(_up())
+        found = _from_environment(address) if address else _login(_up(progress))
     if ca is None and is_verified(found.uri):
         ca = os.environ.get("NEO4J_CA") or None
     database = os.environ.get("NEO4J_DATABASE") if address else None
@@ -49,6 +61,8 @@ def _given(address: str, auth: Auth | Provider) -> Connection:
 
 def _from_environment(address: str) -> Connection:
     password = os.environ.get("NEO4J_PASSWORD")
+    if password is None and (named := os.environ.get(PASSWORD_FILE)):
+        password = private_line(PASSWORD_FILE, Path(named))
     if password is None:
         embedded = _seen()
         if embedded and embedded.uri and urlsplit(embedded.uri).netloc == urlsplit(address).netloc:
@@ -58,7 +72,7 @@ def _from_environment(address: str) -> Connection:
     return Connection(address, user, password)
 
 
-def _up() -> "ServerStatus":
+def _up(progress: ReportLine | None) -> "ServerStatus":
     """The embedded server, started if necessary. Imported late: a client of another server does not need it."""
     if not is_installed("server"):
         raise ServerError(
@@ -67,7 +81,7 @@ def _up() -> "ServerStatus":
         )
     from grantpath.graph.embedded.server import up
 
-    return up()
+    return up(progress=progress)
 
 
 def _seen() -> "ServerStatus | None":

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from grantpath import cypher, reference
+from grantpath.engine.cli.config_file import Profile, read_config
+from grantpath.engine.cli.settings import OPTIONS, VARIABLES
 from grantpath.engine.policy.policy import load
 from grantpath.engine.scenarios.scenario_file import read_scenarios
 from grantpath.graph.statement import parse_check, parse_question, parse_statement
@@ -14,6 +16,7 @@ HOUSE = Path(__file__).parents[2]
 PAGES = HOUSE / "docs" / "reference"
 CODE = re.compile(r"``(?: (?=`))?(.*?)(?: (?=``))?``|`([^`]+)`")
 BLOCK = re.compile(r"```.*?```", re.DOTALL)
+VARIABLE = re.compile(r"(?:GRANTPATH|NEO4J)_[A-Z0-9_]+")
 MADE_FROM_A_NAME = re.compile(r'reference\("(\w+)", (.*?)\) == "(.*?)"')
 
 
@@ -92,12 +95,30 @@ def test_every_label_and_relationship_of_the_queries_is_listed() -> None:
 
 
 def test_every_variable_is_in_the_table() -> None:
-    text = (HOUSE / "docs" / "operating.md").read_text(encoding="utf-8")
-    table = text[text.index("## All variables") :]
-    listed = {name for name in codes(table) if re.fullmatch(r"(?:GRANTPATH|NEO4J)_[A-Z0-9_]+", name)}
+    tables = [*rows(page("configuration.md"), "key"), *rows(page("configuration.md"), "variable")]
+    listed = {name for row in tables for name in codes(" ".join(row)) if VARIABLE.fullmatch(name)}
     used = set()
     for room in ("graph", "engine", "spark_sync"):
         for file in (HOUSE / room).rglob("*.py"):
             used |= set(re.findall(r"\"((?:GRANTPATH|NEO4J)_[A-Z0-9_]+)\"", file.read_text(encoding="utf-8")))
     assert len(used) > 15
     assert listed == used
+
+
+def test_every_key_of_the_configuration_file_is_in_the_table_with_its_variable() -> None:
+    listed = {}
+    for row in rows(page("configuration.md"), "key"):
+        keys, variables = codes(row[0]), codes(row[1])
+        assert len(variables) >= len(keys)
+        listed |= dict(zip(keys, variables, strict=False))
+        for key in set(keys) & set(OPTIONS):
+            assert f"--{key}" in codes(row[2])
+    assert listed == VARIABLES
+    assert set(Profile.model_fields) == set(VARIABLES)
+
+
+def test_the_configuration_file_of_the_page_is_valid(tmp_path: Path) -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", page("configuration.md"), re.DOTALL)
+    (tmp_path / "config.toml").write_text(example, encoding="utf-8")
+    found = read_config(tmp_path / "config.toml")
+    assert found.default.root and set(found.profile) == {"production", "laptop"}

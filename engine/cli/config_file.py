@@ -1,0 +1,143 @@
+"""The configuration file: `[default]` and `[profile.NAME]` tables of settings. It is checked as a whole."""
+
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
+from grantpath.graph.address import need_address
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.inputs import need_seconds
+from grantpath.graph.near_names import nearest
+
+DEFAULT = "default"
+PATHS = ("password_file", "ca", "home", "cache")
+MESSAGES = {
+    "string_type": "it must be a text; write it in quotes",
+    "string_too_short": "it is empty; give it a value, or remove it",
+    "float_type": "it must be a number; write it without quotes",
+    "model_type": "it must be a table; write [default] or [profile.NAME] before the keys",
+}
+
+
+def _checked(check: Callable[[Any], None]) -> AfterValidator:
+    """A validator with the message of `check`."""
+
+    def work(value: Any) -> Any:
+        try:
+            check(value)
+        except GrantpathError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    return AfterValidator(work)
+
+
+Text = Annotated[str, Field(min_length=1)]
+Address = Annotated[Text, _checked(need_address)]
+Seconds = Annotated[float, _checked(lambda value: need_seconds("timeout", value))]
+
+
+class Profile(BaseModel):
+    """The settings of one table."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    uri: Address | None = None
+    user: Text | None = None
+    password_file: Text | None = None
+    database: Text | None = None
+    ca: Text | None = None
+    root: Text | None = None
+    policy: Text | None = None
+    timeout: Seconds | None = None
+    embedded: Text | None = None
+    neo4j: Text | None = None
+    home: Text | None = None
+    heap: Text | None = None
+    pagecache: Text | None = None
+    cache: Text | None = None
+    maven: Text | None = None
+    spark_memory: Text | None = None
+
+
+class ConfigFile(BaseModel):
+    """The tables of a file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    default: Profile = Profile()
+    profile: dict[str, Profile] = {}
+
+
+def read_config(file: Path) -> ConfigFile:
+    """The tables of `file`. A missing file has none, unless GRANTPATH_CONFIG names it.
+
+    Raises InvalidInput with file, key, rule and remedy.
+    """
+    try:
+        return ConfigFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8-sig")))
+    except FileNotFoundError:
+        if not os.environ.get(CONFIG):
+            return ConfigFile()
+        raise InvalidInput(f"{file}: this file does not exist; correct or unset the variable {CONFIG}") from None
+    except OSError as error:
+        raise InvalidInput(f"{file}: it cannot be read ({error.strerror}); make it a readable file") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{file}: it is not UTF-8; save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{file}: it is not valid TOML: {error}; correct it") from None
+    except ValidationError as error:
+        raise InvalidInput(*(f"{file}: {_problem(each)}" for each in error.errors())) from None
+
+
+def table(config: ConfigFile, file: Path, name: str | None) -> dict[str, tuple[str, str]]:
+    """The settings of a profile, with those of [default] that it does not have: key -> (value, name of the table).
+
+    If the profile has a `uri`, it does not take the login of [default]. Raises InvalidInput for an unknown profile.
+    """
+    found = _values(config.default, file, DEFAULT)
+    if name is None or name == DEFAULT:
+        return found
+    if name not in config.profile:
+        known = f"the profiles are {', '.join(sorted(config.profile))}" if config.profile else "it has no profile"
+        raise InvalidInput(
+            f"{file}: [profile.{name}] does not exist{nearest(name, config.profile)}: {known}; correct --profile or "
+            f"{PROFILE}, or add this table"
+        )
+    own = _values(config.profile[name], file, f"profile.{name}")
+    if "uri" in own:
+        found = {key: value for key, value in found.items() if key not in LOGIN}
+    return found | own
+
+
+def _values(profile: Profile, file: Path, name: str) -> dict[str, tuple[str, str]]:
+    given = profile.model_dump(exclude_none=True)
+    return {key: (_text(key, value, file), name) for key, value in given.items()}
+
+
+def _text(key: str, value: Any, file: Path) -> str:
+    """The value for its variable: a path is relative to the folder of the file."""
+    is_path = key in PATHS or (key == "policy" and ("/" in value or value.endswith((".yaml", ".yml"))))
+    return str(file.parent.absolute() / Path(value).expanduser()) if is_path else str(value)
+
+
+def _problem(error: Any) -> str:
+    """A problem of pydantic in words: the table, the key, the rule and the remedy."""
+    *tables, key = error["loc"]
+    place = f"[{'.'.join(map(str, tables))}] {key}" if tables else str(key)
+    if error["type"] == "value_error":
+        return f"{place}: {error['ctx']['error']}"
+    if error["type"] != "extra_forbidden":
+        return f"{place}: {MESSAGES.get(error['type'], error['msg'])}"
+    if not tables:
+        return f"{place}: this place takes no settings; write them below [default] or [profile.NAME]"
+    if key == "password":
+        return (
+            f"{place}: a password must not be in this file; write it into another one, and name that by password_file"
+        )
+    return f"{place}: this key does not exist{nearest(str(key), VARIABLES)}; the keys are {', '.join(VARIABLES)}"
