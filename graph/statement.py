@@ -133,6 +133,19 @@ def parse_check(text: str) -> tuple[Check, bool]:
     )
 
 
+def parse_asked(text: str) -> Check:
+    """A check without an expectation: `SUBJECT [as ROLE] NAME OBJECT [with k=REF]`. Raises InvalidInput."""
+    words, with_ = _split(text)
+    subject, as_role, rest = _actor_words(words)
+    match rest:
+        case [name, ref]:
+            return Check(subject=subject, name=name, object=ref, with_=with_, as_role=as_role)
+    raise InvalidInput(
+        f"{_shown(text)} is not a check: write SUBJECT NAME OBJECT, e.g. user:bob load_table table:a.b.c; "
+        "add `as role:X` after the subject and `with k=REF` at the end if needed"
+    )
+
+
 def parse_question(text: str) -> Who | Which:
     """A question: `who can NAME on REF [with ..]` or `which TYPE can S [as R] NAME [with ..]`. Raises InvalidInput."""
     words, with_ = _split(text)

@@ -8,6 +8,7 @@ import typer
 from grantpath.engine.cli.browser_params import browser_line
 from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
 from grantpath.engine.cli.output import emit, lines, note, out, printable, styled
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.reference import type_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ Name = Annotated[
     str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, e.g. SELECT_TABLE or load_table")
 ]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="the object, e.g. table:hr.public.staff")]
+OneSubject = Annotated[str | None, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
+OneName = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, e.g. SELECT_TABLE or load_table")
+]
+OneRef = Annotated[str | None, typer.Argument(metavar="REF", help="the object, e.g. table:hr.public.staff")]
+File = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="answer the checks in this file; - is standard input")
+]
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
 After = Annotated[
@@ -50,11 +59,12 @@ def register(app: typer.Typer) -> None:
 
 def check(
     session: CommandContext,
-    subject: Subject,
-    name: Name,
-    ref: Ref,
+    subject: OneSubject = None,
+    name: OneName = None,
+    ref: OneRef = None,
     with_: With = [],  # noqa: B006
     as_: As = None,
+    file: File = None,
     at_least: AtLeast = None,
 ) -> int:
     """Check whether SUBJECT can use NAME on REF.
@@ -65,7 +75,21 @@ def check(
     In a script, write `--` before untrusted arguments, so that none of them is read as an option:
 
     grantpath check -- "$S" "$NAME" "$REF"
+
+    With --file, each line is a check, SUBJECT NAME OBJECT or a JSON object; empty lines and lines that begin with #
+    are skipped. The answers are in the order of the lines, in batches of 1,000, and each batch has one revision. Exit
+    code 0: all are allowed, 1: at least one is not, 2: an error, which names the line. With --json, each answer is one
+    JSON object.
     """
+    if file is not None:
+        if subject is not None or with_ or as_:
+            raise InvalidInput("--file cannot be combined with a check, --with or --as; write them into the lines")
+        from grantpath.engine.cli.check_file import check_file
+
+        return check_file(session, file, at_least)
+    if subject is None or name is None or ref is None:
+        missing = "SUBJECT" if subject is None else "NAME" if name is None else "REF"
+        raise InvalidInput(f"Missing argument '{missing}'. See `grantpath check --help`.")
     with session.open() as authorizer:
         decision = authorizer.check(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
     if session.json:

@@ -50,6 +50,7 @@ WORDS += [
     "--help ",
     "-\u2010help",
 ]
+WORDS += ["--file", "--file=-", "-q", "--quiet", "--profile", "--profile=x"]
 WORDS += ["user:bob", "load_table", "table:hr.public.staff"]
 GATES = [["check"], ["check", "--"], ["explain"], ["explain", "--"], ["--root", "r", "check"], ["--json", "explain"]]
 BEHIND = [[], ["--root", "metalake:ml"], ["--json"], ["--with", "tag=tag:pii", "--as", "role:x"]]
@@ -70,6 +71,9 @@ class Fixed:
 
     def check(self, *_: object, **__: object) -> Decision:
         return fixed(self.allowed)
+
+    def check_many(self, checks: list[object], **_: object) -> list[Decision]:
+        return [fixed(self.allowed) for _ in checks]
 
     def explain(self, *_: object, **__: object) -> Explanation:
         return Explanation(self.check(), [], [])

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from grantpath import cypher, reference
+from grantpath.engine.cli.check_file import check_from_json
 from grantpath.engine.cli.config_file import Profile, read_config
 from grantpath.engine.cli.settings import OPTIONS, VARIABLES
 from grantpath.engine.policy.policy import load
 from grantpath.engine.scenarios.scenario_file import read_scenarios
-from grantpath.graph.statement import parse_check, parse_question, parse_statement
+from grantpath.graph.statement import parse_asked, parse_check, parse_question, parse_statement
 
 HOUSE = Path(__file__).parents[2]
 PAGES = HOUSE / "docs" / "reference"
@@ -64,6 +65,13 @@ def test_every_line_is_accepted(header: str, parse: object, least: int) -> None:
     assert len(listed) >= least and callable(parse)
     for line in listed:
         parse(line)
+
+
+def test_every_line_of_a_file_of_checks_is_accepted() -> None:
+    lines = [codes(row[0])[0] for row in rows(page("statements.md"), "line")]
+    for line in lines:
+        assert (check_from_json if line.startswith("{") else parse_asked)(line).object
+    assert len(lines) == 4
 
 
 def test_every_form_of_statement_has_a_row() -> None:
