@@ -6,6 +6,7 @@ from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.change.audit_log import Logged
 from grantpath.engine.change.idempotency import Change
 from grantpath.engine.decide.decision import Decision, Explanation
+from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
 from grantpath.engine.decide.listing import Listing
 from grantpath.engine.decide.revocation import Revocation
 from grantpath.graph.errors import (
@@ -34,6 +35,7 @@ __all__ = [
     "Decision",
     "Explanation",
     "GrantpathError",
+    "GraphPath",
     "Inconsistent",
     "Invalid",
     "InvalidInput",
@@ -41,6 +43,8 @@ __all__ = [
     "InvalidReference",
     "Listing",
     "Logged",
+    "PathEdge",
+    "PathNode",
     "Refused",
     "Revocation",
     "ServerError",

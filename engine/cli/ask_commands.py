@@ -93,7 +93,7 @@ def check(
     with session.open() as authorizer:
         decision = authorizer.check(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
     if session.json:
-        emit(decision.as_dict())
+        print(decision.model_dump_json(), flush=True)
     else:
         show_decision(decision, f"{subject} {name} on {ref}")
     return 0 if decision else 1
@@ -121,8 +121,7 @@ def explain(
             subject, name, ref, as_role=as_, with_=second_objects(with_), all=every, at_least=at_least
         )
     if session.json:
-        rest = {"paths": explanation.paths, "remedy": explanation.remedy, "complete": explanation.complete}
-        emit({**explanation.decision.as_dict(), **rest})
+        print(explanation.model_dump_json(), flush=True)
     else:
         show_decision(explanation.decision, f"{subject} {name} on {ref}")
         lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")

@@ -1,78 +1,105 @@
 """Decisions and explanations, with their reasons as text. remedy.py computes what is missing."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import GetJsonSchemaHandler, PrivateAttr, SerializerFunctionWrapHandler, model_serializer
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from grantpath.engine.decide.evaluation import Evaluation, FoundFacts, own_denial, winning
-from grantpath.engine.decide.remedy import Remedy, nearest
+from grantpath.engine.decide.graph_path import GraphPath
+from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.graph.frozen import Frozen
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.statement import Check
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The basis of a decision: the question, each acting principal (its role, the facts found for it, and its
-    verdict), and the nearest remedy if it is known."""
+    """The basis of a decision: the question, and each acting principal (its role, the facts found for it, and its
+    verdict)."""
 
     evaluation: Evaluation
     acted: Sequence[Mapping[str, Any]]
-    remedy: Remedy | None = None
 
 
-@dataclass(frozen=True)
-class Decision:
-    """The answer to one check; its truth value is `allowed`.
+class Decision(Frozen):
+    """The answer to one check, the `question`; its truth value is `allowed`.
 
     `because` lists the reasons if it is allowed, `missing` what the nearest remedy would change if it is not.
-    `revision` is the revision of the graph that was read, `asked` the check. All of these are for operators: they can
-    name roles, groups, DENYs and similar names. `public` is for end users.
+    `revision` is the revision of the graph that was read. All of these are for operators: they can name roles, groups,
+    DENYs and similar names. `public` is for end users.
     """
 
     allowed: bool
     revision: int
-    evidence: Evidence = field(repr=False, compare=False)
-    asked: Check | None = field(default=None, repr=False, compare=False)
+    question: Check
+    because: list[str]
+    missing: list[str]
+    _evidence: Evidence | None = PrivateAttr(default=None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Computes the reasons when they are read: they cost more than the decision."""
+            if name in _REASONS and self._evidence is not None:
+                self.__dict__[name] = value = _REASONS[name](self.allowed, self._evidence)
+                return value
+            return super().__getattr__(name)
 
     def __bool__(self) -> bool:
         return self.allowed
 
-    @cached_property
-    def because(self) -> list[str]:
-        """The reasons. Computed on demand: the text costs more than the decision."""
-        return _because(self.evidence) if self.allowed else []
+    def __eq__(self, other: object) -> bool:
+        """Decisions are equal if question, answer and revision are; the reasons follow from these."""
+        return isinstance(other, Decision) and type(other) is type(self) and self._key() == other._key()
 
-    @cached_property
-    def missing(self) -> list[str]:
-        """What the nearest remedy would change. Computed on demand, as `because`."""
-        evidence = self.evidence
-        return [] if self.allowed else (evidence.remedy or nearest(evidence.evaluation, evidence.acted, None)).texts
+    def __hash__(self) -> int:
+        return hash((self.allowed, self.revision))
+
+    def _key(self) -> tuple[object, ...]:
+        return self.allowed, self.revision, self.question
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from (("allowed", self.allowed), ("revision", self.revision))
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the decision was made from; a decision that was read from JSON has none."""
+        assert self._evidence is not None, "a decision that was read from JSON has no evidence"
+        return self._evidence
 
     @property
     def public(self) -> str:
         """The decision and the question in the caller's own words. It reveals no other names."""
-        verdict = "allowed" if self.allowed else "not allowed"
-        return f"{verdict}: {_words(self.asked)}" if self.asked else verdict
+        return f"{self._verdict}: {_words(self.question)}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """The decision in the form of the JSON output."""
-        return {
-            "allowed": self.allowed,
-            "because": self.because,
-            "missing": self.missing,
-            "revision": self.revision,
-        }
+    @property
+    def _verdict(self) -> str:
+        return "allowed" if self.allowed else "not allowed"
+
+    @model_serializer(mode="wrap")
+    def _with_reasons(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        for name in _REASONS:
+            getattr(self, name)  # computes it
+        return cast(dict[str, Any], serialize(self))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of the fields: the serializer adds nothing to them."""
+        return handler(cast(CoreSchema, {key: value for key, value in core_schema.items() if key != "serialization"}))
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Decision):
     """A decision with its paths from subject to object, edge by edge.
 
     If it is allowed, these are paths that allow it; if not, those of each DENY that the nearest remedy revokes.
-    If very many roles or groups have the same grant, 50 of them are listed. A decision that does not depend on an edge
-    has a sentence with the reason instead of a path.
+    If very many roles or groups have the same grant, 50 of them are listed. `typed_paths` are the paths as nodes and
+    edges, `paths` the same as text, in the same order. For a decision that does not depend on an edge `typed_paths` is
+    empty, and `paths` has a sentence with the reason.
 
     `remedy` lists the statements that together would make a refused check allowed; it is empty if none would.
     `complete` is false if other grants or memberships decide the same: then to revoke what the paths show does not
@@ -80,18 +107,24 @@ class Explanation:
     or groups at most, to each of these 10 at most, and of 10 acting roles at most; `complete` says whether that is all.
     """
 
-    decision: Decision
     paths: list[str]
+    typed_paths: tuple[GraphPath, ...]
     remedy: list[str]
     complete: bool = True
 
-    @property
-    def public(self) -> str:
-        """The text for end users: that of the decision."""
-        return self.decision.public
+    def _key(self) -> tuple[object, ...]:
+        return *super()._key(), self.paths, self.typed_paths, self.remedy, self.complete
 
-    def __bool__(self) -> bool:
-        return self.decision.allowed
+    @property
+    def decision(self) -> Decision:
+        """The decision alone."""
+        return Decision(
+            allowed=self.allowed,
+            revision=self.revision,
+            question=self.question,
+            because=self.because,
+            missing=self.missing,
+        )
 
 
 def _words(check: Check) -> str:
@@ -108,7 +141,10 @@ def winner(acted: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return min((one for one in acted if one["allowed"]), key=lambda one: one["role"] or "", default=None)
 
 
-def _because(evidence: Evidence) -> list[str]:
+def _because(allowed: bool, evidence: Evidence) -> list[str]:
+    """The reasons of a yes."""
+    if not allowed:
+        return []
     evaluation, won = evidence.evaluation, winner(evidence.acted)
     assert won is not None, "reasons are asked for an allowed decision only"
     subject, found = evaluation.subject.text, evaluation.by_fact(won["found"])
@@ -121,6 +157,11 @@ def _because(evidence: Evidence) -> list[str]:
         + denied_itself(evaluation, fact, found)
         for fact in facts
     ]
+
+
+def _missing(allowed: bool, evidence: Evidence) -> list[str]:
+    """What the nearest remedy of a no would change."""
+    return [] if allowed else nearest(evidence.evaluation, evidence.acted, None).texts
 
 
 def denied_itself(evaluation: Evaluation, fact: Fact, found: FoundFacts) -> str:
@@ -150,3 +191,6 @@ def _reason(evaluation: Evaluation, fact: Fact, by: str) -> str:
             return f"{subject} has {names} on every existing {types} below {entity}"
         case _:
             return f"{entity} exists"
+
+
+_REASONS: Mapping[str, Callable[[bool, Evidence], list[str]]] = {"because": _because, "missing": _missing}

@@ -1,14 +1,13 @@
 """Explains one decision: reads the paths that cause it and, if it is refused, the nearest remedy."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from grantpath.engine.decide import path_text
 from grantpath.engine.decide.deciding_facts import Deciding, deciding
-from grantpath.engine.decide.decision import Decision, Evidence, Explanation, denied_itself, winner
+from grantpath.engine.decide.decision import Decision, Explanation, denied_itself, winner
 from grantpath.engine.decide.evaluation import Evaluation, RemedyContext, winning
 from grantpath.engine.decide.every_path import MAX_ACTING, Routes, with_further
+from grantpath.engine.decide.graph_path import GraphPath, PathBuilder
 from grantpath.engine.decide.remedy import Remedy, nearest
 from grantpath.engine.decide.remedy_candidates import later_roles, new_names
 from grantpath.engine.policy.clauses import facts_of, texts
@@ -28,12 +27,10 @@ def explained(ask: PinnedAsk, decision: Decision, every: bool = False) -> Explan
     evaluation, acted = decision.evidence.evaluation, decision.evidence.acted
     won = winner(acted)
     remedy = None if won else _remedy(ask, evaluation, acted)
-    decision = replace(decision, evidence=Evidence(evaluation, acted, remedy))
-    statements = [*remedy.statements] if remedy else []
     deciders = deciding(evaluation, acted)
     if every:
         paths, complete = _every_path(ask, evaluation, acted, deciders)
-        return Explanation(decision, paths or decision.because, statements, complete)
+        return _explanation(decision, remedy, paths, complete)
     found = evaluation.by_fact(won["found"]) if won else {}
     if won:
         facts, role = winning(evaluation.clauses, found), won["role"] if evaluation.one_role else None
@@ -41,21 +38,37 @@ def explained(ask: PinnedAsk, decision: Decision, every: bool = False) -> Explan
         facts, role = (remedy.denials, remedy.role) if remedy else ([], None)
     row = ask("explain", **path_parameters(evaluation, facts, role))
     complete = _is_complete(ask, evaluation, deciders, facts, row["paths"])
-    if remedy:
-        return Explanation(decision, path_text.texts(row["paths"]), statements, complete)
     notes = {fact.text: denied_itself(evaluation, fact, found) for fact in facts}
-    paths = sorted({path_text.path(path) + notes.get(path["fact"], "") for path in row["paths"]})
-    return Explanation(decision, paths or decision.because, statements, complete)
+    builder = PathBuilder(evaluation)
+    return _explanation(
+        decision, remedy, [builder.path(path, notes.get(path["fact"], "")) for path in row["paths"]], complete
+    )
+
+
+def _explanation(decision: Decision, remedy: Remedy | None, paths: Iterable[GraphPath], complete: bool) -> Explanation:
+    """The explanation with these paths, sorted by their text and without duplicates."""
+    by_text = {str(path): path for path in paths}
+    return Explanation(
+        allowed=decision.allowed,
+        revision=decision.revision,
+        question=decision.question,
+        because=decision.because,
+        missing=remedy.texts if remedy else [],
+        paths=sorted(by_text) or decision.because,
+        typed_paths=tuple(by_text[text] for text in sorted(by_text)),
+        remedy=[*remedy.statements] if remedy else [],
+        complete=complete,
+    )
 
 
 def _every_path(
     ask: PinnedAsk, evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], deciders: Sequence[Deciding]
-) -> tuple[list[str], bool]:
-    """The paths of all deciding facts as text, sorted, and whether none is missing."""
+) -> tuple[list[GraphPath], bool]:
+    """The paths of all deciding facts, and whether none is missing."""
     if not deciders:
         return [], True
     routes = Routes(ask("membership_edges", subject=evaluation.subject.text)["links"])
-    found, complete = set[str](), len(deciders) <= MAX_ACTING
+    builder, found, complete = PathBuilder(evaluation), list[GraphPath](), len(deciders) <= MAX_ACTING
     for each in deciders[:MAX_ACTING]:
         row = ask("explain", **path_parameters(evaluation, [*each.facts], each.role))
         every = with_further(row["paths"], evaluation.subject.text, each, routes)
@@ -63,8 +76,8 @@ def _every_path(
         own = next(one for one in acted if not evaluation.one_role or one["role"] == each.role)
         facts = evaluation.by_fact(own["found"])
         notes = {fact.text: denied_itself(evaluation, fact, facts) for fact in each.facts}
-        found |= {path_text.path(path) + notes[path["fact"]] for path in every.paths}
-    return sorted(found), complete
+        found += [builder.path(path, notes[path["fact"]]) for path in every.paths]
+    return found, complete
 
 
 def _is_complete(

@@ -22,6 +22,7 @@ from grantpath.graph.statement import Check, Which, Who
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
+STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # of each decision
 Words = TypeVar("Words", Check, Who, Which)
 
 
@@ -176,7 +177,11 @@ def decision(
     """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
     tenant.need_existing(question.needed, answer["known"])
     evaluation, acted = question.evaluation(tenant.policy, tenant.root, tenant.near), answer["acting"]
-    return Decision(any(one["allowed"] for one in acted), row["revision"], Evidence(evaluation, acted), words)
+    allowed = any(one["allowed"] for one in acted)
+    made = Decision.__new__(Decision)
+    fields = {"allowed": allowed, "revision": row["revision"], "question": words}  # without its reasons: they cost more
+    made.__setstate__({**STATE, "__dict__": fields, "__pydantic_private__": {"_evidence": Evidence(evaluation, acted)}})
+    return made
 
 
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import PinnedAsk
@@ -14,6 +12,7 @@ from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.graph.errors import GrantpathError
+from grantpath.graph.frozen import Frozen
 from grantpath.graph.reference import type_of
 from grantpath.graph.statement import Check, parse_statement
 
@@ -22,7 +21,7 @@ STATED = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS)  # facts that no state
 GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
 
 
-class Revocation(BaseModel):
+class Revocation(Frozen):
     """The smallest set of statements after which the subject of a check is not allowed any more.
 
     `statements` are revokes, removals of memberships and changes of owner that the policy accepts, in any order. They
@@ -33,8 +32,6 @@ class Revocation(BaseModel):
     A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. What else the
     statements take away, from this subject or from others, is not considered.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     question: Check
     revision: int
@@ -47,10 +44,9 @@ class Revocation(BaseModel):
 
 def revocation(ask: PinnedAsk, decision: Decision) -> Revocation:
     """The statements that turn a decision into a no; `ask` reads at the revision of the decision."""
-    assert decision.asked is not None, "a decision of a check has its question"
     if not decision:
         return Revocation(
-            question=decision.asked,
+            question=decision.question,
             revision=decision.revision,
             allowed=False,
             statements=(),
@@ -61,7 +57,7 @@ def revocation(ask: PinnedAsk, decision: Decision) -> Revocation:
     evaluation, acted = decision.evidence.evaluation, decision.evidence.acted
     links = ask("membership_edges", subject=evaluation.subject.text)["links"]
     row = ask("revocation_facts", **revocation_parameters(evaluation, acted))
-    return revoked(decision.asked, decision.revision, evaluation, acted, links, row)
+    return revoked(decision.question, decision.revision, evaluation, acted, links, row)
 
 
 def revocation_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

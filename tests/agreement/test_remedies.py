@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy as policies
 from grantpath.graph.statement import Check as Asked
 
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle, oracle
+from ..support.graph_edges import edges_of
 from ..support.random_world import ROOT_NAME, Check, random_checks, random_world
 from ..support.remedy_oracle import RefusedCheck
 from ..support.tiers import others_slow
@@ -124,17 +124,6 @@ def deny(twin: Twin, checks: list[Check]) -> None:
         for reason in filter(None, map(_ALLOWED.fullmatch, decision.because[-1:])):
             by, privilege, place = reason.groups()
             twin.say([f"deny {privilege} on {place} to {by}"])
-
-
-def edges_of(graph: Authorizer) -> Iterator[tuple[str, str, str]]:
-    """Every edge of the tenant, in the notation of paths."""
-    found = graph.store.execute(
-        "MATCH (one:Entity {root: $root})-[edge]->(other:Entity) "
-        "RETURN one.ref AS one, type(edge) + coalesce(' ' + edge.privilege, '') AS edge, other.ref AS other",
-        {"root": graph.tenant},
-    )
-    for row in found:
-        yield row["one"], row["edge"], row["other"]
 
 
 def steps_of(path: str) -> Iterator[tuple[str, str, str]]:

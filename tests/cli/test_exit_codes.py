@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 import typer.main
@@ -18,6 +17,7 @@ import typer.main
 from grantpath.engine.cli import main
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.decide.decision import Decision, Explanation
+from grantpath.graph.statement import Check
 
 from ..support.sizes import say, size
 
@@ -57,10 +57,12 @@ BEHIND = [[], ["--root", "metalake:ml"], ["--json"], ["--with", "tag=tag:pii", "
 MAIN = "import sys; from grantpath.engine.cli.start import main; sys.exit(main())"
 
 
+ASKED = Check(subject="user:bob", name="load_table", object="table:hr.public.staff")
+
+
 def fixed(allowed: bool) -> Decision:
-    decision = Decision(allowed, 1, Mock())
-    vars(decision).update(because=["it is fixed"] * allowed, missing=["it is fixed"] * (not allowed))
-    return decision
+    reasons = {"because": ["it is fixed"] * allowed, "missing": ["it is fixed"] * (not allowed)}
+    return Decision(allowed=allowed, revision=1, question=ASKED, **reasons)
 
 
 @dataclass
@@ -76,7 +78,7 @@ class Fixed:
         return [fixed(self.allowed) for _ in checks]
 
     def explain(self, *_: object, **__: object) -> Explanation:
-        return Explanation(self.check(), [], [])
+        return Explanation(**dict(self.check()), paths=[], typed_paths=(), remedy=[])
 
 
 def fix(monkeypatch: pytest.MonkeyPatch, allowed: bool) -> None:
@@ -182,13 +184,14 @@ from contextlib import contextmanager
 from grantpath.engine.cli.main import main
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.decide.decision import Decision
+from grantpath.graph.statement import Check
 class Fixed:
     def check(self, *_, **__):
         if "{answer}" == "fails":
             raise ZeroDivisionError
-        decision = Decision("{answer}" == "yes", 1, None)
-        vars(decision).update(because=["it is fixed"], missing=["it is fixed"])
-        return decision
+        asked = Check(subject="user:bob", name="load_table", object="table:a.b.c")
+        fixed = ["it is fixed"]
+        return Decision(allowed="{answer}" == "yes", revision=1, question=asked, because=fixed, missing=fixed)
 @contextmanager
 def opened(*_, **__):
     yield Fixed()

@@ -55,7 +55,7 @@ async def ask(auth: AsyncAuthorizer, number: int) -> bool:
     """Is the answer right, and is it that of this question?"""
     check, wanted = question(number)
     decision = await auth.check(check.subject, check.name, check.object)
-    return decision.allowed is wanted and decision.asked == check
+    return decision.allowed is wanted and decision.question == check
 
 
 def test_each_of_1000_concurrent_answers_belongs_to_its_question(

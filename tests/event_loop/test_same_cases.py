@@ -39,9 +39,9 @@ FACTS = [
 ]
 BOB, SEEN = "user:bob", "USE_CATALOG"
 QUESTIONS: list[Callable[[Authorizer], Any]] = [
-    lambda auth: auth.check(BOB, SEEN, "catalog:hr").as_dict(),
-    lambda auth: auth.check(BOB, "USE_SCHEMA", "schema:hr.s").as_dict(),
-    lambda auth: [one.as_dict() for one in auth.check_many([(BOB, SEEN, "catalog:hr"), (BOB, SEEN, "schema:hr.s")])],
+    lambda auth: auth.check(BOB, SEEN, "catalog:hr").model_dump(),
+    lambda auth: auth.check(BOB, "USE_SCHEMA", "schema:hr.s").model_dump(),
+    lambda auth: [one.model_dump() for one in auth.check_many([(BOB, SEEN, "catalog:hr"), (BOB, SEEN, "schema:hr.s")])],
     lambda auth: auth.explain(BOB, "USE_SCHEMA", "schema:hr.s"),
     lambda auth: auth.explain(BOB, SEEN, "catalog:hr", all=True),
     lambda auth: auth.revocation(BOB, SEEN, "catalog:hr"),
