@@ -24,7 +24,7 @@ MAX_BYTES = 4 * MAX_LINE + 2
 STANDARD_INPUT = "-"
 
 
-class _JsonLine(BaseModel):
+class _JsonCheck(BaseModel):
     """A check in the form of a JSON line."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -37,13 +37,13 @@ class _JsonLine(BaseModel):
 
 
 @dataclass(frozen=True)
-class _Line:
+class _CheckLine:
     number: int
     check: Check
 
 
 @dataclass
-class _Report:
+class _Answers:
     """What was answered until now."""
 
     session: CommandContext
@@ -51,7 +51,7 @@ class _Report:
     refused: int = 0
     revisions: list[int] = field(default_factory=list)  # of the first batch and of the last one
 
-    def add(self, lines: Sequence[_Line], decisions: "Sequence[Decision]") -> None:
+    def add(self, lines: Sequence[_CheckLine], decisions: "Sequence[Decision]") -> None:
         """Prints the decisions of a batch."""
         for line, decision in zip(lines, decisions, strict=True):
             if decision:
@@ -62,7 +62,7 @@ class _Report:
         sys.stdout.flush()
         self.revisions = [*self.revisions[:1], decisions[0].revision]
 
-    def _shown(self, line: _Line, decision: "Decision") -> str:
+    def _shown(self, line: _CheckLine, decision: "Decision") -> str:
         if not self.session.json:
             return printable(f"{'allowed' if decision else 'not allowed'}: {_words(line.check)}")
         asked = line.check
@@ -79,7 +79,7 @@ def check_file(session: CommandContext, name: str, at_least: int | None) -> int:
     are answered. Raises the errors of `check_many`.
     """
     shown = "standard input" if name == STANDARD_INPUT else name
-    report = _Report(session)
+    report = _Answers(session)
     with _opened(name) as file, session.open() as authorizer:
         lines = _lines(file, shown)
         while batch := _next(lines):
@@ -118,9 +118,9 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _next(lines: Iterator[_Line]) -> tuple[list[_Line], InvalidInput | None] | None:
+def _next(lines: Iterator[_CheckLine]) -> tuple[list[_CheckLine], InvalidInput | None] | None:
     """The checks of the next batch, and the error of the line after them; None at the end."""
-    checks: list[_Line] = []
+    checks: list[_CheckLine] = []
     try:
         checks.extend(islice(lines, BATCH))
     except InvalidInput as error:
@@ -128,7 +128,7 @@ def _next(lines: Iterator[_Line]) -> tuple[list[_Line], InvalidInput | None] | N
     return (checks, None) if checks else None
 
 
-def _lines(file: IO[bytes], shown: str) -> Iterator[_Line]:
+def _lines(file: IO[bytes], shown: str) -> Iterator[_CheckLine]:
     """The checks, one line in memory at a time. Raises InvalidInput with the line."""
     number = 0
     while raw := file.readline(MAX_BYTES):
@@ -138,7 +138,7 @@ def _lines(file: IO[bytes], shown: str) -> Iterator[_Line]:
         try:
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
             if text.strip() and not text.lstrip().startswith("#"):
-                yield _Line(number, check_from_json(text) if text.lstrip().startswith("{") else parse_asked(text))
+                yield _CheckLine(number, check_from_json(text) if text.lstrip().startswith("{") else parse_asked(text))
         except UnicodeDecodeError:
             raise InvalidInput(f"{shown}, line {number}: it is not UTF-8; save the file as UTF-8") from None
         except InvalidInput as error:
@@ -148,7 +148,7 @@ def _lines(file: IO[bytes], shown: str) -> Iterator[_Line]:
 def check_from_json(text: str) -> Check:
     """The check of a JSON line. Raises InvalidInput."""
     try:
-        found = _JsonLine.model_validate_json(text)
+        found = _JsonCheck.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         place = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
@@ -157,7 +157,9 @@ def check_from_json(text: str) -> Check:
     return Check(subject=found.subject, name=found.name, object=found.object, as_role=found.as_role, with_=found.with_)
 
 
-def _answer(authorizer: "Authorizer", report: _Report, lines: list[_Line], shown: str, at_least: int | None) -> None:
+def _answer(
+    authorizer: "Authorizer", report: _Answers, lines: list[_CheckLine], shown: str, at_least: int | None
+) -> None:
     """Asks one batch. If a check of it is not valid, the ones before it are answered."""
     if not lines:
         return
