@@ -36,11 +36,24 @@ def newest_server(tmp_path: Path) -> Iterator[Connection]:
     assert os.environ["GRANTPATH_HOME"] == home
 
 
+PATIENT = ("--timeout", "120")  # a newly started server plans its first queries slowly
+
+
 def run(files: list[Path], engine: str, server: Connection, extra: dict[str, str]) -> dict[str, Any]:
     """The output of `grantpath test --json`."""
     login = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
     ran = subprocess.run(
-        [sys.executable, "-m", "grantpath.engine.cli", "test", *map(str, files), "--engine", engine, "--json"],
+        [
+            sys.executable,
+            "-m",
+            "grantpath.engine.cli",
+            "test",
+            *map(str, files),
+            "--engine",
+            engine,
+            "--json",
+            *PATIENT,
+        ],
         env={**os.environ, **login, **extra},
         capture_output=True,
         text=True,
