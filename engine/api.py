@@ -7,7 +7,7 @@ from grantpath.engine.change.audit_log import Logged
 from grantpath.engine.change.idempotency import Change
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
-from grantpath.engine.decide.listing import Listing
+from grantpath.engine.decide.listing import Listing, ReferencePage
 from grantpath.engine.decide.revocation import Revocation
 from grantpath.graph.errors import (
     GrantpathError,
@@ -45,6 +45,7 @@ __all__ = [
     "Logged",
     "PathEdge",
     "PathNode",
+    "ReferencePage",
     "Refused",
     "Revocation",
     "ServerError",

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from grantpath.engine.decide.listing import Listing
+from grantpath.engine.decide.listing import Listing, ReferencePage
 from grantpath.graph.errors import InvalidInput
 
 AT_ONCE = 1_000  # references of a list that are taken without a pause for other tasks
@@ -51,6 +51,15 @@ class AsyncListing:
         while part := await self._ask(partial(_next_part, references)):
             for ref in part:
                 yield ref
+
+    async def read(self) -> ReferencePage:
+        """All references as a pydantic model, as Listing.read."""
+        listing = (await self._read())._found
+        assert listing is not None
+        references, found = listing.with_next(), list[str]()
+        while part := await self._ask(partial(_next_part, references)):
+            found += part
+        return listing.page_of(found)
 
     async def _read(self) -> "AsyncListing":
         if self._found is None:

@@ -134,7 +134,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)
             question = request.resolve(self.policy, self.root, words)
-            return self._listing(span, "who", question, Page(limit, after, at, at_least))
+            return self._listing(span, "who", words, question, Page(limit, after, at, at_least))
 
     @following
     def which(
@@ -154,13 +154,15 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
-            return self._listing(span, "which", question, Page(limit, after, at, at_least))
+            return self._listing(span, "which", words, question, Page(limit, after, at, at_least))
 
-    def _listing(self, span: telemetry.Span, query: str, question: ResolvedQuestion, page: Page) -> Listing:
+    def _listing(
+        self, span: telemetry.Span, query: str, words: Who | Which, question: ResolvedQuestion, page: Page
+    ) -> Listing:
         """The list, with its first page already read, so that the call itself raises the errors."""
         parameters = request.list_parameters(self.policy, self.root, question)
         ask = partial(self.ask, query, at_least=page.at_least, **parameters)
-        listing = Listing(self.tenant, ask, self.policy.hidden, page)
+        listing = Listing(self.tenant, words, ask, self.policy.hidden, page)
         span.set(revision=listing.revision)
         self.need_existing(question.needed, listing.first["known"])
         return listing

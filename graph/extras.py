@@ -5,6 +5,7 @@ from importlib.util import find_spec
 NEEDED = {
     "cli": ("typer", "rich", "numpy", "pyarrow"),
     "server": ("psutil", "filelock", "jgo", "platformdirs"),
+    "arrow": ("pyarrow",),
     "spark": ("pyspark", "numpy", "pyarrow", "psutil"),
 }
 

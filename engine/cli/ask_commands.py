@@ -186,9 +186,9 @@ def who(
     """
     with session.open() as authorizer:
         found = authorizer.who(
-            name, ref, with_=second_objects(with_), limit=_one_more(limit), after=after, at=at, at_least=at_least
+            name, ref, with_=second_objects(with_), limit=limit, after=after, at=at, at_least=at_least
         )
-        _list(session, found, limit)
+        _list(session, found)
 
 
 def which(
@@ -214,12 +214,12 @@ def which(
             name,
             as_role=as_,
             with_=second_objects(with_),
-            limit=_one_more(limit),
+            limit=limit,
             after=after,
             at=at,
             at_least=at_least,
         )
-        _list(session, found, limit)
+        _list(session, found)
 
 
 def params(
@@ -267,21 +267,14 @@ def show_decision(decision: "Decision", question: str) -> None:
     lines(console, "missing", decision.missing, "yellow")
 
 
-def _one_more(limit: int | None) -> int | None:
-    """Reads one more than is shown, to find out whether there are more."""
-    return None if limit is None else limit + 1
-
-
-def _list(session: CommandContext, found: "Listing", limit: int | None) -> None:
-    answer = list(found)
-    complete = limit is None or len(answer) <= limit
-    answer = answer if complete else answer[:limit]
+def _list(session: CommandContext, listing: "Listing") -> None:
+    found = listing.read()
     if session.json:
-        emit({"answer": answer, "complete": complete, "revision": found.revision})
+        print(found.model_dump_json(), flush=True)
         return
-    for ref in answer:
+    for ref in found.answer:
         print(printable(ref))
-    more = "" if complete else "; there are more"
-    if answer and not complete:
-        more = f"; more with --after {printable(answer[-1])!r} --at {found.revision}"
-    note(f"{len(answer):,} at revision {found.revision}{more}")
+    more = "" if found.complete else "; there are more"
+    if found.answer and not found.complete:
+        more = f"; more with --after {printable(found.answer[-1])!r} --at {found.revision}"
+    note(f"{len(found.answer):,} at revision {found.revision}{more}")

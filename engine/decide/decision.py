@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from grantpath.engine.decide.evaluation import Evaluation, FoundFacts, own_denial, winning
 from grantpath.engine.decide.graph_path import GraphPath
+from grantpath.engine.decide.notebook import verdict_html
 from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.graph.frozen import Frozen
@@ -72,6 +73,10 @@ class Decision(Frozen):
         assert self._evidence is not None, "a decision that was read from JSON has no evidence"
         return self._evidence
 
+    def _repr_html_(self) -> str:
+        reasons = [("because", self.because), ("missing", self.missing)]
+        return verdict_html(self._verdict, _words(self.question), reasons, self.revision)
+
     @property
     def public(self) -> str:
         """The decision and the question in the caller's own words. It reveals no other names."""
@@ -114,6 +119,11 @@ class Explanation(Decision):
 
     def _key(self) -> tuple[object, ...]:
         return *super()._key(), self.paths, self.typed_paths, self.remedy, self.complete
+
+    def _repr_html_(self) -> str:
+        rest = "paths" if self.complete else "paths (not all)"
+        lists = [("because", self.because), ("missing", self.missing), (rest, self.paths), ("remedy", self.remedy)]
+        return verdict_html(self._verdict, _words(self.question), lists, self.revision)
 
     @property
     def decision(self) -> Decision:

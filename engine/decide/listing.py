@@ -1,11 +1,19 @@
 """The results of `who` and `which`: references in byte order, all of one revision, read page by page."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from grantpath.engine.decide.notebook import SHOWN, table_html
+from grantpath.engine.decide.tabular import Tabular, TypedColumn
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.inputs import need_number, need_text
+from grantpath.graph.statement import Which, Who
 from grantpath.graph.transaction import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PAGE = 50_000
 
@@ -43,21 +51,36 @@ class Page:
             )
 
 
+class ReferencePage(Tabular):
+    """The references of one page of a list, in byte order. `after` is the last one if more follow: pass it as `after`
+    for the next page, and `revision` as `at`."""
+
+    question: Who | Which
+    answer: tuple[str, ...]
+    after: str | None
+
+    def columns(self) -> Mapping[str, TypedColumn]:
+        return {"ref": TypedColumn("text", self.answer)}
+
+
 class Listing:
     """The references that a question lists, in byte order, without duplicates. It can be iterated more than once.
 
     All of them are of `revision`. The first page is read by the call, the others during iteration, which raises
-    Inconsistent if the root has changed in the meantime, and Unavailable.
+    Inconsistent if the root has changed in the meantime, and Unavailable. `read` returns them as a pydantic model.
     """
 
-    def __init__(self, tenant: str, ask: Callable[..., Row], hidden: Collection[str], page: Page) -> None:
+    def __init__(
+        self, tenant: str, question: Who | Which, ask: Callable[..., Row], hidden: Collection[str], page: Page
+    ) -> None:
         """`ask` returns at most `limit` references after one; `hidden` are omitted. Raises Inconsistent if the root is
         not at the revision of the page."""
+        self.question = question
         self._tenant = tenant
         self._ask = ask
         self._hidden = hidden
-        self._limit = page.limit
-        self._first = ask(after=page.after, limit=self._size(page.limit))
+        self._limit, self._after = page.limit, page.after
+        self._first = ask(after=page.after, limit=self._size(None if page.limit is None else page.limit + 1))
         self.revision = int(self._first["revision"])
         page.check_revision(tenant, self.revision)
 
@@ -70,7 +93,40 @@ class Listing:
         return f"<Listing of {self._tenant} at revision {self.revision}>"
 
     def __iter__(self) -> Iterator[str]:
-        page, limit, size = self._first, self._limit, self._size(self._limit)
+        return islice(self.with_next(), self._limit)
+
+    def read(self) -> ReferencePage:
+        """All references, with the question, and whether more follow. Raises as the iteration."""
+        return self.page_of([*self.with_next()])
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing follows; without a limit nothing does. Otherwise this reads the list."""
+        return self._limit is None or self.read().complete
+
+    def to_arrow(self) -> "pa.Table":
+        """The references as a table of pyarrow with the column `ref`; see ReferencePage."""
+        return self.read().to_arrow()
+
+    def _repr_html_(self) -> str:
+        """The first references: a notebook does not read a long list to its end."""
+        shown = [*islice(self.with_next(), SHOWN + 1)]
+        refs, total = shown[: min(SHOWN, len(shown) if self._limit is None else self._limit)], len(shown)
+        return table_html({"ref": refs}, self.revision, total == len(refs))
+
+    def page_of(self, refs: Sequence[str]) -> ReferencePage:
+        """The page of the references that `with_next` yields."""
+        complete = self._limit is None or len(refs) <= self._limit
+        answer = tuple(refs if complete else refs[: self._limit])
+        after = None if complete else answer[-1] if answer else self._after
+        return ReferencePage(
+            revision=self.revision, complete=complete, question=self.question, answer=answer, after=after
+        )
+
+    def with_next(self) -> Iterator[str]:
+        """The references and, if there is a limit, the one after them: it shows that more follow."""
+        limit = None if self._limit is None else self._limit + 1
+        page, size = self._first, self._size(limit)
         while True:
             shown = [ref for ref in page["answer"] if ref not in self._hidden][:limit]
             yield from shown

@@ -1,8 +1,11 @@
 """The questions and answers about what is in a root. They are frozen; `model_dump_json()` gives their JSON."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from grantpath.engine.decide.tabular import Tabular, TypedColumn
 
 Effect = Literal["ALLOW", "DENY"]
 
@@ -88,12 +91,7 @@ class Membership(_Frozen):
         return len(self.path) == 2
 
 
-class _Answer(_Frozen):
-    revision: int  # the revision of the root that was read
-
-
-class _Page(_Answer):
-    complete: bool  # whether nothing follows
+class _Page(Tabular):
     after: str | None  # where the next page begins: pass it as `after`, and `revision` as `at`
 
 
@@ -103,6 +101,9 @@ class EntityPage(_Page):
     question: ListEntities
     answer: tuple[str, ...]
 
+    def columns(self) -> Mapping[str, TypedColumn]:
+        return {"ref": TypedColumn("text", self.answer)}
+
 
 class GrantPage(_Page):
     """One page of grants, sorted by object, subject, privilege and effect."""
@@ -110,12 +111,27 @@ class GrantPage(_Page):
     question: ListGrants
     answer: tuple[Grant, ...]
 
+    def columns(self) -> Mapping[str, TypedColumn]:
+        return {
+            "effect": TypedColumn("text", [each.effect for each in self.answer]),
+            "privilege": TypedColumn("text", [each.privilege for each in self.answer]),
+            "object": TypedColumn("text", [each.object for each in self.answer]),
+            "subject": TypedColumn("text", [each.subject for each in self.answer]),
+        }
+
 
 class MembershipPage(_Page):
     """One page of memberships, in the byte order of the members or of the containers."""
 
     question: ListMembers | ListMemberships
     answer: tuple[Membership, ...]
+
+    def columns(self) -> Mapping[str, TypedColumn]:
+        return {
+            "member": TypedColumn("text", [each.member for each in self.answer]),
+            "container": TypedColumn("text", [each.container for each in self.answer]),
+            "path": TypedColumn("texts", [each.path for each in self.answer]),
+        }
 
 
 class EdgeCounts(_Frozen):
@@ -128,7 +144,7 @@ class EdgeCounts(_Frozen):
     owns: int
 
 
-class EntityView(_Answer):
+class EntityView(_Frozen):
     """One entity with its surroundings. `complete` of each page says whether the page is cut.
 
     `exists` is false for a name that holds grants before it is created, `builtin` is true for what the policy brings.
@@ -136,6 +152,7 @@ class EntityView(_Answer):
     """
 
     question: ShowEntity
+    revision: int  # the revision of the root that was read
     ref: str
     type: str
     exists: bool
@@ -161,11 +178,19 @@ class Ability(_Frozen):
     needs: dict[str, str] = {}
 
 
-class Abilities(_Answer):
+class Abilities(Tabular):
     """Every privilege and operation that can be asked about the object, in byte order: privileges come first."""
 
+    complete: bool = True
     question: ListAbilities
     answer: tuple[Ability, ...]
+
+    def columns(self) -> Mapping[str, TypedColumn]:
+        return {
+            "name": TypedColumn("text", [each.name for each in self.answer]),
+            "allowed": TypedColumn("flag", [each.allowed for each in self.answer]),
+            "needs": TypedColumn("by_key", [[*each.needs.items()] for each in self.answer]),
+        }
 
     @property
     def allowed(self) -> tuple[str, ...]:
