@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.change.audit_log import Logged
-from grantpath.engine.change.idempotency import Change
+from grantpath.engine.change.made import Change
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
 from grantpath.engine.decide.listing import Listing, ReferencePage

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Filter, Logged
-from grantpath.engine.change.idempotency import Change
 from grantpath.engine.change.log_verify import LogCheck, verify
+from grantpath.engine.change.made import Change
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.open_tenant import OpenTenant, following

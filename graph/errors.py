@@ -72,6 +72,10 @@ class GrantpathError(Exception):
         """The texts, one per line."""
         return [str(text) for text in self.args]
 
+    def as_dict(self) -> dict[str, str | int | None]:
+        """The error in the form of the JSON output: `error` (the text for operators), `code`, `public` and `index`."""
+        return {"error": "\n".join(self.lines), "code": self.code, "public": self.public, "index": self.index}
+
     def prefixed(self, prefix: str) -> "GrantpathError":
         """The same error with a text that begins with `prefix`."""
         return type(self)(f"{prefix}{self}")

@@ -4,16 +4,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import field_serializer
+
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.frozen import Frozen
 from grantpath.graph.inputs import need_number, need_text
 
 MOST = 10_000  # entries of one answer
 
 
-@dataclass(frozen=True)
-class Logged:
-    """An accepted change, or a refused attempt, which has a `reason` and the `revision` at which it was refused.
+class Logged(Frozen):
+    """An entry of the log: an accepted change, or a refused attempt, which has a `reason` and the `revision` at which
+    it was refused.
 
     `at` is a time in UTC; `actor` is None for a fact; `object` and `subject` are the references in the statement.
     `hash` is the hash of the entry in the log's chain, None if the entry is older than the chain.
@@ -29,6 +32,10 @@ class Logged:
     subject: str | None
     reason: str | None = None
     hash: str | None = None
+
+    @field_serializer("at", when_used="json")
+    def _with_offset(self, at: datetime) -> str:
+        return at.isoformat()
 
 
 @dataclass(frozen=True)

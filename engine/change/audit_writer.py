@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from grantpath import cypher
-from grantpath.engine.change.idempotency import Change, ask
+from grantpath.engine.change.idempotency import ask
 from grantpath.engine.change.log_chain import Tail
+from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
@@ -58,12 +59,12 @@ def record(
     entries: list[dict[str, Any]] = []
     for step, id_ in zip(steps, ids, strict=True):
         if not step.changed:
-            changes.append(Change(None, writing.revision))
+            changes.append(Change(id=None, revision=writing.revision, question=_question(step, actor)))
             continue
-        changes.append(Change(id_, writing.next_revision()))
+        changes.append(Change(id=id_, revision=writing.next_revision(), question=_question(step, actor)))
         entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor)})
     hashes = iter(append(partial(ask, writing), entries, tail) if entries else [])
-    return [Change(each.id, each.revision, hash=next(hashes)) if each.id else each for each in changes]
+    return [each.model_copy(update={"hash": next(hashes)}) if each.id else each for each in changes]
 
 
 def refuse(
@@ -81,6 +82,11 @@ def refuse(
             keep=KEPT,
             **_columns(step, actor),
         )
+
+
+def _question(step: PlannedChange, actor: Actor | None) -> MakeChange:
+    by, as_role = (actor.ref.text, actor.as_role) if actor else (None, None)
+    return MakeChange(statement=step.text, by=by, as_role=as_role)
 
 
 def _columns(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:

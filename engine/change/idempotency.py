@@ -4,10 +4,10 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath import cypher
+from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.planned_change import Actor
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
@@ -15,24 +15,6 @@ from grantpath.graph.messages import short
 from grantpath.graph.transaction import QueryRunner, Writing
 
 MAX_ID = 200
-
-
-@dataclass(frozen=True)
-class Change:
-    """An accepted change: its id in the log (None: it changed nothing) and the first revision that includes it.
-
-    `already`: the change was made earlier with this id, and nothing was done now. `hash`: the hash of its log entry,
-    with which `verify_log` proves all entries up to it; None if the change changed nothing, was a dry run, or was
-    pruned. `added` and `removed` are set by a dry run: every fact that would be added or removed, as canonical
-    statements, including those that a drop removes with its object and those that a creator gets.
-    """
-
-    id: str | None
-    revision: int
-    already: bool = field(default=False, compare=False, repr=False)
-    hash: str | None = field(default=None, compare=False, repr=False)
-    added: list[str] = field(default_factory=list, compare=False, repr=False)
-    removed: list[str] = field(default_factory=list, compare=False, repr=False)
 
 
 class Request:
@@ -50,6 +32,11 @@ class Request:
         self._texts = list(texts)
 
     @property
+    def _questions(self) -> list[MakeChange]:
+        by, as_role = self._actor
+        return [MakeChange(statement=text, by=by, as_role=as_role) for text in self._texts]
+
+    @property
     def _digest(self) -> str:
         return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
 
@@ -57,11 +44,16 @@ class Request:
         """The changes that were made with this id before. Raises Invalid if the id belongs to another request."""
         row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._digest:
-            done = zip(row["ids"], row["revisions"], row["hashes"], strict=True)
-            return [Change(id_ or None, at, True, hash_) for id_, at, hash_ in done]
+            done = zip(row["ids"], row["revisions"], row["hashes"], self._questions, strict=True)
+            return [
+                Change(id=id_ or None, revision=at, question=question, already=True, hash=hash_)
+                for id_, at, hash_, question in done
+            ]
         change = row["change"]
         if change and row["said"] is None and self._is(change):
-            return [Change(self.id, change["revision"], True, change["hash"])]
+            [question] = self._questions
+            at, hash_ = change["revision"], change["hash"]
+            return [Change(id=self.id, revision=at, question=question, already=True, hash=hash_)]
         if change or row["said"] or row["taken"]:
             taken = next(iter(row["taken"]), self.id)
             raise Invalid(

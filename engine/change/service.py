@@ -4,12 +4,12 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.deltas import Delta
-from grantpath.engine.change.idempotency import Change, Request, first_id, is_made
+from grantpath.engine.change.idempotency import Request, first_id, is_made
+from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.precheck import Precheck, PrecheckedWriting, begin_precheck
 from grantpath.engine.decide.batches import need_list, one_of
@@ -276,7 +276,7 @@ def _parsed(statement: str) -> Statement:
 def _with_delta(change: Change, delta: Delta | None) -> Change:
     """A change of a dry run, with the facts that it would add and remove."""
     delta = delta or Delta()
-    return replace(change, hash=None, added=delta.added, removed=delta.removed)
+    return change.model_copy(update={"hash": None, "added": delta.added, "removed": delta.removed})
 
 
 def _at(error: GrantpathError, index: int) -> GrantpathError:

@@ -12,7 +12,7 @@ from grantpath.engine.cli.output import emit, out, show_lists, styled
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 
 if TYPE_CHECKING:
-    from grantpath.engine.change.idempotency import Change
+    from grantpath.engine.change.made import Change
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
 
 PANEL = "Change"

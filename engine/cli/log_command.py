@@ -1,6 +1,5 @@
 """The command `log`: the history of a root."""
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,7 +107,7 @@ def log(
 
 
 def _summary(entry: Logged) -> dict[str, Any]:
-    summary = {**asdict(entry), "at": entry.at.isoformat()}
+    summary = entry.model_dump(mode="json")
     if entry.reason is None:
         del summary["reason"]
     else:

@@ -42,7 +42,7 @@ from grantpath.engine.cli.context import (
     Uri,
 )
 from grantpath.engine.cli.output import emit_error, printable
-from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.graph.errors import GrantpathError, InvalidInput, Refused
 from grantpath.graph.private_files import create_private, make_private
 
 HELP = """Who can do what, and why: a graph of grants in Neo4j, mirrored into Spark for bulk questions.
@@ -144,12 +144,12 @@ def _run(given: list[str], as_json: bool) -> int:
         sys.stdout.flush()
         return code
     except GrantpathError as error:
-        return _fail(error.lines, as_json, 1 if isinstance(error, Refused) else 2)
+        return _fail(error, as_json, 1 if isinstance(error, Refused) else 2)
     except UsageError as error:
-        return _fail([_usage(error)], as_json, 2)
+        return _fail(InvalidInput(_usage(error)), as_json, 2)
     except ModuleNotFoundError as error:
         known = "pip install 'grantpath[" in str(error)  # an extra that is not installed (graph/extras.py)
-        return _fail([str(error)], as_json, 2) if known else _failed(error, given, as_json)
+        return _fail(GrantpathError(str(error)), as_json, 2) if known else _failed(error, given, as_json)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except SystemExit as end:  # rich raises this for a broken pipe
@@ -165,10 +165,11 @@ def _failed(error: BaseException, given: list[str], as_json: bool) -> int:
         return BROKEN_PIPE
     if isinstance(error, OSError) and error.errno in (ENOSPC, EIO) and error.filename is None:
         _leave(sys.stdout)
-        return _fail([f"the output cannot be written: {error.strerror}; free some space, or redirect it"], as_json, 2)
+        what = f"the output cannot be written: {error.strerror}; free some space, or redirect it"
+        return _fail(GrantpathError(what), as_json, 2)
     if _is_interrupt(error):
         return INTERRUPTED
-    return _fail([_unexpected(error, given)], as_json, 2)
+    return _fail(GrantpathError(_unexpected(error, given)), as_json, 2)
 
 
 def _leave(stream: TextIO) -> None:
@@ -184,9 +185,9 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _fail(texts: list[str], as_json: bool, code: int) -> int:
+def _fail(error: GrantpathError, as_json: bool, code: int) -> int:
     sys.stdout.flush()
-    emit_error(texts, as_json)
+    emit_error(error, as_json)
     return code
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from grantpath.graph.errors import GrantpathError
 from grantpath.graph.progress import ReportCount, ReportLine
 
 if TYPE_CHECKING:  # imported when something is printed: it takes long
@@ -159,11 +160,11 @@ def counting() -> Iterator[ReportCount]:
         yield count
 
 
-def emit_error(texts: Sequence[str], as_json: bool) -> None:
-    """Prints the error texts to standard error, one per line."""
+def emit_error(error: GrantpathError, as_json: bool) -> None:
+    """Prints the error to standard error: its texts, one per line, or all that it says as JSON."""
     if as_json:
-        print(json.dumps({"error": "\n".join(texts)}, ensure_ascii=False), file=sys.stderr, flush=True)
+        print(json.dumps(error.as_dict(), ensure_ascii=False), file=sys.stderr, flush=True)
     else:
         from rich.text import Text
 
-        err().print(Text.assemble(("error: ", "bold red"), "\n".join(map(printable, texts))))
+        err().print(Text.assemble(("error: ", "bold red"), "\n".join(map(printable, error.lines))))

@@ -1,0 +1,41 @@
+"""Accepted changes as they are returned to the caller."""
+
+from pydantic import Field
+
+from grantpath.graph.frozen import Frozen
+
+
+class MakeChange(Frozen):
+    """Make the change of `statement`, as the actor `by` (None: as a fact, without authorization)."""
+
+    statement: str
+    by: str | None = None
+    as_role: str | None = None
+
+
+class Change(Frozen):
+    """An accepted change: its id in the log (None: it changed nothing) and the first revision that includes it.
+
+    `already`: the change was made earlier with this id, and nothing was done now. `hash`: the hash of its log entry,
+    with which `verify_log` proves all entries up to it; None if the change changed nothing, was a dry run, or was
+    pruned. `added` and `removed` are set by a dry run: every fact that would be added or removed, as canonical
+    statements, including those that a drop removes with its object and those that a creator gets. Two changes with the
+    same question, id and revision are equal.
+    """
+
+    id: str | None
+    revision: int
+    question: MakeChange = Field(repr=False)
+    already: bool = Field(default=False, repr=False)
+    hash: str | None = Field(default=None, repr=False)
+    added: list[str] = Field(default_factory=list, repr=False)
+    removed: list[str] = Field(default_factory=list, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Change) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str | None, int, MakeChange]:
+        return self.id, self.revision, self.question

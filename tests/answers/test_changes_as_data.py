@@ -1,0 +1,91 @@
+"""Changes, entries of the log and errors as data."""
+
+import asyncio
+import json
+
+import pytest
+
+from grantpath.engine import AsyncAuthorizer, Authorizer, Change, GrantpathError, Logged, Refused
+from grantpath.engine.cli import main
+from grantpath.graph.async_store import AsyncStore
+from grantpath.graph.connection import Connection
+from grantpath.graph.errors import PUBLIC
+
+from ..conftest import Tenants
+
+FACTS = ["add user:ann", "owner user:ann of metalake:ml"]
+
+
+@pytest.fixture
+def auth(tenant: Tenants) -> Authorizer:
+    return tenant("gravitino", FACTS)
+
+
+def test_change_contains_its_question(auth: Authorizer) -> None:
+    done = auth.change("add user:bob", by="user:ann")
+    assert done.question.model_dump() == {"statement": "add user:bob", "by": "user:ann", "as_role": None}
+
+
+def test_each_change_of_a_batch_contains_its_statement(auth: Authorizer) -> None:
+    auth.change("add role:r")
+    texts = ["add user:bob", "member user:bob of role:r", "add role:s"]
+    assert [done.question.statement for done in auth.change_all(texts)] == texts
+
+
+def test_repeated_change_contains_its_question(auth: Authorizer) -> None:
+    first = auth.change_all(["add user:bob", "add role:r"], id="mine")
+    again = auth.change_all(["add user:bob", "add role:r"], id="mine")
+    assert [each.already for each in again] == [True, True]
+    assert [each.question for each in again] == [each.question for each in first]
+
+
+def test_change_survives_json(auth: Authorizer) -> None:
+    for done in (auth.change("add user:bob", dry_run=True), auth.change("add user:bob", id="mine")):
+        again = Change.model_validate_json(done.model_dump_json())
+        assert again.model_dump() == done.model_dump()
+
+
+def test_entry_of_the_log_survives_json(auth: Authorizer) -> None:
+    auth.change("add user:bob", by="user:ann")
+    with pytest.raises(Refused):
+        auth.change("add user:zoe", by="user:bob")
+    entries = auth.log() + auth.log(refused=True)
+    assert [Logged.model_validate_json(each.model_dump_json()) for each in entries] == entries
+    assert entries[-1].reason is not None
+
+
+def test_change_on_an_event_loop_is_the_same_model(auth: Authorizer, server: Connection) -> None:
+    async def change() -> Change:
+        store = AsyncStore(server, 60.0)
+        async with AsyncAuthorizer(Authorizer(store, auth.tenant, auth.policy, auth.root), store) as loop:
+            return await loop.change("add user:bob", id="mine")
+
+    done = asyncio.run(change())
+    assert done == auth.change("add user:bob", id="mine")
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+def test_error_as_data_has_its_code_and_its_public_text(auth: Authorizer) -> None:
+    with pytest.raises(GrantpathError) as error:
+        auth.change_all(["add user:bob", "add user:ann"])
+    assert error.value.as_dict() == {
+        "error": str(error.value),
+        "code": "invalid",
+        "public": f"number 1: {PUBLIC['invalid']}",
+        "index": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["check", "user:bob"], "invalid_input"),
+        (["change", "say hello"], "invalid_input"),
+        (["policy", "show", "lakehose"], "invalid_policy"),
+    ],
+)
+def test_error_of_a_command_as_json_has_a_code(words: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--json", *words]) == 2
+    said = json.loads(capsys.readouterr().err)
+    assert (said["code"], said["public"]) == (code, PUBLIC[code])
+    assert said["error"]
