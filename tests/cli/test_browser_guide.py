@@ -16,8 +16,9 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
 from ..support import tiers
+from ..support.browser_desk import FLAGS, Desk, printed
 from ..support.named_roots import named_root
-from .test_browser import FACTS, FLAGS, Desk, printed
+from .test_browser import FACTS
 
 pytestmark = pytest.mark.browser
 

@@ -26,6 +26,9 @@ PLANS = {
         "from pathlib import Path",
     ),
     "docs/browser.md": ON_COMPANY,
+    "docs/guides/review.md": Plan((COMPANY,), spark=True),
+    "docs/guides/service.md": ON_COMPANY,
+    "docs/guides/upgrade-policy.md": ON_COMPANY,
     "docs/index.md": ON_COMPANY,
     "docs/looking.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/operating.md": Plan(ON_COMPANY.setup, OPENED + "import logging"),
@@ -46,6 +49,7 @@ NOT_RUN = {
     "make": "the tests of tests/cli/test_demo.py and tests/docs/test_site.py run what they start",
     ". .venv/bin/activate": "the tests run in an environment",
     "grantpath up": "it starts a server: tests/server/test_server.py",
+    "SERVICE_SECRET=change-me uvicorn": "it serves until it is stopped: tests/event_loop/test_service.py",
     "grantpath browser": "it needs the embedded server: tests/cli/test_browser_guide.py",
 }
 
@@ -60,6 +64,13 @@ EXCERPTS = {
 
 # Blocks that no test runs: page, first line -> reason.
 EXCEPTIONS = {
+    (
+        "docs/guides/spark-cluster.md",
+        "export NEO4J_URI=neo4j+s://graph.example.com NEO4J_USER=neo4j NEO4J_PASSWORD=...",
+    ): ("it needs a cluster; tests/spark/test_bulk_access.py runs job.py in a local session"),
+    ("docs/guides/spark-cluster.md", "grantpath verify /shared/snapshot --root metalake:ml --sample 1000"): (
+        "it needs the snapshot of the cluster; docs/tutorial.md runs the command"
+    ),
     ("docs/operating.md", "def login():"): "it needs a server with TLS at that address: tests/server/test_tls.py",
     ("docs/operating.md", "CREATE ROLE grantpath;"): "only Neo4j Enterprise has roles; the page says so",
     ("docs/operating.md", "from opentelemetry import metrics, trace"): (

@@ -7,7 +7,7 @@ import re
 import shlex
 import string
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,13 @@ class Session:
         """Runs a block, in the way of its language."""
         if block.title and block.language != "text":
             self._save(block)
-        {"console": self._console, "python": self._python, "cypher": self._cypher, "yaml": self._yaml}.get(
-            block.language, self._output
-        )(block)
+        ways = {"console": self._console, "python": self._python, "cypher": self._cypher, "yaml": self._yaml}
+        if block.language in ways:
+            ways[block.language](block)
+        elif block.language == "text":
+            self._output(block)
+        else:
+            assert block.title, f"{block}: a block of this language needs the name of its file"
 
     def _save(self, block: Block) -> None:
         """A block with a title belongs to that file; further blocks of the title are appended."""
@@ -158,6 +162,8 @@ class Session:
     def _rows(self, text: str, parameters: dict[str, Any]) -> str:
         """The rows of a query: its columns, then one row per line."""
         rows = self._store.read(text, parameters)
+        paths = {name for row in rows for name, value in row.items() if is_path(value)}  # Browser draws these
+        rows = [{name: value for name, value in row.items() if name not in paths} for row in rows]
         if len(rows) == 1 and any(isinstance(value, list) for value in rows[0].values()):
             return self.as_shown(one_row(rows[0]))
         lines = [" | ".join(rows[0]) if rows else "(no rows)"]
@@ -165,7 +171,12 @@ class Session:
         return self.as_shown("\n".join(lines))
 
 
-def one_row(row: dict[str, Any]) -> str:
+def is_path(value: object) -> bool:
+    """Whether a value is a path, or a list of paths."""
+    return isinstance(value, list) and any(isinstance(each, dict) or is_path(each) for each in value)
+
+
+def one_row(row: Mapping[str, Any]) -> str:
     """A row with lists: a line for each column and for each further item of a list."""
     width = max(map(len, row)) + 2
     lines = []
