@@ -1,0 +1,58 @@
+"""The JSON schemas of the answers, as docs/reference/schemas has them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from grantpath.engine.change.audit_log import Logged
+from grantpath.engine.change.made import Change
+from grantpath.engine.decide.decision import Decision, Explanation
+from grantpath.engine.decide.listing import ReferencePage
+from grantpath.engine.decide.revocation import Revocation
+from grantpath.engine.inspection.models import Abilities, EntityPage, EntityView, GrantPage, MembershipPage
+from grantpath.graph.errors import PUBLIC
+
+MODELS: tuple[type[BaseModel], ...] = (
+    Abilities,
+    Change,
+    Decision,
+    EntityPage,
+    EntityView,
+    Explanation,
+    GrantPage,
+    Logged,
+    MembershipPage,
+    ReferencePage,
+    Revocation,
+)
+ERROR: dict[str, Any] = {
+    "title": "GrantpathError",
+    "description": "The JSON form of an error.",
+    "type": "object",
+    "properties": {
+        "error": {"description": "The text for operators.", "type": "string"},
+        "code": {"description": "A stable word for the error.", "enum": [*PUBLIC]},
+        "public": {"description": "The text for end users.", "type": "string"},
+        "index": {
+            "description": "The position in the batch that the error is about, counted from 0.",
+            "anyOf": [{"type": "integer"}, {"type": "null"}],
+        },
+    },
+    "required": ["error", "code", "public", "index"],
+    "additionalProperties": False,
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON schema of each answer, and that of errors, by the name of its class."""
+    found = {model.__name__: model.model_json_schema(mode="serialization") for model in MODELS}
+    return {**found, "GrantpathError": ERROR}
+
+
+def write_schemas(folder: Path) -> None:
+    """Writes each schema into a file of the folder, e.g. Decision.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas().items():
+        (folder / f"{name}.json").write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,83 @@
+"""docs/reference/json.md and the schemas beside it describe the answers of the code."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, validate
+
+from grantpath.engine import Authorizer, GrantpathError, GraphPath
+from grantpath.engine.answer_schemas import schemas, write_schemas
+from grantpath.graph.errors import PUBLIC
+
+from ..conftest import Tenants
+
+PAGES = Path(__file__).parents[2] / "docs" / "reference"
+WRITE = "write them with: python -c \"from pathlib import Path; from grantpath.engine import answer_schemas as s; s.write_schemas(Path('docs/reference/schemas'))\""  # noqa: E501
+
+
+def page() -> str:
+    return (PAGES / "json.md").read_text(encoding="utf-8")
+
+
+def test_schema_files_are_those_of_the_code(tmp_path: Path) -> None:
+    write_schemas(tmp_path)
+    written = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
+    stored = {file.name: file.read_text(encoding="utf-8") for file in (PAGES / "schemas").iterdir()}
+    assert len(stored) > 10
+    assert stored == written, WRITE
+
+
+@pytest.mark.parametrize("name", sorted(schemas()))
+def test_page_lists_every_answer_with_its_keys(name: str) -> None:
+    [row] = [line for line in page().splitlines() if line.startswith(f"| `{name}` |")]
+    keys = set(re.findall(r"`(\w+)`", row.split(" | ")[2]))
+    existing = set(schemas()[name]["properties"])
+    assert f"(schemas/{name}.json)" in row
+    if name not in ("Explanation", "EntityPage", "GrantPage", "MembershipPage", "EntityView"):
+        assert keys == existing
+    assert keys <= existing
+
+
+def test_example_of_a_path_is_one() -> None:
+    [example] = re.findall(r"```json\n(.*?)```", page(), re.DOTALL)
+    path = GraphPath.model_validate_json(example)
+    assert path.model_dump(mode="json") == json.loads(example)
+    assert str(path) == "user:bob -HAS_ROLE-> role:analyst -ALLOW SELECT_TABLE-> table:hr.public.staff"
+
+
+@pytest.fixture(scope="module")
+def answers(module_tenant: Tenants) -> dict[str, Any]:
+    """An answer of each class, as JSON."""
+    auth: Authorizer = module_tenant("gravitino", ["add catalog:c", "owner user:ann of catalog:c", "add role:r"])
+    question = ("user:ann", "load_catalog", "catalog:c")
+    models = [
+        auth.check(*question),
+        auth.explain(*question),
+        auth.revocation(*question),
+        auth.who("load_catalog", "catalog:c").read(),
+        auth.list("catalog"),
+        auth.grants(),
+        auth.members("role:r"),
+        auth.can("user:ann", "catalog:c"),
+        auth.show("catalog:c"),
+        auth.change("add user:bob"),
+        auth.log()[-1],
+    ]
+    found = {type(model).__name__: json.loads(model.model_dump_json()) for model in models}
+    with pytest.raises(GrantpathError) as error:
+        auth.check("user:ann", "load_catalog", "catalog:none")
+    return {**found, "GrantpathError": error.value.as_dict()}
+
+
+@pytest.mark.parametrize("name", sorted(schemas()))
+def test_answer_fits_its_schema(answers: dict[str, Any], name: str) -> None:
+    schema = schemas()[name]
+    Draft202012Validator.check_schema(schema)
+    validate(answers[name], schema)
+
+
+def test_schema_of_errors_has_every_code() -> None:
+    assert schemas()["GrantpathError"]["properties"]["code"]["enum"] == [*PUBLIC]
