@@ -83,6 +83,8 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active
 
 
 HELP, VERSION = ("--help", "-h"), "--version"
+INSTALL_COMPLETION, SHOW_COMPLETION = "--install-completion", "--show-completion"
+ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # they print something and end
 # Every command takes these options, and the command `grantpath` takes them before the name of the command.
 SHARED: tuple[tuple[str, Any, Any], ...] = (
     ("root", Root, None),
@@ -205,7 +207,7 @@ def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: l
     except typer.Exit:  # the help or the version is printed
         if len(given) == 1:
             raise
-        option = next((word for word in given if word in (*HELP, VERSION)), HELP[0])
+        option = next((word for word in given if word in ENDING), HELP[0])
         raise typer.BadParameter(
             f"{option} cannot be combined with other arguments; if it is one of them, write -- before them",
             ctx=ctx,

@@ -17,6 +17,7 @@ import typer
 from grantpath.engine.cli import (
     ask_commands,
     change_commands,
+    completion_scripts,
     config_command,
     demo_command,
     load_command,
@@ -30,6 +31,8 @@ from grantpath.engine.cli import (
 )
 from grantpath.engine.cli.context import HELP as HELP_OPTIONS
 from grantpath.engine.cli.context import (
+    INSTALL_COMPLETION,
+    SHOW_COMPLETION,
     VERSION,
     CommandContext,
     Commands,
@@ -74,6 +77,18 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _show_completion(wanted: bool) -> None:
+    if wanted:
+        print(completion_scripts.SCRIPTS[completion_scripts.shell_in_use()], end="")
+        raise typer.Exit
+
+
+def _install_completion(wanted: bool) -> None:
+    if wanted:
+        print(completion_scripts.install(completion_scripts.shell_in_use()))
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True)
 def options(
     context: typer.Context,
@@ -85,6 +100,19 @@ def options(
     timeout: Timeout = None,
     profile: Profile = None,
     version: Annotated[bool, typer.Option(VERSION, help="print the version", is_eager=True, callback=_version)] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            INSTALL_COMPLETION,
+            help="install the completion of names for bash or zsh",
+            is_eager=True,
+            callback=_install_completion,
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(SHOW_COMPLETION, help="print the completion script", is_eager=True, callback=_show_completion),
+    ] = False,
 ) -> None:
     context.obj = CommandContext().but(
         root=root, policy=policy, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile

@@ -5,15 +5,21 @@ Python exits with 1 if an import fails, but exit code 1 means "not allowed" or "
 """
 
 import contextlib
+import os
 import sys
 
 FAILED, INTERRUPTED = 2, 130
-HELP = {"--help", "-h", "--version"}
+COMPLETION = "_GRANTPATH_COMPLETE"
+HELP = {"--help", "-h", "--version", "--show-completion", "--install-completion"}
 
 
 def main() -> int:
     """Runs the command line. Returns its exit code, or 2 if it cannot be imported."""
     try:
+        if COMPLETION in os.environ:
+            from grantpath.engine.cli.completion import main as complete
+
+            return complete(sys.argv[1:])
         from grantpath.engine.cli.main import main as run
 
         if HELP.isdisjoint(sys.argv):  # help imports only the commands' own modules, which is fast

@@ -218,6 +218,16 @@ def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
 
 
+def with_prefix(store: Store, tenant: str, prefix: str, limit: int) -> list[str]:
+    """The first `limit` existing references that begin with `prefix`, which contains the type, in byte order.
+
+    Raises Unavailable.
+    """
+    query = cypher.load("similar_names")
+    [row] = query.run(store.read, root=tenant, type=type_of(prefix), ref=prefix, limit=limit)
+    return sorted(ref for ref in row["known"] if ref.startswith(prefix))
+
+
 def dropped(tenant: str) -> Unknown:
     """The error for a root that a change has dropped, so that only its history is left."""
     return Unknown(

@@ -51,6 +51,16 @@ def connection(
     return replace(found, ca=ca, database=database or DATABASE)
 
 
+def running(uri: str | None = None) -> Connection:
+    """The server that `connection` chooses, without starting the embedded one. Raises Unavailable if that is down."""
+    if uri or os.environ.get("NEO4J_URI"):
+        return connection(uri)
+    embedded = _seen()
+    if embedded is None or embedded.uri is None:
+        raise Unavailable("the embedded server is not running; `grantpath up` starts it")
+    return _login(embedded)
+
+
 def _given(address: str, auth: Auth | Provider) -> Connection:
     match checked(auth):
         case (user, password):

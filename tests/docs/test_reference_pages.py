@@ -1,13 +1,17 @@
 """The pages of docs/reference say what the code accepts: references, statements, scenarios, the graph, variables."""
 
+import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from grantpath import cypher, reference
 from grantpath.engine.cli.check_file import check_from_json
 from grantpath.engine.cli.config_file import Profile, read_config
+from grantpath.engine.cli.main import app
 from grantpath.engine.cli.settings import OPTIONS, VARIABLES
 from grantpath.engine.policy.policy import load
 from grantpath.engine.scenarios.scenario_file import read_scenarios
@@ -130,3 +134,19 @@ def test_the_configuration_file_of_the_page_is_valid(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(example, encoding="utf-8")
     found = read_config(tmp_path / "config.toml")
     assert found.default.root and set(found.profile) == {"production", "laptop"}
+
+
+def test_commands_that_end_with_1_are_in_the_table_of_exit_codes() -> None:
+    listed = {re.sub(r" --.*", "", name) for row in rows(page("commands.md"), "command") for name in codes(row[0])}
+    answering = set()
+
+    def look(command: Any, words: list[str]) -> None:
+        for name, inner in getattr(command, "commands", {}).items():
+            look(inner, [*words, name])
+        if inspect.unwrap(command.callback).__annotations__.get("return") is int:
+            answering.add(" ".join(words))
+
+    look(get_command(app), [])
+    assert len(answering) > 5
+    # `change` raises its refusal; `policy upgrade` ends with 2 if facts violate the policy
+    assert listed == {*answering, "change"} - {"policy upgrade"}
