@@ -123,7 +123,9 @@ def _values(profile: Profile, file: Path, name: str) -> dict[str, tuple[str, str
 def _text(key: str, value: Any, file: Path) -> str:
     """The value for its variable: a path is relative to the folder of the file."""
     is_path = key in PATHS or (key == "policy" and ("/" in value or value.endswith((".yaml", ".yml"))))
-    return str(file.parent.absolute() / Path(value).expanduser()) if is_path else str(value)
+    if is_path:
+        return str(file.parent.absolute() / Path(value).expanduser())
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _problem(error: Any) -> str:

@@ -69,7 +69,7 @@ def test_every_setting_can_be_in_a_profile(run: Run, config: Path, monkeypatch: 
     config.write_text("\n".join(["[profile.all]", *lines]))
     found = shown(run, "--profile", "all")
     assert found.keys() == VARIABLES.keys() == {*EVERY_KEY, "password_file"}
-    paths = {"ca": f"{config.parent}/ca.pem", "home": "/home/ann/data", "timeout": "5.0"}
+    paths = {"ca": f"{config.parent}/ca.pem", "home": "/home/ann/data", "timeout": "5"}
     source = f"[profile.all] in {config}"
     assert {key: found[key] for key in EVERY_KEY} == {
         key: (paths.get(key, value), source) for key, value in EVERY_KEY.items()

@@ -130,7 +130,7 @@ def test_every_key_of_the_configuration_file_is_in_the_table_with_its_variable()
 
 
 def test_the_configuration_file_of_the_page_is_valid(tmp_path: Path) -> None:
-    [example] = re.findall(r"```toml\n(.*?)```", page("configuration.md"), re.DOTALL)
+    [example] = re.findall(r"```toml [^\n]*\n(.*?)```", page("configuration.md"), re.DOTALL)
     (tmp_path / "config.toml").write_text(example, encoding="utf-8")
     found = read_config(tmp_path / "config.toml")
     assert found.default.root and set(found.profile) == {"production", "laptop"}
