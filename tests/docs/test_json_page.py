@@ -42,7 +42,7 @@ def test_page_lists_every_answer_with_its_keys(name: str) -> None:
 
 
 def test_example_of_a_path_is_one() -> None:
-    [example] = re.findall(r"```json\n(.*?)```", page(), re.DOTALL)
+    [example] = re.findall(r'```json title="path.json"\n(.*?)```', page(), re.DOTALL)
     path = GraphPath.model_validate_json(example)
     assert path.model_dump(mode="json") == json.loads(example)
     assert str(path) == "user:bob -HAS_ROLE-> role:analyst -ALLOW SELECT_TABLE-> table:hr.public.staff"
