@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.change.audit_log import MOST, Logged, moment
 from grantpath.engine.cli.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.log_upkeep import prune_log, verify_log
@@ -14,6 +13,9 @@ from grantpath.engine.cli.output import emit, note, out, styled
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from grantpath.engine.change.audit_log import Logged
+
+MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
 Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
@@ -77,6 +79,8 @@ def log(
         return verify_log(session, head)
     if revision is not None:
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
+    from grantpath.engine.change.audit_log import moment
+
     with session.open(history=True) as authorizer:
         found = authorizer.log(
             id=id_,
@@ -106,7 +110,7 @@ def log(
     return 0
 
 
-def _summary(entry: Logged) -> dict[str, Any]:
+def _summary(entry: "Logged") -> dict[str, Any]:
     summary = entry.model_dump(mode="json")
     if entry.reason is None:
         del summary["reason"]
@@ -115,7 +119,7 @@ def _summary(entry: Logged) -> dict[str, Any]:
     return summary
 
 
-def _table(entries: list[Logged], refused: bool) -> "Table":
+def _table(entries: "list[Logged]", refused: bool) -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -129,7 +133,7 @@ def _table(entries: list[Logged], refused: bool) -> "Table":
     return table
 
 
-def _actor(entry: Logged) -> str:
+def _actor(entry: "Logged") -> str:
     return f"{entry.actor} as {entry.as_role}" if entry.as_role else str(entry.actor)
 
 

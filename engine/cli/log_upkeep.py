@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from grantpath.engine.change.audit_log import moment
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.graph.errors import InvalidInput
@@ -44,6 +43,7 @@ def _counted(found: "LogCheck") -> str:
 
 def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -> None:
     """`log --prune-before`: asks, then removes the entries before a time or a revision."""
+    from grantpath.engine.change.audit_log import moment
     from grantpath.engine.change.log_prune import prune
 
     bound = int(before) if before.isascii() and before.isdigit() else moment(before)

@@ -1,10 +1,15 @@
 """Help teaches by example, and the main use case runs from the shell."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from grantpath.engine.change import audit_log
+from grantpath.engine.cli import log_command
+from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.tenants import registry
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.store import Store
 
 from .test_commands import FACTS, ODD, STAFF, Run, facts, run
@@ -26,10 +31,28 @@ def test_help_teaches_by_example(run: Run, words: list[str]) -> None:
     assert "--json" in ran.out
 
 
+@pytest.mark.parametrize("words", [[name] for name in COMMANDS] + INNER_COMMANDS)
+def test_example_of_the_help_is_accepted(run: Run, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages of the docs run most of them (tests/pages); here each is read up to its first question."""
+
+    def parsed(session: CommandContext) -> None:
+        raise InvalidInput("the options are read")
+
+    shown = run(*words, "--help").out
+    [example] = [line.partition("grantpath ")[2] for line in shown.splitlines() if "Example: grantpath" in line]
+    monkeypatch.setattr(CommandContext, "running", parsed)
+    ran = run(*shlex.split(example))
+    assert (ran.code, "the options are read" in ran.err) == (2, True)
+
+
 def test_the_bare_command_lists_the_commands(run: Run) -> None:
     ran = run()
     assert ran.code == 0
     assert [name for name in [*COMMANDS, "policy"] if f"\n  {name} " not in ran.out] == []
+
+
+def test_log_limits_its_entries_as_the_log_does() -> None:
+    assert log_command.MOST == audit_log.MOST
 
 
 # ---- Spark -------------------------------------------------------------------------------------------------------
