@@ -50,6 +50,8 @@ NOT_RUN = {
     ". .venv/bin/activate": "the tests run in an environment",
     "grantpath up": "it starts a server: tests/server/test_server.py",
     "SERVICE_SECRET=change-me uvicorn": "it serves until it is stopped: tests/event_loop/test_service.py",
+    "export SIGNATURE=": "it needs the service",
+    "curl": "it needs the service",
     "grantpath browser": "it needs the embedded server: tests/cli/test_browser_guide.py",
 }
 

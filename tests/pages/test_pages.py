@@ -49,7 +49,7 @@ def test_every_block_is_run_or_listed() -> None:
     for found in BLOCKS.values():
         for before, block in zip([None, *found], found, strict=False):
             follows = before is not None and before.language in RUN
-            ways = block.language in RUN or (block.language == "text" and (follows or bool(block.title)))
+            ways = block.language in RUN or (block.language == "text" and follows)
             if is_run(block) and not (ways or block.title):
                 unknown.append(str(block))
             if is_run(block) and block.language == "console" and not block.text.startswith("$ "):

@@ -210,7 +210,7 @@ def stripped(text: str) -> str:
 def session(store: Store, folder: Path, not_run: dict[str, str]) -> Iterator[Session]:
     """A session in a folder with the examples, with the variables of a new shell."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("GRANTPATH_ROOT", "GRANTPATH_POLICY", "GRANTPATH_CONFIG"):
+        for name in ("GRANTPATH_ROOT", "GRANTPATH_POLICY", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE"):
             patch.setenv(name, "")  # remembered, so that what a page exports ends with it
             patch.delenv(name)
         patch.chdir(folder)
