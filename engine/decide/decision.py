@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import GetJsonSchemaHandler, PrivateAttr, SerializerFunctionWrapHandler, model_serializer
+from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -40,14 +40,13 @@ class Decision(Frozen):
     question: Check
     because: list[str]
     missing: list[str]
-    _evidence: Evidence | None = PrivateAttr(default=None)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Computes the reasons when they are read: they cost more than the decision."""
-            if name in _REASONS and self._evidence is not None:
-                self.__dict__[name] = value = _REASONS[name](self.allowed, self._evidence)
+            if name in _REASONS and "_evidence" in self.__dict__:
+                self.__dict__[name] = value = _REASONS[name](self.allowed, self.evidence)
                 return value
             return super().__getattr__(name)
 
@@ -70,8 +69,8 @@ class Decision(Frozen):
     @property
     def evidence(self) -> Evidence:
         """What the decision was made from; a decision that was read from JSON has none."""
-        assert self._evidence is not None, "a decision that was read from JSON has no evidence"
-        return self._evidence
+        assert "_evidence" in self.__dict__, "a decision that was read from JSON has no evidence"
+        return cast(Evidence, self.__dict__["_evidence"])
 
     def _repr_html_(self) -> str:
         reasons = [("because", self.because), ("missing", self.missing)]

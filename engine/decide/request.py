@@ -180,7 +180,7 @@ def decision(
     allowed = any(one["allowed"] for one in acted)
     made = Decision.__new__(Decision)
     fields = {"allowed": allowed, "revision": row["revision"], "question": words}  # without its reasons: they cost more
-    made.__setstate__({**STATE, "__dict__": fields, "__pydantic_private__": {"_evidence": Evidence(evaluation, acted)}})
+    made.__setstate__({**STATE, "__dict__": {**fields, "_evidence": Evidence(evaluation, acted)}})
     return made
 
 
