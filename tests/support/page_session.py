@@ -26,6 +26,7 @@ from .page_blocks import HOUSE, Block
 
 ROOT = re.compile(r"\b(metalake|enterprise):(\w+)")
 LETTERS = string.ascii_lowercase
+QUOTED_PATH = re.compile(r'"(\w+(?:/[\w.-]+)+)"')
 PARAMETER = re.compile(r"^:param (\w+) => '(.*)'$")
 
 
@@ -124,10 +125,16 @@ class Session:
         exec(self.own(code), self._names)
 
     def _python(self, block: Block) -> None:
-        code = compile("\n" * block.line + self.own(block.text), block.page, "exec")
+        text = QUOTED_PATH.sub(self._absolute, self.own(block.text))
+        code = compile("\n" * block.line + text, block.page, "exec")
         with redirect_stdout(io.StringIO()) as out:
             exec(code, self._names)
         self._printed = self.as_shown(out.getvalue())
+
+    def _absolute(self, quoted: re.Match[str]) -> str:
+        """A quoted path of a file that the page made, in full: a Spark session may have started in another folder."""
+        file = self._folder / quoted[1]
+        return f'"{file}"' if file.exists() else quoted[0]
 
     def _cypher(self, block: Block) -> None:
         lines = [line for line in block.text.splitlines() if line.strip()]
