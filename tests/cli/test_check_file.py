@@ -57,7 +57,7 @@ def test_file_without_a_check_is_an_error(ask: Run, text: str) -> None:
 
 
 def test_json_lines_are_read_and_written(ask: Run) -> None:
-    asked = [
+    asked: list[dict[str, object]] = [
         {"subject": "user:bob", "name": "load_table", "object": STAFF},
         {"subject": "user:ann", "name": "SELECT_TABLE", "object": STAFF, "as_role": None, "with": {}},
         {"subject": ODD, "name": "load_table", "object": STAFF},

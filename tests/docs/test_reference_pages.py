@@ -118,7 +118,7 @@ def test_every_variable_is_in_the_table() -> None:
 
 
 def test_every_key_of_the_configuration_file_is_in_the_table_with_its_variable() -> None:
-    listed = {}
+    listed: dict[str, str] = {}
     for row in rows(page("configuration.md"), "key"):
         keys, variables = codes(row[0]), codes(row[1])
         assert len(variables) >= len(keys)
