@@ -16,7 +16,7 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 
 from ..support import tiers
-from ..support.browser_desk import FLAGS, Desk, printed
+from ..support.browser_desk import FLAGS, Desk, patiently, printed
 from ..support.named_roots import named_root
 from .test_browser import FACTS
 
@@ -66,8 +66,8 @@ def test_the_style_is_accepted_and_a_card_fills_the_editor(page: Page, graph: Au
     assert boxes.nth(1).inner_text().strip() == cypher.load("who_is_in_a_group").text.strip()
     boxes.nth(0).click()
     expect(page.get_by_test_id("activeEditor")).to_contain_text(":params {group: 'group:readers'")
-    page.get_by_test_id("editor-Run").click()
-    expect(page.get_by_test_id("rawParamData")).to_contain_text("group:readers")
+    parameters = expect(page.get_by_test_id("rawParamData").first)
+    patiently(page.get_by_test_id("editor-Run").click, parameters.to_contain_text, "group:readers")
 
 
 @pytest.mark.parametrize("name", tiers.others_slow(CARDS[5:] + CARDS[:5]))

@@ -2,7 +2,8 @@
 
 import io
 import json
-from contextlib import redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +49,18 @@ class Desk:
 
     def clear(self) -> None:
         """Closes all frames."""
-        self._enter(":clear")
-        expect(self.page.get_by_test_id("frame")).to_have_count(0)
+        patiently(lambda: self._enter(":clear"), expect(self.page.get_by_test_id("frame")).to_have_count, 0)
 
     def run(self, text: str) -> Locator:
         """Pastes and runs a text; returns its frame."""
         frames = self.page.get_by_test_id("frame")
-        count = frames.count()
-        self._enter(text)
-        expect(frames).to_have_count(count + 1)
+        patiently(lambda: self._enter(text), expect(frames).to_have_count, frames.count() + 1)
         return frames.first
 
     def _enter(self, text: str) -> None:
         self.page.evaluate("text => navigator.clipboard.writeText(text)", text)
         self.page.get_by_test_id("activeEditor").locator("textarea").first.focus()
+        self.page.keyboard.press("Control+A")
         self.page.keyboard.press("Control+V")
         self.page.get_by_test_id("editor-Run").click()
 
@@ -82,6 +81,17 @@ class Desk:
         columns = [text.strip() for text in contents.locator("th").all_inner_texts() if text.strip()]
         cells = contents.locator("tbody td").all_inner_texts()[-len(columns) :]
         return frame, dict(zip(columns, map(str.strip, cells), strict=True))
+
+
+def patiently(act: Callable[[], object], expected: Callable[..., None], value: Any) -> None:
+    """Acts until the page is as expected, three times at most: on a busy machine Browser loses keys and clicks."""
+    for _ in range(2):
+        act()
+        with suppress(AssertionError):
+            expected(value, timeout=30_000)
+            return
+    act()
+    expected(value)
 
 
 def read(shown: str) -> Any:
