@@ -33,7 +33,7 @@ def made(module_tenant: Tenants) -> Authorizer:
     return module_tenant(given=FACTS)
 
 
-def on_loop(server: Connection, made: Authorizer, work: Work, timeout: float = 60.0) -> None:
+def on_loop(server: Connection, made: Authorizer, work: Work, timeout: float = 240.0) -> None:
     """Runs `work` with an authorizer of its own, and closes it."""
 
     async def run() -> None:

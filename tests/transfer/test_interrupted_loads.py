@@ -47,9 +47,10 @@ def all_raise_beside_a_killed_load(auth: Authorizer) -> None:
 
 
 def test_other_calls_raise_while_a_load_writes(
-    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tenant: Tenants, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH", 4)
+    monkeypatch.setattr(store._guard, "_timeout", 600.0)  # the load takes as long as all these calls
     auth, other = tenant(), tenant(given=GIVEN)
     seen: list[int] = []
 
