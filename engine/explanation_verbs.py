@@ -1,15 +1,18 @@
 """The methods that say why a question is answered yes or no, and what would change the answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from grantpath.engine.decide import request
-from grantpath.engine.decide.decision import Explanation
+from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.revocation import Revocation, revocation
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph import telemetry
 from grantpath.graph.statement import Check
+
+Found = TypeVar("Found", Explanation, Revocation)
 
 
 class ExplanationVerbs(OpenTenant):
@@ -29,17 +32,8 @@ class ExplanationVerbs(OpenTenant):
     ) -> Explanation:
         """The decision with paths that allow it, or with the paths of the DENYs and the nearest remedy. With `all` the
         paths are those of every deciding fact, up to the bounds of Explanation. Raises the errors of `check`."""
-        with telemetry.span("explain", self.tenant, name, subject=subject, object=object) as span:
-            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            question = request.resolve(self.policy, self.root, words)
-
-            def read(ask: GuardedAsk) -> Explanation:
-                [answer], row = request.answers(ask, [question], at_least)
-                return explained(ask, request.decision(self, words, question, answer, row), all)
-
-            found = self.at_one_revision(read)
-            telemetry.decided(span, found.decision.revision, bool(found))
-            return found
+        words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
+        return self._about("explain", words, with_, at_least, lambda ask, decision: explained(ask, decision, all))
 
     @following
     def revocation(
@@ -54,13 +48,26 @@ class ExplanationVerbs(OpenTenant):
     ) -> Revocation:
         """The smallest set of statements after which `subject` cannot use `name` on `object` any more. It changes
         nothing. Raises the errors of `check`."""
-        with telemetry.span("revocation", self.tenant, name, subject=subject, object=object) as span:
-            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            question = request.resolve(self.policy, self.root, words)
+        words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
+        return self._about("revocation", words, with_, at_least, revocation)
 
-            def read(ask: GuardedAsk) -> Revocation:
-                [answer], row = request.answers(ask, [question], at_least)
-                return revocation(ask, request.decision(self, words, question, answer, row))
+    def _about(
+        self,
+        verb: str,
+        words: Mapping[str, str | None],
+        with_: Mapping[str, str] | None,
+        at_least: int | None,
+        answer: Callable[[GuardedAsk, Decision], Found],
+    ) -> Found:
+        """The answer about the decision of one check, all of it read at one revision."""
+        named = {"subject": words["subject"], "object": words["object"]}
+        with telemetry.span(verb, self.tenant, words["name"], **named) as span:
+            check = request.as_words(Check, with_, **words)
+            question = request.resolve(self.policy, self.root, check)
+
+            def read(ask: GuardedAsk) -> Found:
+                [row], state = request.answers(ask, [question], at_least)
+                return answer(ask, request.decision(self, check, question, row, state))
 
             found = self.at_one_revision(read)
             telemetry.decided(span, found.revision, found.allowed)

@@ -7,7 +7,6 @@ from grantpath.engine.inspection import entity_view, lookup
 from grantpath.engine.inspection.abilities import abilities
 from grantpath.engine.inspection.models import (
     Abilities,
-    Effect,
     EntityPage,
     EntityView,
     GrantPage,
@@ -21,6 +20,7 @@ from grantpath.engine.inspection.models import (
 )
 from grantpath.engine.inspection.root_view import USUAL, PageRequest, need_question
 from grantpath.engine.tenants.open_tenant import OpenTenant, following
+from grantpath.graph.statement import Effect
 
 
 class InspectionVerbs(OpenTenant):

@@ -10,7 +10,7 @@ from grantpath import cypher
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
-from grantpath.engine.change.planned_change import Actor, PlannedChange
+from grantpath.engine.change.planned_change import Actor, PlannedChange, actor_names
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import AskByName, Row, Send, Writing
@@ -59,9 +59,9 @@ def record(
     entries: list[dict[str, Any]] = []
     for step, id_ in zip(steps, ids, strict=True):
         if not step.changed:
-            changes.append(Change(id=None, revision=writing.revision, question=_question(step, actor)))
+            changes.append(Change(id=None, revision=writing.revision, question=MakeChange.of(step.text, actor)))
             continue
-        changes.append(Change(id=id_, revision=writing.next_revision(), question=_question(step, actor)))
+        changes.append(Change(id=id_, revision=writing.next_revision(), question=MakeChange.of(step.text, actor)))
         entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor)})
     hashes = iter(append(partial(ask, writing), entries, tail) if entries else [])
     return [each.model_copy(update={"hash": next(hashes)}) if each.id else each for each in changes]
@@ -84,17 +84,12 @@ def refuse(
         )
 
 
-def _question(step: PlannedChange, actor: Actor | None) -> MakeChange:
-    by, as_role = (actor.ref.text, actor.as_role) if actor else (None, None)
-    return MakeChange(statement=step.text, by=by, as_role=as_role)
-
-
 def _columns(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:
     """The actor and the statement of a log entry."""
-    change = step.change
+    change, (by, as_role) = step.change, actor_names(actor)
     return {
-        "actor": actor.ref.text if actor else None,
-        "as_role": actor.as_role if actor else None,
+        "actor": by,
+        "as_role": as_role,
         "statement": step.text,
         "object": change.object.text,
         "subject": change.subject.text if change.subject else None,

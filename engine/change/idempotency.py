@@ -8,7 +8,7 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.change.made import Change, MakeChange
-from grantpath.engine.change.planned_change import Actor
+from grantpath.engine.change.planned_change import Actor, actor_names
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import short
@@ -28,17 +28,16 @@ class Request:
         self.id = id_ or uuid.uuid4().hex
         self.ids = [self.id] if len(texts) == 1 else [f"{self.id}.{index}" for index in range(len(texts))]
         self.what = repr(short(texts[0])) if len(texts) == 1 else f"a batch of {len(texts)}"
-        self._actor = (actor.ref.text, actor.as_role) if actor else (None, None)
+        self._actor = actor
         self._texts = list(texts)
 
     @property
     def _questions(self) -> list[MakeChange]:
-        by, as_role = self._actor
-        return [MakeChange(statement=text, by=by, as_role=as_role) for text in self._texts]
+        return [MakeChange.of(text, self._actor) for text in self._texts]
 
     @property
     def _digest(self) -> str:
-        return hashlib.sha256(json.dumps([*self._actor, *self._texts]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*actor_names(self._actor), *self._texts]).encode()).hexdigest()
 
     def earlier(self, writing: QueryRunner) -> list[Change] | None:
         """The changes that were made with this id before. Raises Invalid if the id belongs to another request."""
@@ -71,7 +70,7 @@ class Request:
 
     def _is(self, change: Mapping[str, Any]) -> bool:
         """Is this the same change, which was made without an id and is now repeated with the id assigned to it?"""
-        return (change["actor"], change["as_role"], [change["statement"]]) == (*self._actor, self._texts)
+        return (change["actor"], change["as_role"], [change["statement"]]) == (*actor_names(self._actor), self._texts)
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
         """Stores the changes under this id, in their transaction."""

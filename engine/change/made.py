@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from grantpath.engine.change.planned_change import Actor, actor_names
 from grantpath.graph.frozen import Frozen
 
 
@@ -11,6 +12,12 @@ class MakeChange(Frozen):
     statement: str
     by: str | None = None
     as_role: str | None = None
+
+    @classmethod
+    def of(cls, statement: str, actor: Actor | None) -> "MakeChange":
+        """The change of a statement by an actor, or as a fact."""
+        by, as_role = actor_names(actor)
+        return cls(statement=statement, by=by, as_role=as_role)
 
 
 class Change(Frozen):

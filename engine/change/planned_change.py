@@ -16,6 +16,11 @@ class Actor:
     as_role: str | None
 
 
+def actor_names(actor: Actor | None) -> tuple[str | None, str | None]:
+    """The references of the user and of the active role, as the log has them."""
+    return (actor.ref.text, actor.as_role) if actor else (None, None)
+
+
 @dataclass(eq=False)
 class PlannedChange:
     """One change of a batch, and its outcome. `mentioned`: the entity is added only if it does not exist; `delta`: the

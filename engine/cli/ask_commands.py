@@ -7,7 +7,7 @@ import typer
 
 from grantpath.engine.cli.browser_params import browser_line
 from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
-from grantpath.engine.cli.output import emit, lines, note, out, printable, styled
+from grantpath.engine.cli.output import emit, emit_model, lines, note, out, printable, styled
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.reference import type_of
 
@@ -93,7 +93,7 @@ def check(
     with session.open() as authorizer:
         decision = authorizer.check(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
     if session.json:
-        print(decision.model_dump_json(), flush=True)
+        emit_model(decision)
     else:
         show_decision(decision, f"{subject} {name} on {ref}")
     return 0 if decision else 1
@@ -121,7 +121,7 @@ def explain(
             subject, name, ref, as_role=as_, with_=second_objects(with_), all=every, at_least=at_least
         )
     if session.json:
-        print(explanation.model_dump_json(), flush=True)
+        emit_model(explanation)
     else:
         show_decision(explanation.decision, f"{subject} {name} on {ref}")
         lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
@@ -149,7 +149,7 @@ def revocation(
     with session.open() as authorizer:
         found = authorizer.revocation(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
     if session.json:
-        print(found.model_dump_json(), flush=True)
+        emit_model(found)
     else:
         _show_revocation(found, f"{subject} {name} on {ref}")
     return 0 if found.statements is not None else 1
@@ -270,7 +270,7 @@ def show_decision(decision: "Decision", question: str) -> None:
 def _list(session: CommandContext, listing: "Listing") -> None:
     found = listing.read()
     if session.json:
-        print(found.model_dump_json(), flush=True)
+        emit_model(found)
         return
     for ref in found.answer:
         print(printable(ref))

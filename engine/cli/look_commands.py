@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
-from grantpath.engine.cli.output import note, out, page, printable, styled
+from grantpath.engine.cli.output import emit_model, note, out, page, printable, styled
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -192,7 +192,7 @@ def can(
 def _as_json(session: CommandContext, answer: "BaseModel") -> bool:
     """Prints the answer if JSON is wanted; returns whether it is."""
     if session.json:
-        print(answer.model_dump_json(), flush=True)
+        emit_model(answer)
     return session.json
 
 

@@ -11,6 +11,7 @@ from grantpath.graph.errors import GrantpathError
 from grantpath.graph.progress import ReportCount, ReportLine
 
 if TYPE_CHECKING:  # imported when something is printed: it takes long
+    from pydantic import BaseModel
     from rich.console import Console
     from rich.text import Text
 
@@ -72,6 +73,11 @@ def starting() -> ReportLine | None:
 def emit(value: Any) -> None:
     """Prints a JSON value on one line."""
     print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
+def emit_model(answer: "BaseModel") -> None:
+    """Prints an answer as JSON on one line."""
+    print(answer.model_dump_json(), flush=True)
 
 
 def printable(text: str) -> str:

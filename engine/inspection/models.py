@@ -1,21 +1,16 @@
 """The questions and answers about what is in a root. They are frozen; `model_dump_json()` gives their JSON."""
 
 from collections.abc import Mapping
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from grantpath.engine.decide.tabular import Tabular, TypedColumn
-
-Effect = Literal["ALLOW", "DENY"]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+from grantpath.graph.frozen import Frozen
+from grantpath.graph.statement import Effect
 
 
 # ---- questions -----------------------------------------------------------------------------------------------------
-class ListEntities(_Frozen):
+class ListEntities(Frozen):
     """Which entities of `type` exist: below `under`, owned by `owned_by`, without an owner, with `like` in the name?"""
 
     type: str
@@ -25,7 +20,7 @@ class ListEntities(_Frozen):
     like: str | None = None
 
 
-class ListGrants(_Frozen):
+class ListGrants(Frozen):
     """Which grants exist: directly on `on`, directly to `to`, of `privilege`, with `effect`?"""
 
     on: str | None = None
@@ -34,37 +29,37 @@ class ListGrants(_Frozen):
     effect: Effect | None = None
 
 
-class ListMembers(_Frozen):
+class ListMembers(Frozen):
     """Which members does `container` have: direct ones, or with `all` also those through other groups and roles?"""
 
     container: str
     all: bool = False
 
 
-class ListMemberships(_Frozen):
+class ListMemberships(Frozen):
     """To which groups and roles does `member` belong: directly, or with `all` also through other groups and roles?"""
 
     member: str
     all: bool = False
 
 
-class ShowEntity(_Frozen):
+class ShowEntity(Frozen):
     """What is `ref`?"""
 
     ref: str
 
 
-class ListAbilities(_Frozen):
+class ListAbilities(Frozen):
     """Which privileges and operations can `subject` use on `object`, with the second objects `with_`?"""
 
     subject: str
     object: str
-    with_: dict[str, str] = {}
+    with_: dict[str, str] = Field({})
     as_role: str | None = None
 
 
 # ---- answers -------------------------------------------------------------------------------------------------------
-class Grant(_Frozen):
+class Grant(Frozen):
     """One grant, as it is stored."""
 
     effect: Effect
@@ -78,7 +73,7 @@ class Grant(_Frozen):
         return f"{self.effect.lower()} {self.privilege} on {self.object} to {self.subject}"
 
 
-class Membership(_Frozen):
+class Membership(Frozen):
     """One membership. `path` is a shortest path from the member to the container, both included."""
 
     member: str
@@ -134,7 +129,7 @@ class MembershipPage(_Page):
         }
 
 
-class EdgeCounts(_Frozen):
+class EdgeCounts(Frozen):
     """How many edges of each kind an entity has; memberships through others are not counted."""
 
     members: int
@@ -144,7 +139,7 @@ class EdgeCounts(_Frozen):
     owns: int
 
 
-class EntityView(_Frozen):
+class EntityView(Frozen):
     """One entity with its surroundings. `complete` of each page says whether the page is cut.
 
     `exists` is false for a name that holds grants before it is created, `builtin` is true for what the policy brings.
@@ -167,7 +162,7 @@ class EntityView(_Frozen):
     grants_to: GrantPage
 
 
-class Ability(_Frozen):
+class Ability(Frozen):
     """Whether a subject can use one privilege or operation.
 
     `allowed` is None if that depends on second objects that the question does not name: `needs` has their types by key.
@@ -175,7 +170,7 @@ class Ability(_Frozen):
 
     name: str
     allowed: bool | None
-    needs: dict[str, str] = {}
+    needs: dict[str, str] = Field({})
 
 
 class Abilities(Tabular):
