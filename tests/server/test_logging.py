@@ -121,10 +121,11 @@ def test_wrong_login_is_logged_without_the_password(server: Connection, caplog: 
     assert "wrong-password" not in caplog.text
 
 
-# ---- docs/operating.md -------------------------------------------------------------------------------------
-def test_operators_page_names_every_variable_logger_and_metric() -> None:
+# ---- docs/operating.md and docs/reference/configuration.md -------------------------------------------------
+def test_operators_pages_name_every_variable_logger_and_metric() -> None:
     house = Path(__file__).parents[2]
-    page = (house / "docs" / "operating.md").read_text(encoding="utf-8")
+    pages = [house / "docs" / name for name in ("operating.md", "reference/configuration.md")]
+    page = "".join(each.read_text(encoding="utf-8") for each in pages)
     code = "".join(
         path.read_text(encoding="utf-8")
         for package in ("graph", "engine", "spark_sync")
@@ -132,7 +133,7 @@ def test_operators_page_names_every_variable_logger_and_metric() -> None:
     )
     variables = set(re.findall(r'"((?:GRANTPATH|NEO4J)_[A-Z0-9_]+)"', code))
     loggers = set(re.findall(r'getLogger\("(grantpath\.\w+)"\)', code))
-    verbs = set(re.findall(r'telemetry\.span\("(\w+)"', code))
+    verbs = set(re.findall(r'(?:telemetry\.span|self\._about)\("(\w+)"', code))
     assert len(variables) > 15 and len(loggers) >= 5 and {"load", "change"} <= verbs
     named = set(re.findall(r"`([\w.]+)`", page))
     assert variables | loggers | {f"grantpath.{what}" for what in telemetry.COUNTS} <= named

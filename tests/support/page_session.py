@@ -1,6 +1,7 @@
 """Runs the code blocks of one page in order, on roots of its own, and compares what they print with the page."""
 
 import io
+import logging
 import os
 import random
 import re
@@ -221,6 +222,7 @@ def session(store: Store, folder: Path, not_run: dict[str, str]) -> Iterator[Ses
             patch.setenv(name, "")  # remembered, so that what a page exports ends with it
             patch.delenv(name)
         patch.chdir(folder)
+        levels = {name: logging.getLogger(name).level for name in (None, "grantpath")}
         made = Session(store, folder, not_run)
         (folder / "docs" / "examples").mkdir(parents=True)
         for file in (HOUSE / "docs" / "examples").iterdir():
@@ -231,3 +233,5 @@ def session(store: Store, folder: Path, not_run: dict[str, str]) -> Iterator[Ses
             yield made
         finally:
             made.close()
+            for name, level in levels.items():  # a page may configure logging
+                logging.getLogger(name).setLevel(level)
