@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from grantpath.spark_sync.bulk_access import access as access
     from grantpath.spark_sync.difference import diff as diff
     from grantpath.spark_sync.graph_reader import mirror as mirror
+    from grantpath.spark_sync.report_page import report as report
     from grantpath.spark_sync.snapshot import Snapshot as Snapshot
     from grantpath.spark_sync.snapshot_questions import ask as ask
     from grantpath.spark_sync.verification import verify as verify
@@ -28,9 +29,10 @@ _HOMES = {
     "ask": "snapshot_questions",
     "diff": "difference",
     "mirror": "graph_reader",
+    "report": "report_page",
     "verify": "verification",
 }
-__all__ = ["Snapshot", "access", "ask", "diff", "mirror", "verify"]
+__all__ = ["Snapshot", "access", "ask", "diff", "mirror", "report", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ from grantpath.engine.cli import (
     log_command,
     look_commands,
     policy_commands,
+    report_command,
     scenario_command,
     server_commands,
     spark_commands,
@@ -134,6 +135,7 @@ for module in (
     policy_commands,
     scenario_command,
     spark_commands,
+    report_command,
 ):
     module.register(app)
 

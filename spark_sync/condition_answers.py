@@ -1,0 +1,124 @@
+"""The bulk answers of a snapshot in columns, with one number for all names that have the same condition."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from grantpath.engine.policy.policy import Requirement
+from grantpath.graph.bounded_parquet import codes
+from grantpath.graph.errors import InvalidInput
+from grantpath.spark_sync.access_tables import listed_objects
+from grantpath.spark_sync.bulk_access import ALL_USERS, conditions, users
+from grantpath.spark_sync.intervals import Bools, Ints
+from grantpath.spark_sync.snapshot import Snapshot, ints
+
+
+@dataclass(frozen=True)
+class AnsweredCondition:
+    """A condition with bulk answers: the names that share it, and its number among all conditions of the policy.
+
+    Names that contain the type come first, because they say most.
+    """
+
+    number: int
+    type: str
+    names: tuple[str, ...]
+    objects: int  # the number of existing objects of the type
+
+
+@dataclass(frozen=True)
+class ConditionAnswers:
+    """Reach and exposure, each sorted by condition. The column `condition` is an index of `conditions`."""
+
+    conditions: list[AnsweredCondition]
+    questions: list[Requirement]  # all conditions of the policy without second objects, by number
+    numbers: Mapping[tuple[str, str], int]  # by (name, type): the number of the condition
+    users: Bools  # by position
+    common: Ints  # by condition: the number of objects that a user without a row of reach can use it on
+    reach_subject: Ints
+    reach_condition: Ints
+    reach_objects: Ints
+    exposed: Ints  # positions
+    exposed_condition: Ints
+    exposed_users: Ints
+
+    def reach_of(self, condition: int) -> slice:
+        """The rows of reach of a condition."""
+        return _slice(self.reach_condition, condition)
+
+    def exposure_of(self, condition: int) -> slice:
+        """The rows of exposure of a condition."""
+        return _slice(self.exposed_condition, condition)
+
+
+def _slice(column: Ints, value: int) -> slice:
+    return slice(int(np.searchsorted(column, value)), int(np.searchsorted(column, value, side="right")))
+
+
+def condition_answers(source: Snapshot) -> ConditionAnswers:
+    """The bulk answers. Raises InvalidInput if the snapshot has none, or they cannot be read."""
+    if not (source.folder / "access" / "names.parquet").exists():
+        raise InvalidInput(f"{source.folder} has no bulk answers yet; run `grantpath access {source.folder}` first")
+    listed, questions = conditions(source.policy, None)
+    numbers = {(each.name, each.type): each.condition for each in listed}
+    table = source.table("access/names", ["name", "type"])
+    found: dict[int, list[str]] = {}
+    for name, type_ in zip(table["name"].to_pylist(), table["type"].to_pylist(), strict=True):
+        if (name, type_) not in numbers:
+            raise InvalidInput(
+                f"{source.folder / 'access'}: the policy has no {name!r} on {type_!r}; run `grantpath access` again"
+            )
+        found.setdefault(numbers[name, type_], []).append(name)
+    answered = [
+        AnsweredCondition(
+            number,
+            questions[number].type,
+            tuple(sorted(names, key=lambda name: questions[number].type not in name.lower())),
+            len(listed_objects(source, questions[number].type)),
+        )
+        for number, names in found.items()
+    ]
+    subject, held, objects = _rows(source, "reach", "subject", "objects", answered)
+    exposed, condition, many = _rows(source, "exposure", "position", "users", answered)
+    common = np.zeros(len(answered), np.int64)
+    for_all = subject == ALL_USERS
+    common[held[for_all]] = objects[for_all]
+    return ConditionAnswers(
+        answered,
+        questions,
+        numbers,
+        users(source),
+        common,
+        subject[~for_all],
+        held[~for_all],
+        objects[~for_all],
+        exposed,
+        condition,
+        many,
+    )
+
+
+def _rows(
+    source: Snapshot, table: str, at: str, count: str, answered: list[AnsweredCondition]
+) -> tuple[Ints, Ints, Ints]:
+    """The rows of one name for each condition, as (position, index of the condition, count), sorted by condition."""
+    rows = source.table(f"access/{table}", [at, "name", "type", count])
+    name, names = codes(rows["name"])
+    kind, kinds = codes(rows["type"])
+    index = np.full((len(names) + 1, len(kinds) + 1), -1, np.int64)
+    name_at = {each: at for at, each in enumerate(names.to_pylist())}
+    type_at = {each: at for at, each in enumerate(kinds.to_pylist())}
+    for number, each in enumerate(answered):
+        index[name_at.get(each.names[0], -1), type_at.get(each.type, -1)] = number
+    index[-1, :] = index[:, -1] = -1
+    condition = index[name.to_numpy(), kind.to_numpy()]
+    chosen = np.argsort(condition, kind="stable")[int((condition < 0).sum()) :]
+    positions, counts = ints(rows, at)[chosen], ints(rows, count)[chosen]
+    size = len(source.numbering)
+    if (len(positions) and not -1 <= positions.min() <= positions.max() < size) or (counts < 0).any():
+        raise InvalidInput(
+            f"{source.folder / 'access' / table}: a row has a position or a count that is not possible; run "
+            "`grantpath access` again"
+        )
+    return positions, condition[chosen], counts

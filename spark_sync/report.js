@@ -1,0 +1,43 @@
+"use strict";
+// Sorts and searches the tables of the page. Without this script they are complete, but fixed.
+for (const listing of document.querySelectorAll(".listing")) {
+  const body = listing.querySelector("tbody");
+  const rows = Array.from(body.rows);
+  const heads = Array.from(listing.querySelectorAll("th"));
+  const search = listing.querySelector("input");
+  const status = listing.querySelector("[role=status]");
+  const compareTexts = new Intl.Collator("en", { numeric: true }).compare;
+
+  const sortBy = (column) => {
+    const head = heads[column];
+    const numeric = head.classList.contains("n");
+    const before = head.getAttribute("aria-sort");
+    const descending = before ? before === "ascending" : numeric;
+    const value = (row) => {
+      const cell = row.cells[column];
+      return numeric ? Number(cell.dataset.key) : cell.textContent;
+    };
+    const compare = numeric ? (a, b) => a - b : compareTexts;
+    const sign = descending ? -1 : 1;
+    const keyed = rows.map((row, at) => [value(row), at, row]);
+    keyed.sort((a, b) => sign * compare(a[0], b[0]) || a[1] - b[1]);
+    for (const other of heads) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    body.append(...keyed.map((each) => each[2]));
+  };
+
+  const filter = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    status.textContent = words.length ? `${shown} of ${rows.length} rows match` : "";
+  };
+
+  heads.forEach((head, column) => head.firstElementChild.addEventListener("click", () => sortBy(column)));
+  search.hidden = false;
+  search.addEventListener("input", filter);
+}

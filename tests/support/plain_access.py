@@ -1,0 +1,84 @@
+"""Small snapshots with bulk answers, written in this process without Spark, for the tests of reports."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grantpath.engine.policy.policy import load
+from grantpath.engine.tenants.tenant_state import Entity
+from grantpath.spark_sync.bulk_access import conditions, prepare, users
+from grantpath.spark_sync.graph_reader import Graph, write
+from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.spark_session import SparkEngine
+from grantpath.spark_sync.verification import intervals_of
+
+from ..oracle import Oracle, oracle
+
+
+def write_snapshot(made: Oracle, out: Path, revision: int = 5) -> Path:
+    """The facts of an oracle as a snapshot. Its closure is small enough for Python."""
+    fresh = oracle(made.policy, made.root.segments[0]).existing
+    listed = {member for member, those in made.containers.items() if those}
+    refs = made.existing | listed | {on for _, _, on, _ in made.grants}
+    members = [(str(a), str(b), b.type) for a, holders in made.containers.items() for b in holders]
+    facts = [(str(by), f"{effect.upper()} {name}", str(on)) for effect, name, on, by in made.grants]
+    facts += [(str(owner), "OWNS", str(owned)) for owned, owner in made.owners.items()]
+    graph = Graph(
+        [Entity(str(ref), ref.type, ref in made.existing, ref in fresh) for ref in refs],
+        [a for a, _, _ in members],
+        [b for _, b, _ in members],
+        ["HAS_ROLE" if type_ == "role" else "MEMBER_OF" for _, _, type_ in members],
+        [by for by, _, _ in facts],
+        [fact for _, fact, _ in facts],
+        [on for _, _, on in facts],
+    )
+    with building(out) as folder:
+        write(folder, str(made.root), load(made.policy), revision, graph, _no_spark, lambda line: None)
+    return out
+
+
+def _no_spark() -> SparkEngine:
+    raise AssertionError("the estate of this test is too large to be closed without Spark")
+
+
+def write_access(snapshot: Path, names: Sequence[str] | None = None) -> Path:
+    """The bulk answers of a snapshot. Each user has its own row of reach, so there is no row for all users."""
+    source = Snapshot(snapshot)
+    listed, questions = conditions(source.policy, names)
+    closure, people = source.closure(), np.flatnonzero(users(source))
+    reach: list[tuple[int, int, int]] = []
+    exposure: list[tuple[int, int, int]] = []
+    for number, question in enumerate(questions):
+        prepared = prepare(source, [question])
+        targets = prepared.asked[0].targets
+        objects = np.zeros(len(source.numbering), np.int64)
+        many = np.zeros(len(targets) + 1, np.int64)
+        for who, low, high in intervals_of(source, prepared, question, people, closure):
+            np.add.at(objects, who, high - low)
+            np.add.at(many, low, 1)
+            np.add.at(many, high, -1)
+        counted = np.cumsum(many)[:-1]
+        reach += [(number, int(who), int(objects[who])) for who in np.flatnonzero(objects)]
+        exposure += [(number, int(at), int(users)) for at, users in zip(targets, counted, strict=True) if users]
+    folder = snapshot / "access"
+    (folder / "reach").mkdir(parents=True)
+    columns = {"name": [each.name for each in listed], "type": [each.type for each in listed]}
+    pq.write_table(
+        pa.table({**columns, "condition": pa.array([each.condition for each in listed], pa.int32())}),
+        folder / "names.parquet",
+    )
+    for rows, at, count, file in (
+        (reach, "subject", "objects", "reach/part-0.parquet"),
+        (exposure, "position", "users", "exposure.parquet"),
+    ):
+        named = [(where, each.name, each.type, n) for c, where, n in rows for each in listed if each.condition == c]
+        arrays = [pa.array([row[i] for row in named], kind) for i, kind in enumerate(KINDS)]
+        pq.write_table(pa.Table.from_arrays(arrays, [at, "name", "type", count]), folder / file)
+    return snapshot
+
+
+KINDS = (pa.int64(), pa.string(), pa.string(), pa.int64())
