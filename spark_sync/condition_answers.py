@@ -18,7 +18,7 @@ from grantpath.spark_sync.snapshot import Snapshot, ints
 class AnsweredCondition:
     """A condition with bulk answers: the names that share it, and its number among all conditions of the policy.
 
-    Names that contain the type come first, because they say most.
+    Names that contain the type come first, and of these the shortest, because it says most.
     """
 
     number: int
@@ -74,7 +74,7 @@ def condition_answers(source: Snapshot) -> ConditionAnswers:
         AnsweredCondition(
             number,
             questions[number].type,
-            tuple(sorted(names, key=lambda name: questions[number].type not in name.lower())),
+            tuple(sorted(names, key=lambda name: (questions[number].type not in name.lower(), len(name)))),
             len(listed_objects(source, questions[number].type)),
         )
         for number, names in found.items()

@@ -97,20 +97,24 @@ class _Judge:
         order = np.argsort(nearest, kind="stable")
         rows, nearest = rows[order], nearest[order]
         places, first = np.unique(nearest, return_index=True)
-        open_: list[tuple[int, Bools]] = []  # the places above with a DENY: the last position, and who is denied there
+        known: dict[int, Bools] = {}  # who is denied at the place and at those above it, from the root down
         for place, mine in zip(places.tolist(), np.split(rows, first[1:]), strict=True):
-            above = [place]
-            while (up := int(self._nearest(self.numbering.parent[above[-1:]], denied)[0])) >= 0:
-                above.append(up)
-            open_ = [each for each in open_ if each[0] in above]
-            for at in reversed(above):
-                if at not in [each for each, _ in open_]:
-                    base = open_[-1][1] if open_ else np.zeros(self._size_of_denied, np.bool_)
-                    holders = self.facts.principal[deny[deny_offset[at] : deny_offset[at + 1]]]
-                    open_.append((at, self._with_denied(base, holders)))
-            hit = mine[self._all_denied(self.facts.principal[mine], open_[-1][1])]
+            path = self._path(place, denied)
+            known = {at: known[at] for at in path if at in known}  # places come in tree order: the others are done
+            for at in path[len(known) :]:
+                above = known[path[len(known) - 1]] if known else np.zeros(self._size_of_denied, np.bool_)
+                holders = self.facts.principal[deny[deny_offset[at] : deny_offset[at + 1]]]
+                known[at] = self._with_denied(above, holders)
+            hit = mine[self._all_denied(self.facts.principal[mine], known[place])]
             self.reason[hit] = Idle.SHADOWED
             self.denied_at[hit] = place
+
+    def _path(self, place: int, denied: Bools) -> list[int]:
+        """The places with a DENY from the root down to this one."""
+        path = [place]
+        while (above := int(self._nearest(self.numbering.parent[path[-1:]], denied)[0])) >= 0:
+            path.append(above)
+        return path[::-1]
 
     def _nearest(self, positions: Ints, denied: Bools) -> Ints:
         """For each position, itself or its nearest ancestor with a DENY; -1 if it has none."""

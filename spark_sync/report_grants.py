@@ -4,7 +4,7 @@ import numpy as np
 
 from grantpath.spark_sync.idle_grants import Idle
 from grantpath.spark_sync.intervals import Bools
-from grantpath.spark_sync.report_markup import Cell, Listing, Markup, element, number
+from grantpath.spark_sync.report_markup import Cell, Markup, ReportTable, element, number
 from grantpath.spark_sync.report_plots import parts
 from grantpath.spark_sync.report_sections import Contents, Section, text
 
@@ -76,7 +76,7 @@ def _grants(contents: Contents, chosen: Bools, key: str, label: str, denied: boo
             ]
         )
     columns = ["Grant", "Object", "Grantee", "Users", "Nearest DENY on" if denied else "Why"]
-    return Listing(key, label, columns, rows, len(at), "in order of the reason and the object").markup()
+    return ReportTable(key, label, columns, rows, len(at), "in order of the reason and the object").markup()
 
 
 def left_out(contents: Contents) -> Section:

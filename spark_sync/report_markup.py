@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from grantpath.engine.decide.notebook import shown
 
-_VOID = ("meta", "input")  # elements without content
+_VOID = ("meta", "input", "wbr")  # elements without content
 
 
 class Markup(str):
@@ -81,8 +81,14 @@ def bar(share: float) -> Cell:
     return Cell(joined(drawn, element("span", percent(share))), share)
 
 
+def _breakable(title: str) -> list[object]:
+    """A heading with places where a long name can be broken."""
+    first, *rest = title.split("_")
+    return [first, *(joined("_", element("wbr"), part) for part in rest)]
+
+
 @dataclass(frozen=True)
-class Listing:
+class ReportTable:
     """A table of a report, with at most as many rows as the report shows; `total`: the number of all rows."""
 
     key: str  # its id in the page
@@ -98,7 +104,12 @@ class Listing:
             return element("p", "None.", class_="none")
         numeric = [any(row[at].key is not None for row in self.rows) for at in range(len(self.columns))]
         head = [
-            element("th", element("button", title, type="button"), scope="col", class_="n" if of_numbers else None)
+            element(
+                "th",
+                element("button", *_breakable(title), type="button"),
+                scope="col",
+                class_="n" if of_numbers else None,
+            )
             for title, of_numbers in zip(self.columns, numeric, strict=True)
         ]
         body = [element("tr", *(self._cell(at, cell) for at, cell in enumerate(row))) for row in self.rows]

@@ -9,7 +9,7 @@ from grantpath.engine.policy.facts import FactKind
 from grantpath.spark_sync.condition_answers import ConditionAnswers
 from grantpath.spark_sync.idle_grants import IdleGrants
 from grantpath.spark_sync.report_figures import Figures
-from grantpath.spark_sync.report_markup import Cell, Listing, Markup, bar, decimal, element, joined, name, number
+from grantpath.spark_sync.report_markup import Cell, Markup, ReportTable, bar, decimal, element, joined, name, number
 from grantpath.spark_sync.report_plots import histogram
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.users_by_principal import UsersByPrincipal
@@ -76,8 +76,8 @@ def totals(contents: Contents) -> Section:
         ("ALLOW grants", kinds[FactKind.ALLOW]),
         ("DENY grants", kinds[FactKind.DENY]),
         ("owners", kinds[FactKind.OWNS]),
-        ("direct memberships", source.meta.counts.get("members", 0)),
-        ("names with answers", sum(len(each.names) for each in contents.answers.conditions)),
+        ("memberships", source.meta.counts.get("members", 0)),
+        ("names", sum(len(each.names) for each in contents.answers.conditions)),
     ]
     drawn = [element("div", element("dt", label), element("dd", f"{count:,}")) for label, count in tiles]
     return Section("totals", "Totals", [element("dl", *drawn)])
@@ -115,7 +115,7 @@ def levels(contents: Contents) -> Section:
         "Not existing: names that have grants before an object is created."
     )
     columns = ["Level", "Existing", "Not existing", "Open to some", "Most users of one", "Share"]
-    listing = Listing(
+    listing = ReportTable(
         "by-level", "Exposure by level", columns, rows[: contents.top], len(rows), "in the policy's order"
     )
     return Section("levels", "Exposure by level", [about, listing.markup()])
@@ -146,9 +146,9 @@ def containers(contents: Contents) -> Section:
         f"Each {' or '.join(types) or 'container'} directly below the root, with everything in it. The columns with "
         "names show the mean number of users of an object of that type."
     )
-    columns = ["Container", "Objects", "Open to some", "Most users of one", *contents.focus_labels(), "Share"]
+    columns = ["Container", "Objects", "Open to some", "Most users", *contents.focus_labels(), "Share"]
     title = f"Exposure by {types[0] if len(types) == 1 else 'container'}"
-    listing = Listing("by-container", title, columns, rows, len(found.position), "the largest shares")
+    listing = ReportTable("by-container", title, columns, rows, len(found.position), "the largest shares")
     return Section("containers", title, [about, listing.markup()])
 
 
@@ -186,7 +186,7 @@ def names(contents: Contents) -> Section:
     ]
     about = text("Names with the same condition on the same type have the same answers, and share a row.")
     columns = ["Names", "On", "Users", "Most objects", "Objects", "Most users", "Pairs", "Share"]
-    listing = Listing("by-name", "Figures by name", columns, rows, len(order), "the names with the most pairs")
+    listing = ReportTable("by-name", "Figures by name", columns, rows, len(order), "the names with the most pairs")
     return Section("names", "Names", [about, listing.markup()])
 
 
@@ -217,7 +217,7 @@ def widest(contents: Contents) -> Section:
         *_everybody(contents),
     ]
     columns = ["User", "Groups and roles", *contents.focus_labels(), "All"]
-    listing = Listing("widest-users", "Widest users", columns, rows, figures.user_count, "the widest")
+    listing = ReportTable("widest-users", "Widest users", columns, rows, figures.user_count, "the widest")
     return Section("widest", "Widest users", [*about, listing.markup()])
 
 
@@ -256,7 +256,7 @@ def exposed(contents: Contents) -> Section:
         "with different conditions."
     )
     columns = ["Object", "Level", "Users", "Of all users", "Name", "All"]
-    listing = Listing(
+    listing = ReportTable(
         "exposed-objects", "Most exposed objects", columns, rows, figures.exposed_objects, "the most exposed"
     )
     return Section("exposed", "Most exposed objects", [about, listing.markup()])

@@ -35,6 +35,7 @@ PLANS = {
     "docs/python.md": ON_COMPANY,
     "docs/reference/graph.md": ON_COMPANY,
     "docs/reference/references.md": Plan((*ON_COMPANY.setup, "grantpath change 'add table:hr.public.`v1.2`'")),
+    "docs/report.md": Plan(ON_COMPANY.setup, spark=True),
     "docs/snapshot.md": Plan(
         (*ON_COMPANY.setup, "grantpath mirror OUT", "grantpath access OUT --names load_table --expand load_table"),
         "from pyspark.sql import SparkSession\nspark = SparkSession.getActiveSession()",

@@ -28,11 +28,13 @@ def world(policy: str, seed: int) -> Oracle:
     for fact in random_world(policy, rng, 80):
         assert made.given(fact) == "done"
     grantees = [ref for ref in sorted(map(str, made.existing)) if ref.partition(":")[0] in made.grantees]
-    objects = sorted(map(str, made.existing))
+    privileges = sorted(made.privileges)
     for _ in range(60):
         effect = rng.choice(["allow", "allow", "deny"])
-        privilege = rng.choice(sorted(made.privileges))
-        made.given(f"{effect} {privilege} on {rng.choice(objects)} to {rng.choice(grantees)}")
+        privilege = rng.choice(privileges)
+        objects = sorted(str(ref) for ref in made.existing if ref.type in made.privileges[privilege])
+        if objects:
+            made.given(f"{effect} {privilege} on {rng.choice(objects)} to {rng.choice(grantees)}")
     allowed = sorted((grant for grant in made.grants if grant[0] == "allow"), key=str)
     for _, privilege, on, by in rng.sample(allowed, min(10, len(allowed))):
         made.given(f"deny {privilege} on {rng.choice(made.upward(on))} to {rng.choice([str(by), *grantees])}")

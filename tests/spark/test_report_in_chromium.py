@@ -87,7 +87,7 @@ def test_tables_are_sorted_and_searched_by_the_keyboard(opened: Callable[..., Pa
     page = opened()
     search = page.get_by_label("Search: Most exposed objects")
     search.focus()
-    page.keyboard.type("table T")
+    page.keyboard.type("TABLE:HR l")
     shown = column(page, "exposed-objects", 1)
     assert sorted(shown) == sorted(["table:hr.public.t1", "table:hr.public.t10", "table:hr.public.t2", LONG])
     assert page.locator("#exposed-objects [role=status]").inner_text().startswith("4 of ")
@@ -129,11 +129,12 @@ def test_policy_of_the_page_stops_other_code_and_requests(chromium: Browser, fil
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", [1280, 910, 420])
 def test_page_fits_its_width(opened: Callable[..., Page], width: int, scheme: str) -> None:
     page = opened(width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    own = "" if width == 910 else ", .listing"  # in between, wide tables scroll in their section
     wider = "nodes => nodes.filter(node => node.scrollWidth > node.clientWidth + 1).map(node => node.textContent)"
-    assert page.locator("td, h2, h3, p, dd, dt, figcaption, th button").evaluate_all(wider) == []
+    assert page.locator(f"section, td, h2, h3, p, dd, dt, figcaption, th button{own}").evaluate_all(wider) == []
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
     assert dark is (scheme == "dark")
