@@ -9,14 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grantpath.engine.policy.facts import Fact
 from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.closure import close, composition
 from grantpath.spark_sync.fact_table import FactTable
-from grantpath.spark_sync.graph_reader import Graph, Positions, interval_columns
+from grantpath.spark_sync.graph_reader import Graph, Positions, numbered_facts
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
 from grantpath.spark_sync.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
@@ -105,18 +104,11 @@ class _NumberedState:
         self.source, self.target = self._where(self._graph.member), self._where(self._graph.member_of)
 
     def job(self) -> _Job:
-        columns = interval_columns(self.numbering, self._graph, self._where)
         pairs = np.array(sorted(self.pairs), np.int64).reshape(-1, 2)
         role = np.array([kind == "HAS_ROLE" for kind in self._graph.kind], np.bool_)
         order = np.argsort(self.source[role], kind="stable")
         return _Job(
-            FactTable(
-                self.numbering,
-                columns["holder"],
-                columns["key"].indices.to_numpy().astype(np.int64),
-                columns["start"],
-                tuple(map(Fact.parse, columns["key"].dictionary.to_pylist())),
-            ),
+            numbered_facts(self.numbering, self._graph, self._where),
             Closure.of(pairs[:, 0], pairs[:, 1], len(self.numbering)),
             Roles(self.source[role][order], self.target[role][order]),
             [bound for _, bound in self.asked],

@@ -4,6 +4,8 @@ Each round doubles the length of paths, so nested groups and role hierarchies of
 cycles need no special case. Only subjects with members take part in the rounds; the others are joined at the end.
 """
 
+import logging
+import time
 import warnings
 from typing import Protocol
 
@@ -12,6 +14,7 @@ from pyspark.sql import functions as F
 
 from grantpath.spark_sync.spark_session import SparkEngine
 
+log = logging.getLogger("grantpath.spark")
 MAX_ROUNDS = 64  # enough for paths of 2^64 memberships; a safety bound
 
 
@@ -62,6 +65,7 @@ def composition(engine: SparkEngine) -> Composition:
 
 def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame:
     """(subject, holder) from `subjects(id)` and `members(source, target)`; unsorted, without duplicates."""
+    began = time.monotonic()
     edges = members.select("source", "target").distinct().localCheckpoint()
     containers = edges.select("target").distinct().localCheckpoint()
     inner = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_semi")
@@ -71,17 +75,24 @@ def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame
     others = subjects.join(containers.withColumnRenamed("target", "id"), "id", "left_anti")
     alone = others.select(F.col("id").alias("source"), F.col("id").alias("target"))
     pairs = by.compose(outer, reach).union(reach).union(alone)
-    return pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder")).localCheckpoint()
+    closed = pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder")).localCheckpoint()
+    if log.isEnabledFor(logging.INFO):  # counting costs a job
+        seconds = time.monotonic() - began
+        log.info("the closure by %s has %s pairs, in %.1f s", by.name, f"{closed.count():,}", seconds)
+    return closed
 
 
 def _to_a_fixpoint(by: Composition, reach: DataFrame) -> DataFrame:
     """The closure of pairs that include each subject's pair with itself."""
     reach = reach.localCheckpoint()
     count = reach.count()
-    for _ in range(MAX_ROUNDS):
+    for turn in range(1, MAX_ROUNDS + 1):
+        began = time.monotonic()
         # The checkpoint cuts the lineage: without it, each round would recompute all earlier ones.
         reach = by.compose(reach, reach).localCheckpoint()
         before, count = count, reach.count()
+        seconds = time.monotonic() - began
+        log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{count:,}", seconds)
         if count == before:
             return reach
     raise AssertionError("the closure still grows after 64 doublings")

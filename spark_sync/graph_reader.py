@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from neo4j.exceptions import DriverError, Neo4jError
 
 from grantpath.cypher import load as load_query
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
 from grantpath.engine.tenants.registry import dropped
@@ -30,6 +31,8 @@ from grantpath.graph.progress import ReportLine
 from grantpath.graph.store import Store
 from grantpath.spark_sync import small_closure
 from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.fact_table import FactTable
+from grantpath.spark_sync.interval_table import interval_columns
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.small_closure import close_small
 from grantpath.spark_sync.snapshot import SnapshotMeta, write_policy, write_table
@@ -156,7 +159,7 @@ def write(
 ) -> SnapshotMeta:
     """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it."""
     numbering = number(policy, root, graph.entities)
-    types = np.array(numbering.types)[numbering.type]
+    types, refs = np.array(numbering.types)[numbering.type], pa.array(numbering.refs)
     write_table(
         folder,
         "objects",
@@ -168,17 +171,17 @@ def write(
             "type": types,
             "exists": numbering.exists,
             "builtin": numbering.builtin,
+            "hidden": pc.is_in(refs, pa.array(policy.hidden, pa.string())),
         },
     )
     subjects = np.flatnonzero(np.isin(types, policy.names.subject_types))
-    refs = pa.array(numbering.refs)
     write_table(
         folder, "subjects", {"position": subjects, "ref": refs.take(pa.array(subjects)), "type": types[subjects]}
     )
     where = Positions(refs)
     source, target = where(graph.member), where(graph.member_of)
     write_table(folder, "members", {"source": source, "target": target, "kind": graph.kind})
-    write_table(folder, "intervals", interval_columns(numbering, graph, where))
+    write_table(folder, "intervals", interval_columns(numbered_facts(numbering, graph, where)))
     write_policy(folder, policy)
     started = time.monotonic()
     closed_by, pairs = _write_closure(folder, (subjects, source, target), spark)
@@ -220,19 +223,15 @@ class Positions:
         return positions
 
 
-def interval_columns(numbering: Numbering, graph: Graph, where: Positions) -> dict[str, Any]:
-    """The facts of all principals, sorted by principal: (holder, key, start, last)."""
+def numbered_facts(numbering: Numbering, graph: Graph, where: Positions) -> FactTable:
+    """The facts of all principals, sorted by principal."""
     principal, start = where(graph.principal), where(graph.object)
     fact = pa.array(graph.fact, pa.string()).dictionary_encode()
     order = np.lexsort((start, fact.indices.to_numpy(), principal))
     types = pa.array(np.array(numbering.types)[numbering.type[start]], pa.string())
-    key = pc.binary_join_element_wise(fact.cast(pa.string()), types, " ").take(pa.array(order))
-    return {
-        "holder": principal[order],
-        "key": key.dictionary_encode(),
-        "start": start[order],
-        "last": numbering.last[start][order],
-    }
+    key = pc.binary_join_element_wise(fact.cast(pa.string()), types, " ").take(pa.array(order)).dictionary_encode()
+    keys = tuple(map(Fact.parse, key.dictionary.to_pylist()))
+    return FactTable(numbering, principal[order], key.indices.to_numpy().astype(np.int64), start[order], keys)
 
 
 def _write_closure(folder: Path, members: tuple[Ints, Ints, Ints], spark: Callable[[], SparkEngine]) -> tuple[str, int]:

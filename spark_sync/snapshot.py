@@ -1,9 +1,9 @@
 """A snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +11,20 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
-from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.graph.bounded_parquet import Kind, codes, read_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 from grantpath.spark_sync.fact_table import FactTable
+from grantpath.spark_sync.interval_table import keys_of
 from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.principals import Closure, Roles
 from grantpath.spark_sync.tree_order import Numbering
+
+if TYPE_CHECKING:
+    from graphframes import GraphFrame
+    from pyspark.sql import SparkSession
 
 POLICY_FILE = "policy.json"
 MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
@@ -33,11 +37,19 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
         "type": "text",
         "exists": "bool",
         "builtin": "bool",
+        "hidden": "bool",
     },
     "subjects": {"position": "int", "ref": "text", "type": "text"},
     "members": {"source": "int", "target": "int", "kind": "text"},
     "closure": {"subject": "int", "holder": "int"},
-    "intervals": {"holder": "int", "key": "text", "start": "int", "last": "int"},
+    "intervals": {
+        "holder": "int",
+        "effect": "text",
+        "privilege": "text",
+        "type": "text",
+        "start": "int",
+        "last": "int",
+    },
     "access/names": {"name": "text", "type": "text", "condition": "int"},
     "access/reach": {"subject": "int", "name": "text", "type": "text", "objects": "int"},
     "access/exposure": {"position": "int", "name": "text", "type": "text", "users": "int"},
@@ -48,7 +60,7 @@ class SnapshotMeta(BaseModel):
     """The content of meta.json."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     root: str
     revision: int
     policy: str
@@ -134,20 +146,12 @@ class Snapshot:
     @cached_property
     def fact_table(self) -> FactTable:
         table = self.table("intervals")
-        key, keys = codes(table["key"])
-        return FactTable(
-            self.numbering,
-            self._positions("intervals", table, "holder"),
-            key.to_numpy().astype(np.int64),
-            self._positions("intervals", table, "start"),
-            self._facts(keys.to_pylist()),
-        )
-
-    def _facts(self, keys: Sequence[str]) -> tuple[Fact, ...]:
         try:
-            return tuple(map(Fact.parse, keys))
+            key, keys = keys_of(table)
         except ValueError as error:
             raise self._broken("intervals", str(error)) from None
+        principal, place = (self._positions("intervals", table, column) for column in ("holder", "start"))
+        return FactTable(self.numbering, principal, key, place, keys)
 
     @cached_property
     def roles(self) -> Roles:
@@ -159,6 +163,18 @@ class Snapshot:
         """The positions of entities that answers omit."""
         hidden = set(self.policy.hidden)
         return np.array([at for at, ref in enumerate(self.numbering.refs) if ref in hidden], np.int64)
+
+    def graph(self, spark: "SparkSession", relationships: Collection[str] | None = None) -> "GraphFrame":
+        """The snapshot as a GraphFrame. Spark reads the files when the GraphFrame is used; nothing is collected.
+
+        Vertices: `id` (the reference), `type`, `name` (the last segment, unquoted), `exists`. Edges: `src`, `dst`,
+        `relationship` (MEMBER_OF, HAS_ROLE, ALLOW, DENY, OWNS, CHILD_OF), `effect` and `privilege` (null unless ALLOW
+        or DENY). `relationships` limits the edges to these. Raises InvalidInput for an unknown relationship, or an
+        unreadable policy; ServerError if the session has no GraphFrames.
+        """
+        from grantpath.spark_sync.graph_frame import graph_frame  # only here: other uses of a snapshot need no Spark
+
+        return graph_frame(self, spark, relationships)
 
     def closure(self, subjects: Ints | None = None) -> Closure:
         """The effective principals of these subjects, or of all subjects."""

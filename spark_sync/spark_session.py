@@ -66,7 +66,7 @@ def wanted_closure() -> str:
 
 
 def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str) -> SparkEngine:
-    usable = wanted != "joins" and _has_graphframes(spark)
+    usable = wanted != "joins" and has_graphframes(spark)
     if wanted == "graphframes" and not usable:
         raise ServerError(
             f"{CLOSURE_VARIABLE}=graphframes, but GraphFrames is not available for Spark {spark.version}; "
@@ -153,7 +153,7 @@ def _has_python(jar: Path) -> bool:
         return "graphframes/__init__.py" in archive.namelist()
 
 
-def _has_graphframes(spark: SparkSession) -> bool:
+def has_graphframes(spark: SparkSession) -> bool:
     """Whether both the Python package and the Java classes are available."""
     if importlib.util.find_spec("graphframes") is None:
         return False

@@ -1,5 +1,6 @@
 """Snapshots on disk are private, written by one process at a time, and bounded and checked when they are read."""
 
+import json
 import os
 import shutil
 import stat
@@ -119,6 +120,9 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
         ("objects", "last", lambda lasts: [2**40, *lasts[1:]], "do not form a tree"),
         ("intervals", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
         ("intervals", "start", lambda starts: [*starts[:-1], -2], "'start' names positions that are not"),
+        ("intervals", "effect", lambda effects: ["GRANT", *effects[1:]], "'GRANT' is not an effect; the effects are"),
+        ("intervals", "privilege", lambda names: ["" for _ in names], "ALLOW and DENY have one, OWNS has none"),
+        ("intervals", "type", lambda types: [f"{each} x" for each in types], "is not a fact"),
         ("closure/part-0", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
     ],
 )
@@ -128,6 +132,19 @@ def test_inconsistent_snapshot_is_refused(
     out = changed(made, tmp_path / "odd", table, column, value)
     with pytest.raises(InvalidInput, match=rf"odd/{table.partition('/')[0]}.*{message}"):
         ask(out, "who can load_table on " + world("gravitino").objects("table")[0])
+
+
+def test_snapshot_of_another_format_version_is_refused(made: Path, tmp_path: Path) -> None:
+    for version in (1, 3):
+        out = tmp_path / f"version{version}"
+        shutil.copytree(made, out)
+        meta = json.loads((out / "meta.json").read_text())
+        assert meta["schema_version"] == 2
+        (out / "meta.json").write_text(json.dumps({**meta, "schema_version": version}))
+        with pytest.raises(
+            InvalidInput, match=r"is not a snapshot of this version .*; write one with `grantpath mirror"
+        ):
+            ask(out, QUESTION)
 
 
 def test_each_table_of_a_snapshot_is_bounded(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
