@@ -15,6 +15,8 @@ if __name__ != "grantpath.spark_sync":
 need_extra("spark", "Spark")
 
 if TYPE_CHECKING:
+    from grantpath.spark_sync.analyst_views import duckdb_views as duckdb_views
+    from grantpath.spark_sync.analyst_views import register as register
     from grantpath.spark_sync.bulk_access import access as access
     from grantpath.spark_sync.difference import diff as diff
     from grantpath.spark_sync.graph_reader import mirror as mirror
@@ -28,11 +30,13 @@ _HOMES = {
     "access": "bulk_access",
     "ask": "snapshot_questions",
     "diff": "difference",
+    "duckdb_views": "analyst_views",
     "mirror": "graph_reader",
+    "register": "analyst_views",
     "report": "report_page",
     "verify": "verification",
 }
-__all__ = ["Snapshot", "access", "ask", "diff", "mirror", "report", "verify"]
+__all__ = ["Snapshot", "access", "ask", "diff", "duckdb_views", "mirror", "register", "report", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,11 @@ PLANS = {
         "from pathlib import Path",
     ),
     "docs/browser.md": ON_COMPANY,
+    "docs/governance.md": Plan(
+        (*ON_COMPANY.setup, "grantpath change --file docs/examples/governance.txt"),
+        OPENED + "from grantpath.spark_sync import spark_session\nspark = spark_session.engine(print).spark",
+        spark=True,
+    ),
     "docs/guides/review.md": Plan((COMPANY,), spark=True),
     "docs/guides/service.md": ON_COMPANY,
     "docs/guides/upgrade-policy.md": ON_COMPANY,

@@ -12,7 +12,13 @@ from ..support.page_session import session
 from .registry import EXCEPTIONS, EXCERPTS, NOT_RUN, PLANS, Plan
 
 BLOCKS = {name(page): found for page in PAGES if (found := blocks(page))}
-RUN = ("console", "python", "cypher", "yaml")
+SPARK = [
+    pytest.mark.spark,
+    # GraphFrames 0.8 uses deprecated names of Spark
+    pytest.mark.filterwarnings("ignore:DataFrame constructor is internal:UserWarning"),
+    pytest.mark.filterwarnings("ignore:DataFrame.sql_ctx is an internal property:UserWarning"),
+]
+RUN = ("console", "python", "cypher", "sql", "yaml")
 
 
 def key(block: Block) -> tuple[str, str]:
@@ -25,7 +31,7 @@ def is_run(block: Block) -> bool:
 
 def marked(page: str) -> object:
     """The page, for parametrize."""
-    return pytest.param(page, marks=pytest.mark.spark) if PLANS.get(page, Plan()).spark else page
+    return pytest.param(page, marks=SPARK) if PLANS.get(page, Plan()).spark else page
 
 
 @pytest.mark.parametrize("page", [*map(marked, BLOCKS)])

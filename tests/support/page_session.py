@@ -73,7 +73,13 @@ class Session:
         """Runs a block, in the way of its language."""
         if block.title and block.language != "text":
             self._save(block)
-        ways = {"console": self._console, "python": self._python, "cypher": self._cypher, "yaml": self._yaml}
+        ways = {
+            "console": self._console,
+            "python": self._python,
+            "cypher": self._cypher,
+            "sql": self._sql,
+            "yaml": self._yaml,
+        }
         if block.language in ways:
             ways[block.language](block)
         elif block.language == "text":
@@ -145,6 +151,15 @@ class Session:
         if len(given) < len(lines):
             text = "\n".join(line for line in lines if not PARAMETER.match(line))
             self._printed = self._rows(self.own(text), self._parameters)
+
+    def _sql(self, block: Block) -> None:
+        """A query for the page's Spark session and its DuckDB database, which must give the same rows."""
+        text = self.own(block.text)
+        by_spark = self._names["spark"].sql(text)
+        rows = [tuple(row) for row in by_spark.collect()]
+        assert rows == self._names["database"].execute(text).fetchall(), f"{block}: Spark and DuckDB differ"
+        lines = [" | ".join(by_spark.columns), *(" | ".join(map(shown, row)) for row in rows)]
+        self._printed = self.as_shown("\n".join(lines))
 
     def _yaml(self, block: Block) -> None:
         file = self._folder / (block.title or "block.yaml")
