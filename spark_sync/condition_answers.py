@@ -79,8 +79,8 @@ def condition_answers(source: Snapshot) -> ConditionAnswers:
         )
         for number, names in found.items()
     ]
-    subject, held, objects = _rows(source, "reach", "subject", "objects", answered)
-    exposed, condition, many = _rows(source, "exposure", "position", "users", answered)
+    subject, held, objects = _rows(source, "reach", "subject", "objects", answered, ALL_USERS)
+    exposed, condition, many = _rows(source, "exposure", "position", "users", answered, 0)
     common = np.zeros(len(answered), np.int64)
     for_all = subject == ALL_USERS
     common[held[for_all]] = objects[for_all]
@@ -100,9 +100,12 @@ def condition_answers(source: Snapshot) -> ConditionAnswers:
 
 
 def _rows(
-    source: Snapshot, table: str, at: str, count: str, answered: list[AnsweredCondition]
+    source: Snapshot, table: str, at: str, count: str, answered: list[AnsweredCondition], least: int
 ) -> tuple[Ints, Ints, Ints]:
-    """The rows of one name for each condition, as (position, index of the condition, count), sorted by condition."""
+    """The rows of one name for each condition, as (position, index of the condition, count), sorted by condition.
+
+    Raises InvalidInput for a position below `least`, or of no entity.
+    """
     rows = source.table(f"access/{table}", [at, "name", "type", count])
     name, names = codes(rows["name"])
     kind, kinds = codes(rows["type"])
@@ -115,8 +118,8 @@ def _rows(
     condition = index[name.to_numpy(), kind.to_numpy()]
     chosen = np.argsort(condition, kind="stable")[int((condition < 0).sum()) :]
     positions, counts = ints(rows, at)[chosen], ints(rows, count)[chosen]
-    size = len(source.numbering)
-    if (len(positions) and not -1 <= positions.min() <= positions.max() < size) or (counts < 0).any():
+    possible = (positions >= least) & (positions < len(source.numbering)) & (counts >= 0)
+    if not possible.all():
         raise InvalidInput(
             f"{source.folder / 'access' / table}: a row has a position or a count that is not possible; run "
             "`grantpath access` again"

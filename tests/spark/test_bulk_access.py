@@ -12,13 +12,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine.policy.policy import load
-from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync import spark_session, sweep_task
 from grantpath.spark_sync.bulk_access import ALL_USERS, access
 from grantpath.spark_sync.difference import diff
-from grantpath.spark_sync.graph_reader import Graph, write
 from grantpath.spark_sync.job import main
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
@@ -27,6 +24,7 @@ from grantpath.spark_sync.spark_session import SparkEngine
 from grantpath.spark_sync.verification import exposed, verify, widest
 
 from ..oracle import Oracle, oracle
+from ..support.plain_access import write_snapshot
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.tiers import others_slow
 
@@ -48,24 +46,7 @@ def world(policy: str) -> Oracle:
 
 
 def snapshot(made: Oracle, out: Path, engine: SparkEngine, revision: int = 5) -> Path:
-    fresh = oracle(made.policy, ROOT_NAME).existing
-    listed = {member for member, those in made.containers.items() if those}
-    refs = made.existing | listed | {on for _, _, on, _ in made.grants}
-    members = [(str(a), str(b), b.type) for a, holders in made.containers.items() for b in holders]
-    facts = [(str(by), f"{effect.upper()} {name}", str(on)) for effect, name, on, by in made.grants]
-    facts += [(str(owner), "OWNS", str(owned)) for owned, owner in made.owners.items()]
-    graph = Graph(
-        [Entity(str(ref), ref.type, ref in made.existing, ref in fresh) for ref in refs],
-        [a for a, _, _ in members],
-        [b for _, b, _ in members],
-        ["HAS_ROLE" if type_ == "role" else "MEMBER_OF" for _, _, type_ in members],
-        [by for by, _, _ in facts],
-        [fact for _, fact, _ in facts],
-        [on for _, _, on in facts],
-    )
-    with building(out) as folder:
-        write(folder, str(made.root), load(made.policy), revision, graph, lambda: engine, print)
-    return out
+    return write_snapshot(made, out, revision, lambda: engine)
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,10 @@ from ..oracle import Oracle, oracle
 from ..oracle.facts import Grant
 from ..support.plain_access import write_access, write_snapshot
 from ..support.random_world import ROOT_NAME, random_checks, random_world
-from ..support.sizes import size
+from ..support.sizes import say, size
 from ..support.small_estate import POLICIES
 
+pytestmark = pytest.mark.trust
 Answers = set[tuple[str, str, str]]
 
 
@@ -95,8 +96,11 @@ def is_denied(made: Oracle, grant: Grant, held: set[object]) -> bool:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_answers_are_the_same_without_dead_and_shadowed_grants(policy: str, tmp_path: Path) -> None:
+def test_answers_are_the_same_without_dead_and_shadowed_grants(
+    policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rng = random.Random(5)
+    removed = allowed = 0
     for seed in range(size(12, 1)):
         made = world(policy, seed)
         reasons, found = judged(made, tmp_path / str(seed))
@@ -112,6 +116,8 @@ def test_answers_are_the_same_without_dead_and_shadowed_grants(policy: str, tmp_
             assert after == before or grant not in certain, grant
         for check in random_checks(made, rng, size(400, 60)):  # with second objects and active roles, too
             assert made.check(*check) == less.check(*check), check
+        removed, allowed = removed + len(reasons), allowed + len(before)
+    say(capsys, f"{policy}: {allowed:,} answers are the same without {removed:,} dead and shadowed grants")
 
 
 @pytest.mark.parametrize("policy", ["gravitino", "lakehouse"])

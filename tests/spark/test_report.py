@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.cli import main
@@ -108,13 +110,13 @@ def test_widest_users_and_most_exposed_objects_agree_with_the_oracle(made: Oracl
         for ref, many in users.items():
             best[ref], pairs[ref] = max(best.get(ref, 0), many), pairs.get(ref, 0) + many
     refs = figures.numbering.refs
-    who, total, _ = figures.widest(7)
+    widest, total, _ = figures.widest(7)
     assert total.tolist() == sorted(sums.values(), reverse=True)[:7]
-    assert [sums[refs[at]] for at in who] == total.tolist()
-    ref, users_, _, all_ = figures.most_exposed(9)
+    assert [sums[refs[at]] for at in widest] == total.tolist()
+    exposed, users_, _, all_ = figures.most_exposed(9)
     expected = sorted(((best[each], pairs[each]) for each in best), reverse=True)[:9]
     assert list(zip(users_.tolist(), all_.tolist(), strict=True)) == expected
-    assert [(best[refs[at]], pairs[refs[at]]) for at in ref] == expected
+    assert [(best[refs[at]], pairs[refs[at]]) for at in exposed] == expected
     assert figures.exposed_objects == len(best)
     inside = figures.by_container(figures.containers(["catalog"]))
     for at, catalog in enumerate(inside.position.tolist()):
@@ -196,6 +198,23 @@ def test_snapshot_without_bulk_answers_is_refused_with_the_remedy(made: Oracle, 
     with pytest.raises(InvalidInput, match=rf"no bulk answers yet; run `grantpath access {mirrored}` first"):
         report(mirrored, tmp_path / "report.html")
     assert [*tmp_path.glob("*.html*"), *tmp_path.glob(".*")] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"), [("reach/part-0", "subject", -2), ("exposure", "position", 9_999)]
+)
+def test_bulk_answers_about_no_entity_are_refused(
+    made: Oracle, tmp_path: Path, table: str, column: str, value: int
+) -> None:
+    damaged = write_access(write_snapshot(made, tmp_path / "damaged"), ["load_table"])
+    file = damaged / "access" / f"{table}.parquet"
+    rows = pq.read_table(file)
+    at = rows.column_names.index(column)
+    pq.write_table(rows.set_column(at, column, pa.array([value] * len(rows))), file)
+    with pytest.raises(
+        InvalidInput, match=r"a row has a position or a count that is not possible; run `grantpath access"
+    ):
+        report(damaged, tmp_path / "report.html")
 
 
 def test_file_that_cannot_be_written_is_named(folder: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Small snapshots with bulk answers, written in this process without Spark, for the tests of reports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,13 @@ from grantpath.spark_sync.verification import intervals_of
 from ..oracle import Oracle, oracle
 
 
-def write_snapshot(made: Oracle, out: Path, revision: int = 5) -> Path:
-    """The facts of an oracle as a snapshot. Its closure is small enough for Python."""
+def no_spark() -> SparkEngine:
+    """What starts Spark for `write`, in tests that must not need it: their closures are small."""
+    raise AssertionError("the estate of this test is too large to be closed without Spark")
+
+
+def write_snapshot(made: Oracle, out: Path, revision: int = 5, spark: Callable[[], SparkEngine] = no_spark) -> Path:
+    """The facts of an oracle as a snapshot."""
     fresh = oracle(made.policy, made.root.segments[0]).existing
     listed = {member for member, those in made.containers.items() if those}
     refs = made.existing | listed | {on for _, _, on, _ in made.grants}
@@ -37,12 +42,8 @@ def write_snapshot(made: Oracle, out: Path, revision: int = 5) -> Path:
         [on for _, _, on in facts],
     )
     with building(out) as folder:
-        write(folder, str(made.root), load(made.policy), revision, graph, _no_spark, lambda line: None)
+        write(folder, str(made.root), load(made.policy), revision, graph, spark, print)
     return out
-
-
-def _no_spark() -> SparkEngine:
-    raise AssertionError("the estate of this test is too large to be closed without Spark")
 
 
 def write_access(snapshot: Path, names: Sequence[str] | None = None) -> Path:

@@ -43,8 +43,10 @@ def main() -> None:
         page.goto(file.as_uri())
         plot = page.locator("figure").first.bounding_box()  # the picture ends below the first plots
         assert plot
-        shown = {"x": 0, "y": 0, "width": WIDTH, "height": plot["y"] + plot["height"] + 12}
-        page.screenshot(path=FOLDER / "report.png", full_page=True, clip=shown)
+        height = plot["y"] + plot["height"] + 12
+        page.screenshot(
+            path=FOLDER / "report.png", full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height}
+        )
         browser.close()
 
 
