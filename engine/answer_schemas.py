@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from grantpath.engine.change.audit_log import Logged
+from grantpath.engine.change.audit_log import Logged, LogPage
 from grantpath.engine.change.made import Change
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.listing import ReferencePage
@@ -23,6 +23,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Explanation,
     GrantPage,
     Logged,
+    LogPage,
     MembershipPage,
     ReferencePage,
     Revocation,
@@ -39,8 +40,12 @@ ERROR: dict[str, Any] = {
             "description": "The position in the batch that the error is about, counted from 0.",
             "anyOf": [{"type": "integer"}, {"type": "null"}],
         },
+        "question": {
+            "description": "The method that failed (`verb`) and its arguments; of a batch, the member that failed.",
+            "anyOf": [{"type": "object", "required": ["verb"]}, {"type": "null"}],
+        },
     },
-    "required": ["error", "code", "public", "index"],
+    "required": ["error", "code", "public", "index", "question"],
     "additionalProperties": False,
 }
 

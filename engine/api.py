@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.authorizer import Authorizer
-from grantpath.engine.change.audit_log import Logged
+from grantpath.engine.change.audit_log import Log, Logged, LogPage
 from grantpath.engine.change.made import Change
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
@@ -42,6 +42,8 @@ __all__ = [
     "InvalidPolicy",
     "InvalidReference",
     "Listing",
+    "Log",
+    "LogPage",
     "Logged",
     "PathEdge",
     "PathNode",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from grantpath.engine.change import audit_log
-from grantpath.engine.change.audit_log import Filter, Logged
+from grantpath.engine.change.audit_log import Log, ReadLog
 from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.service import ChangeService
@@ -96,8 +96,10 @@ class ChangeVerbs(OpenTenant):
         before: int | None = None,
         refused: bool = False,
         limit: int = 100,
-    ) -> list[Logged]:
+    ) -> Log:
         """The last `limit` accepted changes that match, oldest first; with `refused`, the refused attempts.
+
+        The list states its `revision`, and with `complete` whether earlier entries match, too.
 
         `limit` is at most 10,000. `id` is the id of a change, or of a batch (then all its changes match); for refused
         attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (UTC if without an offset).
@@ -106,11 +108,20 @@ class ChangeVerbs(OpenTenant):
 
         Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
         """
-        actor, object, subject = (self._canonical(ref) for ref in (actor, object, subject))
-        wanted = Filter(id, actor, object, subject, since, until, after, before)
-        if refused:
-            return audit_log.refusals(self.ask, wanted, limit)
-        return audit_log.changes(self.ask, wanted, limit)
+        wanted = ReadLog.of(
+            id=id,
+            actor=actor,
+            object=object,
+            subject=subject,
+            since=since,
+            until=until,
+            after=after,
+            before=before,
+            refused=refused,
+            limit=limit,
+        )
+        canonical = {"actor": actor, "object": object, "subject": subject}
+        return audit_log.read(self.ask, wanted, {name: self._canonical(ref) for name, ref in canonical.items()})
 
     def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
         """Verifies that the log has not been altered, as far as its hash chain shows.

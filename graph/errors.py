@@ -13,6 +13,7 @@ GrantpathError
 """
 
 from collections.abc import Callable
+from typing import Any
 
 # One text for "does not exist", "exists already", "breaks a rule" and "refused": an end user must not be able to tell
 # which of them applies.
@@ -44,7 +45,8 @@ PUBLIC = {
 class GrantpathError(Exception):
     """The base class of all errors that grantpath raises on purpose.
 
-    `index` is the position in the batch that the error is about, counted from 0. `code` is a stable word for the
+    `index` is the position in the batch that the error is about, counted from 0. `question` is the call that failed, if
+    a method of `Authorizer` failed: its name is `verb`, the others are its arguments. `code` is a stable word for the
     error. The text is for operators: it may name roles, groups, DENYs and similar names, and reveal whether something
     exists. `public` is the text for end users. Several texts become one line each; a line break inside a text is part
     of a name.
@@ -52,6 +54,7 @@ class GrantpathError(Exception):
 
     code = "error"
     index: int | None = None
+    question: dict[str, Any] | None = None
 
     def __init__(self, *texts: str, code: str | None = None) -> None:
         super().__init__(*texts)
@@ -72,9 +75,12 @@ class GrantpathError(Exception):
         """The texts, one per line."""
         return [str(text) for text in self.args]
 
-    def as_dict(self) -> dict[str, str | int | None]:
-        """The error in the form of the JSON output: `error` (the text for operators), `code`, `public` and `index`."""
-        return {"error": "\n".join(self.lines), "code": self.code, "public": self.public, "index": self.index}
+    def as_dict(self) -> dict[str, Any]:
+        """The error in the form of the JSON output: `error` (the text for operators), `code`, `public`, `index` and
+        `question`."""
+        text = "\n".join(self.lines)
+        fixed = {"code": self.code, "public": self.public, "index": self.index, "question": self.question}
+        return {"error": text, **fixed}
 
     def prefixed(self, prefix: str) -> "GrantpathError":
         """The same error with a text that begins with `prefix`."""

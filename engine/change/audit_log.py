@@ -1,15 +1,20 @@
 """Reads the history of a root: the accepted changes and, separately, the refused attempts."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import field_serializer
 
+from grantpath.engine.decide.notebook import verdict_html
+from grantpath.engine.decide.tabular import Tabular, TypedColumn
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.inputs import need_number, need_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST = 10_000  # entries of one answer
 
@@ -37,11 +42,18 @@ class Logged(Frozen):
     def _with_offset(self, at: datetime) -> str:
         return at.isoformat()
 
+    def _repr_html_(self) -> str:
+        by = [self.actor or "a fact"] + ([self.as_role] if self.as_role else [])
+        lists = [("by", by), ("at (UTC)", [self.at.isoformat()]), ("reason", [self.reason] if self.reason else [])]
+        return verdict_html("refused" if self.reason else "done", self.statement, lists, self.revision)
 
-@dataclass(frozen=True)
-class Filter:
-    """The entries to read; None means no limit. `id` is the id of a change or a batch. `since` is inclusive, `until` is
-    exclusive. The revisions `after` and `before` are both exclusive."""
+
+class ReadLog(Frozen):
+    """Which are the last `limit` entries that match? None means no limit.
+
+    `id` is the id of a change or a batch. `since` is inclusive, `until` is exclusive; both are in UTC. The revisions
+    `after` and `before` are exclusive. `refused`: refused attempts instead of accepted changes.
+    """
 
     id: str | None = None
     actor: str | None = None
@@ -51,42 +63,89 @@ class Filter:
     until: datetime | None = None
     after: int | None = None
     before: int | None = None
+    refused: bool = False
+    limit: int = 100
 
-    def parameters(self, limit: int, first: int) -> dict[str, Any]:
-        """The parameters of log.cypher and refusals.cypher, without the root. Revisions start at `first`."""
+    @classmethod
+    def of(cls, *, limit: int, **given: Any) -> "ReadLog":
+        """The question of a caller. Raises InvalidInput, which names the remedy, if a value is not valid."""
         need_number("limit", limit)
         if limit < 0:
             raise InvalidInput(f"limit={limit} is negative; write 0 or more")
         if limit > MOST:
             raise InvalidInput(f"limit={limit}: one call returns at most {MOST:,} entries; get the rest with `before`")
-        if self.id is not None:
-            need_text("id", self.id)
-        for name, number in (("after", self.after), ("before", self.before)):
-            if number is not None:
-                need_number(name, number)
+        if given.get("id") is not None:
+            need_text("id", given["id"])
+        for name in ("after", "before"):
+            if given.get(name) is not None:
+                need_number(name, given[name])
+        times = {name: in_utc(given[name]) for name in ("since", "until") if given.get(name) is not None}
+        return cls(limit=limit, **{**given, **times})
+
+    def parameters(self, canonical: Mapping[str, str | None]) -> dict[str, Any]:
+        """The parameters of log.cypher or refusals.cypher, without the root, with canonical references.
+
+        One entry more than the limit is read: it shows that more match.
+        """
+        first = 0 if self.refused else 1  # the lowest revision
         return {
-            "limit": limit,
+            **{name: getattr(self, name) for name in ("before", "id", "since", "until")},
+            **{name: canonical.get(name) for name in ("actor", "object", "subject")},
             "after": first - 1 if self.after is None else self.after,
-            "before": self.before,
-            "id": self.id,
-            "actor": self.actor,
-            "object": self.object,
-            "subject": self.subject,
-            "since": None if self.since is None else in_utc(self.since),
-            "until": None if self.until is None else in_utc(self.until),
+            "limit": self.limit + 1,
         }
 
 
-def changes(ask: GuardedAsk, wanted: Filter, limit: int) -> list[Logged]:
-    """The newest accepted changes that match, oldest first; `ask` runs a guarded query."""
-    row = ask("log", **wanted.parameters(limit, 1))
-    return [Logged(**{**each, "at": moment(each["at"])}) for each in row["changes"]]
+class LogPage(Tabular):
+    """The entries that were asked for, oldest first. `complete` is false if earlier ones match, too. `before` is then
+    the revision of the first entry: pass it as `before` for the previous page."""
+
+    question: ReadLog
+    answer: tuple[Logged, ...]
+    before: int | None
+
+    def columns(self) -> Mapping[str, TypedColumn]:
+        texts = {
+            name: TypedColumn("text", [getattr(each, name) for each in self.answer]) for name in Logged.model_fields
+        }
+        return {
+            **texts,
+            "revision": TypedColumn("number", [each.revision for each in self.answer]),
+            "at": TypedColumn("time", [each.at for each in self.answer]),
+        }
 
 
-def refusals(ask: GuardedAsk, wanted: Filter, limit: int) -> list[Logged]:
-    """The newest refused attempts that match, oldest first."""
-    row = ask("refusals", **wanted.parameters(limit, 0))
-    return [Logged(**{**each, "at": moment(each["at"])}) for each in row["refusals"]]
+class Log(list[Logged]):
+    """The entries of a LogPage as a list, oldest first. `read` returns the page itself, a pydantic model."""
+
+    def __init__(self, page: LogPage) -> None:
+        super().__init__(page.answer)
+        self._page = page
+        self.question = page.question
+        self.revision = page.revision
+        self.complete = page.complete
+
+    def read(self) -> LogPage:
+        """The page with its question."""
+        return self._page
+
+    def to_arrow(self) -> "pa.Table":
+        """The entries as a table of pyarrow; see LogPage."""
+        return self._page.to_arrow()
+
+    def _repr_html_(self) -> str:
+        return self._page._repr_html_()
+
+
+def read(ask: GuardedAsk, wanted: ReadLog, canonical: Mapping[str, str | None]) -> Log:
+    """The newest entries that match, oldest first; `ask` runs a guarded query."""
+    row = ask("refusals" if wanted.refused else "log", **wanted.parameters(canonical))
+    rows = row["refusals" if wanted.refused else "changes"]
+    complete = len(rows) <= wanted.limit
+    shown = rows if complete else rows[1:]
+    answer = tuple(Logged(**{**each, "at": moment(each["at"])}) for each in shown)
+    before = None if complete else answer[0].revision if answer else wanted.before
+    return Log(LogPage(revision=row["revision"], complete=complete, question=wanted, answer=answer, before=before))
 
 
 def moment(text: str) -> datetime:

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from grantpath.engine.change.planned_change import Actor, actor_names
+from grantpath.engine.decide.notebook import verdict_html
 from grantpath.graph.frozen import Frozen
 
 
@@ -46,3 +47,11 @@ class Change(Frozen):
 
     def _key(self) -> tuple[str | None, int, MakeChange]:
         return self.id, self.revision, self.question
+
+    def _repr_html_(self) -> str:
+        facts = [("added", self.added), ("removed", self.removed)]
+        if self.added or self.removed:
+            verdict = "would be done"
+        else:
+            verdict = "no change" if self.id is None else "done before" if self.already else "done"
+        return verdict_html(verdict, self.question.statement, facts, self.revision)

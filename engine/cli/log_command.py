@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
-Limit = Annotated[int, typer.Option(min=0, max=MOST - 1, metavar="N", help="show the last N entries")]
+Limit = Annotated[int, typer.Option(min=0, max=MOST, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only changes that name this object")]
 Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only changes that name this subject")]
@@ -82,7 +82,7 @@ def log(
     from grantpath.engine.change.audit_log import moment
 
     with session.open(history=True) as authorizer:
-        found = authorizer.log(
+        entries = authorizer.log(
             id=id_,
             actor=by,
             object=object_,
@@ -92,17 +92,18 @@ def log(
             after=after,
             before=before,
             refused=refused,
-            limit=limit + 1,
+            limit=limit,
         )
-    entries, complete = found[-limit:] if limit else [], len(found) <= limit
     if session.json:
-        emit({"answer": [_summary(each) for each in entries], "complete": complete, "revision": authorizer.revision})
+        emit(
+            {"answer": [_summary(each) for each in entries], "complete": entries.complete, "revision": entries.revision}
+        )
         return 0
     if entries:
         out().print(_table(entries, refused), soft_wrap=False)
-    elif complete:
+    elif entries.complete:
         note(f"no {'refused attempt' if refused else 'accepted change'} matches")
-    if not complete:
+    if not entries.complete:
         earlier = f", --before {entries[0].revision} the previous ones" if entries else ""
         note(f"more entries match: --limit N shows the last N{earlier}")
     elif authorizer.log_begins is not None and not refused:

@@ -74,12 +74,12 @@ class Decision(Frozen):
 
     def _repr_html_(self) -> str:
         reasons = [("because", self.because), ("missing", self.missing)]
-        return verdict_html(self._verdict, _words(self.question), reasons, self.revision)
+        return verdict_html(self._verdict, words_of(self.question), reasons, self.revision)
 
     @property
     def public(self) -> str:
         """The decision and the question in the caller's own words. It reveals no other names."""
-        return f"{self._verdict}: {_words(self.question)}"
+        return f"{self._verdict}: {words_of(self.question)}"
 
     @property
     def _verdict(self) -> str:
@@ -122,7 +122,7 @@ class Explanation(Decision):
     def _repr_html_(self) -> str:
         rest = "paths" if self.complete else "paths (not all)"
         lists = [("because", self.because), ("missing", self.missing), (rest, self.paths), ("remedy", self.remedy)]
-        return verdict_html(self._verdict, _words(self.question), lists, self.revision)
+        return verdict_html(self._verdict, words_of(self.question), lists, self.revision)
 
     @property
     def decision(self) -> Decision:
@@ -136,7 +136,7 @@ class Explanation(Decision):
         )
 
 
-def _words(check: Check) -> str:
+def words_of(check: Check) -> str:
     """A check in the caller's words, each cut to 80 characters."""
     role = f" as {short(check.as_role)}" if check.as_role else ""
     second_objects = ", ".join(f"{short(key)}={short(ref)}" for key, ref in check.with_.items())

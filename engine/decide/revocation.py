@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from grantpath.engine.decide.decision import Decision
+from grantpath.engine.decide.decision import Decision, words_of
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import PinnedAsk
+from grantpath.engine.decide.notebook import verdict_html
 from grantpath.engine.decide.revocable_facts import STORED, HeldEdge, Holding, Needs, RevocableFacts
 from grantpath.engine.decide.smallest_set import Removal, smallest
 from grantpath.engine.policy.clauses import facts_of
@@ -40,6 +41,12 @@ class Revocation(Frozen):
     proved_smallest: bool
     candidates: int
     denies: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        proof = "" if self.proved_smallest else ", not proved smallest"
+        lists = [("revoke" + proof, self.statements or ()), ("or", self.denies)]
+        verdict = "allowed" if self.allowed else "not allowed"
+        return verdict_html(verdict, words_of(self.question), lists, self.revision)
 
 
 def revocation(ask: PinnedAsk, decision: Decision) -> Revocation:

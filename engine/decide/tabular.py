@@ -17,9 +17,10 @@ if TYPE_CHECKING:  # imported when a table is made: it takes long, and need not 
 
 @dataclass(frozen=True)
 class TypedColumn:
-    """The values of one column: texts, truth values (None: unknown), lists of texts, or texts by key."""
+    """The values of one column: texts, numbers, times in UTC, truth values (None: unknown), lists of texts, or texts by
+    key."""
 
-    kind: Literal["text", "flag", "texts", "by_key"]
+    kind: Literal["text", "number", "time", "flag", "texts", "by_key"]
     values: Sequence[Any]
 
 
@@ -45,6 +46,8 @@ class Tabular(Frozen):
 
         types = {
             "text": pa.string(),
+            "number": pa.int64(),
+            "time": pa.timestamp("us", "UTC"),
             "flag": pa.bool_(),
             "texts": pa.list_(pa.string()),
             "by_key": pa.map_(pa.string(), pa.string()),
@@ -65,7 +68,7 @@ class Tabular(Frozen):
 
 
 def _cell(value: Any) -> Any:
-    """A value as text: the parts of a list with commas, True and False as words."""
+    """A value for a cell: the parts of a list with commas, True and False as words."""
     if isinstance(value, list | tuple):
         return ", ".join(" ".join(part) if isinstance(part, tuple) else part for part in value)
-    return {True: "yes", False: "no", None: ""}.get(value, value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from grantpath.engine.decide.notebook import verdict_html
 from grantpath.engine.decide.tabular import Tabular, TypedColumn
 from grantpath.graph.frozen import Frozen
+from grantpath.graph.messages import indefinite
 from grantpath.graph.statement import Effect
 
 
@@ -160,6 +162,18 @@ class EntityView(Frozen):
     memberships: MembershipPage
     grants_on: GrantPage
     grants_to: GrantPage
+
+    def _repr_html_(self) -> str:
+        lists = [
+            ("parents", self.parents),
+            ("owner", [self.owner] if self.owner else []),
+            ("members", [each.member for each in self.members.answer]),
+            ("memberships", [each.container for each in self.memberships.answer]),
+            ("grants on it", [each.statement for each in self.grants_on.answer]),
+            ("grants to it", [each.statement for each in self.grants_to.answer]),
+        ]
+        state = "" if self.exists else ", which does not exist"
+        return verdict_html(self.ref, f"{indefinite(self.type)}{state}", lists, self.revision)
 
 
 class Ability(Frozen):

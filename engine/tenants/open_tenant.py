@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import one_revision, registry
+from grantpath.engine.tenants.asked import with_question
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
@@ -26,19 +27,22 @@ Self = TypeVar("Self", bound="OpenTenant")
 
 
 def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
-    """Decorates a method so that it waits for an upgrade of its root's policy, and is repeated with the new policy."""
+    """Decorates a method so that it waits for an upgrade of its root's policy, and is repeated with the new policy.
+
+    An error of the method contains the question.
+    """
 
     @wraps(verb)
     def run(self: Self, *given: Given.args, **named: Given.kwargs) -> Result:
         deadline = time.monotonic() + self.store.timeout
         while True:
             view = self._view
-            if view is None:
-                return verb(self, *given, **named)
             try:
-                return verb(view, *given, **named)  # type: ignore[arg-type]
-            except (Inconsistent, Invalid) as error:
-                if time.monotonic() > deadline or not self._must_repeat(view, error):
+                return verb(view or self, *given, **named)  # type: ignore[arg-type]
+            except GrantpathError as error:
+                in_time = isinstance(error, Inconsistent | Invalid) and time.monotonic() <= deadline
+                if view is None or not in_time or not self._must_repeat(view, error):
+                    with_question(error, verb, given, named)
                     raise
 
     return run  # type: ignore[return-value]

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -73,7 +76,40 @@ def test_error_as_data_has_its_code_and_its_public_text(auth: Authorizer) -> Non
         "code": "invalid",
         "public": f"number 1: {PUBLIC['invalid']}",
         "index": 1,
+        "question": {"verb": "change_all", "statements": "add user:ann"},
     }
+
+
+@pytest.mark.parametrize(
+    ("ask", "question"),
+    [
+        (
+            lambda auth: auth.check("user:bob", "load_catalog", "catalog:none", with_={"to": "catalog:c"}),
+            {"subject": "user:bob", "name": "load_catalog", "object": "catalog:none", "with_": {"to": "catalog:c"}},
+        ),
+        (
+            lambda auth: auth.check_many([("user:ann", "load_catalog", "catalog:none")]),
+            {"checks": ["user:ann", "load_catalog", "catalog:none"]},
+        ),
+        (lambda auth: auth.who("load_catalog", "catalog:none", limit=2), {"limit": 2}),
+        (lambda auth: auth.log(since=datetime(9999, 12, 31), id="\ud800"), {"id": "\\ud800"}),
+        (lambda auth: auth.show("catalog:none"), {"ref": "catalog:none"}),
+        (lambda auth: auth.change("add user:" + "x" * 100_000), {"statement": "add user:" + "x" * 1_991}),
+    ],
+    ids=["check", "check_many", "who", "log", "show", "change"],
+)
+def test_error_contains_its_question(
+    auth: Authorizer, ask: Callable[[Authorizer], object], question: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    with pytest.raises(GrantpathError) as error:
+        ask(auth)
+    told = json.loads(json.dumps(error.value.as_dict()))["question"]
+    assert told["verb"] == request.node.callspec.id
+    assert told.items() >= question.items()
+
+
+def test_error_outside_a_method_has_no_question() -> None:
+    assert GrantpathError("no").as_dict()["question"] is None
 
 
 @pytest.mark.parametrize(

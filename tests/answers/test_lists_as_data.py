@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from grantpath.engine import AsyncAuthorizer, Authorizer, ReferencePage
+from grantpath.engine import AsyncAuthorizer, Authorizer, Logged, ReferencePage
 from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.connection import Connection
 from grantpath.graph.statement import Who
@@ -29,6 +30,7 @@ LISTS: dict[str, Callable[[Authorizer], Any]] = {
     "can": lambda auth: auth.can("user:u", "catalog:c"),
     "who": lambda auth: auth.who("USE_CATALOG", "catalog:c").read(),
     "which": lambda auth: auth.which("catalog", "user:u", "USE_CATALOG", limit=1).read(),
+    "log": lambda auth: auth.log(limit=2, since=datetime(2020, 1, 1, tzinfo=UTC)).read(),
 }
 COLUMNS = {
     "list": ["ref"],
@@ -38,6 +40,7 @@ COLUMNS = {
     "can": ["name", "allowed", "needs"],
     "who": ["ref"],
     "which": ["ref"],
+    "log": [*Logged.model_fields],
 }
 
 
@@ -109,6 +112,22 @@ def test_list_on_an_event_loop_reads_the_same_page(auth: Authorizer, server: Con
     assert asyncio.run(read()) == auth.who("USE_CATALOG", "catalog:c", limit=2).read()
 
 
+def test_arrow_table_of_the_log_has_its_types(auth: Authorizer) -> None:
+    log = auth.log(limit=1)
+    [row] = log.to_arrow().to_pylist()
+    assert row == log[0].model_dump()
+    assert (type(row["revision"]), row["at"].tzinfo is not None) == (int, True)
+
+
+@pytest.mark.parametrize("limit", range(4))
+def test_pages_of_the_log_are_the_whole_log(auth: Authorizer, limit: int) -> None:
+    whole = auth.log()
+    assert (whole.complete, whole.read().before, whole.revision) == (True, None, whole[-1].revision)
+    first = auth.log(limit=limit)
+    assert (first.complete, [*first]) == (False, whole[len(whole) - limit :])
+    assert [*auth.log(before=first.read().before), *first] == whole
+
+
 # ---- notebooks -------------------------------------------------------------------------------------------------------
 SHOWN: dict[str, Callable[[Authorizer], Any]] = {
     "decision": lambda auth: auth.check(HOSTILE, "USE_CATALOG", "catalog:c"),
@@ -117,6 +136,11 @@ SHOWN: dict[str, Callable[[Authorizer], Any]] = {
     "listing": lambda auth: auth.who("USE_CATALOG", "catalog:c"),
     "page": lambda auth: auth.who("USE_CATALOG", "catalog:c").read(),
     "grants": lambda auth: auth.grants(),
+    "entity": lambda auth: auth.show("catalog:c"),
+    "revocation": lambda auth: auth.revocation(HOSTILE, "USE_CATALOG", "catalog:c"),
+    "dry run": lambda auth: auth.change(f"revoke allow USE_CATALOG on catalog:c from {HOSTILE}", dry_run=True),
+    "log": lambda auth: auth.log(),
+    "entry of the log": lambda auth: auth.log()[-1],
 }
 
 

@@ -65,6 +65,7 @@ def answers(module_tenant: Tenants) -> dict[str, Any]:
         auth.show("catalog:c"),
         auth.change("add user:bob"),
         auth.log()[-1],
+        auth.log().read(),
     ]
     found = {type(model).__name__: json.loads(model.model_dump_json()) for model in models}
     with pytest.raises(GrantpathError) as error:

@@ -9,7 +9,7 @@ import pytest
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, InvalidInput, Refused
-from grantpath.engine.change.audit_log import Filter
+from grantpath.engine.change.audit_log import ReadLog
 from grantpath.engine.change.log_prune import Pruned, prune
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.dropped_roots import drop, listed
@@ -107,7 +107,7 @@ def _pruned(scratch: Tenants) -> list[object]:
 
 def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
     """The result of a pruning, and the log after it."""
-    row = graph.ask("log", **Filter().parameters(9, 1))
+    row = graph.ask("log", **ReadLog(limit=9).parameters({}))
     told = [
         [each.revision for each in graph.log()],
         row["begins"],

@@ -237,7 +237,7 @@ def session(store: Store, folder: Path, not_run: dict[str, str]) -> Iterator[Ses
             patch.setenv(name, "")  # remembered, so that what a page exports ends with it
             patch.delenv(name)
         patch.chdir(folder)
-        levels = {name: logging.getLogger(name).level for name in (None, "grantpath")}
+        levels = {logger: logger.level for logger in (logging.root, logging.getLogger("grantpath"))}
         made = Session(store, folder, not_run)
         (folder / "docs" / "examples").mkdir(parents=True)
         for file in (HOUSE / "docs" / "examples").iterdir():
@@ -248,5 +248,5 @@ def session(store: Store, folder: Path, not_run: dict[str, str]) -> Iterator[Ses
             yield made
         finally:
             made.close()
-            for name, level in levels.items():  # a page may configure logging
-                logging.getLogger(name).setLevel(level)
+            for logger, level in levels.items():  # a page may configure logging
+                logger.setLevel(level)
