@@ -13,7 +13,7 @@ from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.embedded.home import RELEASES, SETTINGS
+from grantpath.graph.embedded.home import JVM_OPTIONS, RELEASES, SETTINGS
 from grantpath.graph.embedded.server import down, up
 from grantpath.graph.store import Store
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
+# A server of the tests lives for minutes: compiling its code thoroughly costs more than it saves.
+SHORT_LIVED = JVM_OPTIONS.replace("-XX:+UseG1GC", "-XX:+UseSerialGC\n-XX:TieredStopAtLevel=1")
 Closing = Callable[[str], None]
 
 
@@ -66,6 +68,7 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 patch.delenv(name, raising=False)
         for name, small in (("GRANTPATH_HEAP", "512m"), ("GRANTPATH_PAGECACHE", "128m")):
             patch.setenv(name, os.environ.get(name, small))
+        patch.setattr("grantpath.graph.embedded.home.JVM_OPTIONS", SHORT_LIVED)
         yield home
 
 

@@ -19,8 +19,8 @@ from ..support.sizes import size
 pytestmark = pytest.mark.trust
 
 # Wrong answers that the control must give, and that the product would owe at its rate, to prove anything.
-WRONG_ENOUGH = size(full=30, short=5)
-SECONDS_AT_MOST = size(full=3_600, short=120)
+WRONG_ENOUGH = size(full=30, short=3)
+SECONDS_AT_MOST = size(full=3_600, short=300)
 
 BOB, STAFF = "user:bob", "table:hr.public.staff"
 FACTS = [
