@@ -14,7 +14,7 @@ from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
 from grantpath.spark_sync.fact_table import FactTable
 from grantpath.spark_sync.grant_uses import GrantUse, GrantUses
-from grantpath.spark_sync.intervals import Bools, Ints, offsets
+from grantpath.spark_sync.intervals import AnyInts, Bools, Ints, offsets
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.users_by_principal import UsersByPrincipal
 
@@ -97,15 +97,15 @@ class _Judge:
         order = np.argsort(nearest, kind="stable")
         rows, nearest = rows[order], nearest[order]
         places, first = np.unique(nearest, return_index=True)
-        known: dict[int, Bools] = {}  # who is denied at the place and at those above it, from the root down
+        denials_of = np.zeros(len(self.numbering) if self._one_role else self.holders.total, np.int32)
+        counted: list[int] = []  # the places whose DENY grants are counted in `denials_of`
         for place, mine in zip(places.tolist(), np.split(rows, first[1:]), strict=True):
             path = self._path(place, denied)
-            known = {at: known[at] for at in path if at in known}  # places come in tree order: the others are done
-            for at in path[len(known) :]:
-                above = known[path[len(known) - 1]] if known else np.zeros(self._size_of_denied, np.bool_)
-                holders = self.facts.principal[deny[deny_offset[at] : deny_offset[at + 1]]]
-                known[at] = self._with_denied(above, holders)
-            hit = mine[self._all_denied(self.facts.principal[mine], known[place])]
+            for at in {*path} ^ {*counted}:
+                grants = deny[deny_offset[at] : deny_offset[at + 1]]
+                self._count_denied(denials_of, self.facts.principal[grants], 1 if at in path else -1)
+            counted = path
+            hit = mine[self._all_denied(self.facts.principal[mine], denials_of)]
             self.reason[hit] = Idle.SHADOWED
             self.denied_at[hit] = place
 
@@ -130,26 +130,19 @@ class _Judge:
         """With one active role, a DENY of another role may be inactive: only a grantee's own DENY counts."""
         return self.source.policy.active_roles
 
-    @property
-    def _size_of_denied(self) -> int:
-        return len(self.numbering) if self._one_role else self.holders.total
-
-    def _with_denied(self, base: Bools, holders: Ints) -> Bools:
-        """The users (with one active role: the principals) that are denied, with those of more grantees."""
-        denied = base.copy()
+    def _count_denied(self, denials_of: AnyInts, holders: Ints, change: int) -> None:
+        """Adds `change` for each DENY of a grantee to its users (with one active role: to the grantee)."""
         for holder in holders.tolist():
-            denied[holder if self._one_role else self.holders.of(holder)] = True
-        return denied
+            denials_of[holder if self._one_role else self.holders.of(holder)] += change
 
-    def _all_denied(self, holders: Ints, denied: Bools) -> Bools:
+    def _all_denied(self, holders: Ints, denials_of: AnyInts) -> Bools:
         """For each grantee, whether all of its users are denied."""
         if self._one_role:
-            return denied[holders]
-        covered = denied[self.holders.first(holders)]
-        different = np.unique(holders[covered])
-        full = [holder for holder in different.tolist() if denied[self.holders.of(holder)].all()]
-        result: Bools = np.isin(holders, full)
-        return result
+            found: Bools = denials_of[holders] > 0
+            return found
+        different = np.unique(holders[denials_of[self.holders.first(holders)] > 0])
+        full = [holder for holder in different.tolist() if (denials_of[self.holders.of(holder)] > 0).all()]
+        return np.isin(holders, full)
 
     # ---- nothing open ----------------------------------------------------------------------------------------
     def find_nothing_open(self) -> None:
