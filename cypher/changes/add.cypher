@@ -3,7 +3,8 @@
 // $rows  LIST OF MAP  ref, type, name (the last segment), labels, parent (its reference, or null if it is not an object of
 //                     the tree), exists (false: only a name that holds grants), holds
 //                     (roles that it holds from its creation)
-// Returns one row: added INTEGER
+// Returns one row per row: ref STRING, granted LIST ([privilege, grantee]: the ALLOWs that the name held already), held LIST OF
+// STRING (the roles that it held already)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', rows: [{ref: 'table:hr.public.extra', type: 'table', name: 'extra', labels: ['Securable', 'Table'], parent: 'schema:hr.public', exists: true, holds: []}]}
 UNWIND $rows AS row
@@ -12,7 +13,8 @@ MERGE (entity:Entity {root: $root, ref: row.ref})
     entity.exists = CASE WHEN row.exists THEN null ELSE false END
   ON MATCH SET entity.exists = CASE WHEN row.exists THEN null ELSE entity.exists END
 SET entity:$(row.labels)
-WITH entity, row
+WITH entity, row, COLLECT { MATCH (grantee)-[grant:ALLOW]->(entity) RETURN [grant.privilege, grantee.ref] } AS granted,
+  COLLECT { MATCH (entity)-[:HAS_ROLE]->(role) RETURN role.ref } AS held
 CALL (entity, row) {
   MATCH (parent:Entity {root: $root, ref: row.parent})
   MERGE (entity)-[:CHILD_OF]->(parent)
@@ -22,4 +24,4 @@ CALL (entity, row) {
   MATCH (role:Entity {root: $root, ref: held})
   MERGE (entity)-[:HAS_ROLE]->(role)
 }
-RETURN count(*) AS added
+RETURN row.ref AS ref, granted, held

@@ -4,19 +4,41 @@
 // $refs  LIST OF STRING  ['table:hr.public.staff']
 // $all   BOOLEAN         true to remove the root with all users and groups
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
-// Returns one row: dropped INTEGER
+// $most  INTEGER         200000, the number of removed facts to return
+// Returns one row: removed LIST (of each fact: the one of $refs that it goes with, 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or
+// 'DENY', its privilege, subject and object, or null; one more than $most if there are more)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin']}
+// :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin'], most: 200000}
 CALL () {
   UNWIND $refs AS ref
   MATCH (inner:Entity)-[:CHILD_OF*0..]->(:Entity {root: $root, ref: ref})
-  RETURN inner
+  RETURN inner, ref
 UNION
   UNWIND CASE WHEN $all THEN [true] ELSE [] END AS every
   MATCH (inner:Entity {root: $root})
-  RETURN inner
+  RETURN inner, $refs[0] AS ref
 }
-WITH collect(inner) AS gone
+WITH collect(DISTINCT inner) AS gone, collect({inner: inner, ref: ref}) AS reached
+CALL (gone, reached) {
+  // the facts that go with each: it, and its edges to and from others, without those to the lists that keep it
+  UNWIND reached AS each
+  WITH gone, each.inner AS inner, each.ref AS ref
+  CALL (inner, gone) {
+    WITH inner WHERE coalesce(inner.exists, true)
+    RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object
+  UNION
+    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end) WHERE $all OR end IN gone OR NOT end.ref IN $kept
+      OR NOT (edge:MEMBER_OF OR edge:HAS_ROLE)
+    RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
+      inner.ref AS subject, end.ref AS object
+  UNION
+    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(inner)
+    RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
+      start.ref AS subject, inner.ref AS object
+  }
+  WITH ref, fact, privilege, subject, object LIMIT toInteger($most) + 1
+  RETURN collect([ref, fact, privilege, subject, object]) AS removed
+}
 CALL (gone) {
   UNWIND CASE WHEN $all THEN [] ELSE gone END AS holder
   MATCH (holder)-[:ALLOW|DENY]->(object:Securable {exists: false})-[:CHILD_OF*0..]->(name:Securable)
@@ -37,7 +59,7 @@ CALL (listed) {
   DELETE edge
 }
 FOREACH (each IN [one IN gone WHERE NOT one IN listed] | DETACH DELETE each)
-WITH gone, names
+WITH gone, removed, names
 CALL (names) {
   UNWIND names AS name
   WITH name WHERE NOT EXISTS {
@@ -51,4 +73,4 @@ CALL () {
   MATCH (part:RulePart {root: $root}) // the policy that is written beside the root
   DETACH DELETE part
 }
-RETURN size(gone) AS dropped
+RETURN removed

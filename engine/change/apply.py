@@ -8,7 +8,8 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.change.authorize import Authorizing
-from grantpath.engine.change.deltas import Watch, scope_of
+from grantpath.engine.change.deltas import BULK
+from grantpath.engine.change.effects import Effects
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets, levels
@@ -28,6 +29,7 @@ WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
 class _Rows:
     """The rows that a level writes, by query."""
 
+    effects: Effects
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     drops_root: bool = False
 
@@ -35,12 +37,8 @@ class _Rows:
 class BatchApplier:
     """The changes of one actor (None: facts, which need no authority) in one transaction."""
 
-    def __init__(
-        self, writing: QueryRunner, policy: Policy, root: Reference, actor: Actor | None, watched: bool = False
-    ) -> None:
-        """With `watched`, each step records the facts that it adds and removes."""
+    def __init__(self, writing: QueryRunner, policy: Policy, root: Reference, actor: Actor | None) -> None:
         self._writing = writing
-        self._watched = watched
         self._policy = policy
         self._root = root
         self._actor = actor
@@ -48,7 +46,7 @@ class BatchApplier:
         self._authorizing = Authorizing(policy, root, self._ask)
 
     def apply(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
-        """Applies the changes, and records in each step whether it changed anything, or its error.
+        """Applies the changes, and records in each step whether it changed anything, and its delta, or its error.
 
         With `all_or_nothing`, the steps after a wrong one can be skipped.
         """
@@ -98,19 +96,15 @@ class BatchApplier:
     def _apply_level(self, steps: list[PlannedChange]) -> None:
         """Applies steps that do not depend on each other's writes."""
         valid, preconditions, roles = self._validate(steps)
-        rows = _Rows()
+        rows = _Rows(Effects(self._policy))
         for step in valid:
             if step.error is None and not preconditions.changes_nothing(step.change):
                 step.changed = True
-                self._write(step.change, preconditions, rows)
+                self._write(step, preconditions, rows)
                 if step.change.kind == "add" and self._actor:
-                    self._grant_to_creator(step.change, self._actor, roles[step], rows)
-        made = [step for step in valid if step.changed] if self._watched else []
-        scopes = [scope_of(at, step.change, self._root) for at, step in enumerate(made)]
-        watch = Watch(self._ask, self._policy, scopes)
+                    self._grant_to_creator(step, self._actor, roles[step], rows)
         self._put_all(rows)
-        for step, delta in zip(made, watch.deltas(), strict=True):
-            step.delta = delta
+        rows.effects.give(step for step in valid if step.changed)
 
     def _validate(
         self, steps: list[PlannedChange]
@@ -151,25 +145,42 @@ class BatchApplier:
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, change: ResolvedStatement, preconditions: Preconditions, rows: _Rows) -> None:
+    def _write(self, step: PlannedChange, preconditions: Preconditions, rows: _Rows) -> None:
+        change, effects = step.change, rows.effects
         object_, subject = change.object.text, change.subject.text if change.subject else ""
         match change.kind:
             case "add":
-                rows.rows["add"].append(self._entity(change.object, exists=True))
+                entity = self._entity(change.object, exists=True)
+                rows.rows["add"].append(entity)
+                effects.writes(step, "add", object_)
+                effects.add(
+                    step, ("ENTITY", "", "", object_), *(("MEMBER", "", object_, role) for role in entity["holds"])
+                )
             case "drop":
                 rows.rows["drop"].append({"ref": object_})
+                effects.writes(step, "drop", object_)
                 rows.drops_root |= change.object == self._root
             case "member":
                 rows.rows["join"].append({"subject": subject, "container": object_})
+                effects.add(step, ("MEMBER", "", subject, object_))
             case "remove":
                 rows.rows["leave"].append({"subject": subject, "container": object_})
+                effects.remove(step, ("MEMBER", "", subject, object_))
             case "owner":
-                rows.rows["own"].append({"owner": subject, "object": object_})
+                self._own(step, subject, rows)
             case kind:
                 if kind == "grant" and object_ not in preconditions.existing:
                     rows.rows["add"] += self._name(change.object)
                 grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
                 rows.rows[kind].append(grant)
+                fact = (str(change.effect), str(change.privilege), subject, object_)
+                (effects.add if kind == "grant" else effects.remove)(step, fact)
+
+    def _own(self, step: PlannedChange, owner: str, rows: _Rows) -> None:
+        object_ = step.change.object.text
+        rows.rows["own"].append({"owner": owner, "object": object_})
+        rows.effects.writes(step, "own", object_)
+        rows.effects.add(step, ("OWNS", "", owner, object_))
 
     def _name(self, ref: Reference) -> list[dict[str, Any]]:
         """The rows of a name that gets grants before it is created, and of the missing names above it."""
@@ -191,16 +202,17 @@ class BatchApplier:
             ],
         }
 
-    def _grant_to_creator(self, change: ResolvedStatement, actor: Actor, role: str | None, rows: _Rows) -> None:
+    def _grant_to_creator(self, step: PlannedChange, actor: Actor, role: str | None, rows: _Rows) -> None:
         """Gives the creator the ownership of the new object (or gives it to the active role), or a privilege on it."""
-        gives, object_ = self._policy.file.creating, change.object
+        gives, object_ = self._policy.file.creating, step.change.object
         creator = role or actor.ref.text
         if gives == "owner":
             if type_of(creator) in self._policy.file.types[object_.type].owned_by:
-                rows.rows["own"].append({"owner": creator, "object": object_.text})
+                self._own(step, creator, rows)
         elif gives and object_.type in self._policy.names.privileges[gives].on:
             grant = {"effect": "ALLOW", "privilege": gives, "object": object_.text, "subject": actor.ref.text}
             rows.rows["grant"].append(grant)
+            rows.effects.add(step, ("ALLOW", gives, actor.ref.text, object_.text))
 
     def _put_all(self, written: _Rows) -> None:
         for query in WRITES:
@@ -208,12 +220,17 @@ class BatchApplier:
             while rows := list(islice(waiting, AT_ONCE)):
                 match query:
                     case "drop":
-                        refs = [row["ref"] for row in rows]
-                        self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden)
+                        self._drop([row["ref"] for row in rows], written)
                     case "revoke":
                         self._ask("revoke", rows=rows, kept=self._policy.hidden)
                     case _:
-                        self._ask(query, rows=rows)
+                        written.effects.written(query, self._ask(query, rows=rows))
+
+    def _drop(self, refs: list[str], written: _Rows) -> None:
+        if written.drops_root:  # everything goes with the first
+            refs = [self._root.text, *(ref for ref in refs if ref != self._root.text)]
+        found = self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden, most=BULK)
+        written.effects.written("drop", found)
 
     def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
         return cypher.load(query).run(self._writing.ask, root=self._writing.root, **parameters)

@@ -11,21 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import ResolvedStatement
-from grantpath.graph.reference import Reference, type_of
+from grantpath.graph.reference import type_of
 from grantpath.graph.transaction import AskByName
 
 Scope = dict[str, Any]
 StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
+BULK = 200_000  # a delta of more facts is not kept: readers read the graph again
 
 
 @dataclass
 class Delta:
-    """The statements of the added and of the removed facts."""
+    """The statements of the added and of the removed facts, and all references in them. `bulk`: there are so many that
+    none is listed."""
 
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list, compare=False)
+    bulk: bool = False
 
 
 class Changed(Protocol):
@@ -58,7 +61,7 @@ class Watch:
             before_it, after_it = self._before[at], after[at]
             added, removed = after_it - before_it - seen, before_it - after_it - seen
             seen |= added | removed
-            found.append(Delta(self._statements(added, up=False), self._statements(removed, up=True)))
+            found.append(delta_of(self._policy, added, removed))
         return found
 
     def _facts(self) -> dict[int, set[StoredFact]]:
@@ -67,14 +70,23 @@ class Watch:
             facts[row["at"]].add((row["fact"], row["privilege"] or "", row["subject"] or "", row["object"]))
         return facts
 
-    def _statements(self, facts: Iterable[StoredFact], up: bool) -> list[str]:
-        return [statement(fact) for fact in sorted(facts, key=self._rank, reverse=up)]
 
-    def _rank(self, fact: StoredFact) -> tuple[int, int, bytes]:
+def delta_of(policy: Policy, added: Iterable[StoredFact], removed: Iterable[StoredFact]) -> Delta:
+    """The delta of these facts, with its statements in the order in which they can be applied."""
+
+    def rank(fact: StoredFact) -> tuple[int, int, bytes]:
         kind, _, _, object_ = fact
         type_ = type_of(object_)
-        depth = len(self._policy.names.chain(type_)) if kind == "ENTITY" and type_ in self._policy.file.types else 0
+        depth = len(policy.names.chain(type_)) if kind == "ENTITY" and type_ in policy.file.types else 0
         return ORDER.index(kind), depth, statement(fact).encode()
+
+    top_down, bottom_up = sorted(added, key=rank), sorted(removed, key=rank, reverse=True)
+    facts = top_down + bottom_up
+    return Delta(
+        [statement(fact) for fact in top_down],
+        [statement(fact) for fact in bottom_up],
+        sorted({ref for _, _, subject, object_ in facts for ref in (subject, object_) if ref}),
+    )
 
 
 def statement(fact: StoredFact) -> str:
@@ -88,21 +100,6 @@ def statement(fact: StoredFact) -> str:
         case "OWNS":
             return f"owner {subject} of {object_}"
     return f"{kind.lower()} {privilege} on {object_} to {subject}"
-
-
-def scope_of(at: int, change: ResolvedStatement, root: Reference) -> Scope:
-    """The part of the graph that a change can affect; `at` is its number."""
-    match change.kind:
-        case "add":
-            kind = "entity"
-        case "drop":
-            kind = "all" if change.object == root else "inside"
-        case "owner":
-            kind = "owner"
-        case _:
-            kind = "edge"
-    subject = change.subject.text if change.subject else None
-    return scope(at, kind, change.object.text, subject)
 
 
 def scope(at: int, kind: str, object_: str, subject: str | None = None) -> Scope:

@@ -24,7 +24,7 @@ def actor_names(actor: Actor | None) -> tuple[str | None, str | None]:
 @dataclass(eq=False)
 class PlannedChange:
     """One change of a batch, and its outcome. `mentioned`: the entity is added only if it does not exist; `delta`: the
-    facts that the change adds and removes, in a dry run."""
+    facts that the change adds and removes."""
 
     change: ResolvedStatement
     text: str

@@ -183,7 +183,7 @@ class ChangeService:
                 step.changed, step.error = False, None
                 step.delta = None
             prechecked = PrecheckedWriting(writing, precheck)
-            BatchApplier(prechecked, self._policy, self._root, actor, watched=dry_run).apply(steps, all_or_nothing=True)
+            BatchApplier(prechecked, self._policy, self._root, actor).apply(steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)

@@ -241,13 +241,13 @@ class _Facts:
         """Replaces the built-in subjects of the old policy by those of the new one, and renames privileges. Removes
         names that no grant needs, since they were not checked against the new policy."""
         for at in range(0, len(self._idle), AT_ONCE):
-            ask("drop", refs=self._idle[at : at + AT_ONCE], all=False, kept=self._old.hidden)
+            ask("drop", refs=self._idle[at : at + AT_ONCE], all=False, kept=self._old.hidden, most=0)
         new = builtins(self._new)
         by_ref = {each["ref"]: each for each in new}
         for each in builtins(self._old):
             kept = by_ref.get(each["ref"])
             if kept is None:
-                ask("drop", refs=[each["ref"]], all=False, kept=self._old.hidden)
+                ask("drop", refs=[each["ref"]], all=False, kept=self._old.hidden, most=0)
                 continue
             lost = [name for name in each["allow"] if name not in kept["allow"]]
             grant = {"effect": "ALLOW", "object": self._root.text, "subject": each["ref"]}

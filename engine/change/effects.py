@@ -1,0 +1,66 @@
+"""Collects the facts that the changes of a level add and remove, while they are written."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
+from grantpath.engine.change.planned_change import PlannedChange
+from grantpath.engine.policy.policy import Policy
+
+
+class Effects:
+    """The facts that each change of a level adds and removes. If several remove a fact, the first delta has it."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._added: dict[PlannedChange, dict[StoredFact, None]] = {}
+        self._removed: dict[PlannedChange, dict[StoredFact, None]] = {}
+        self._of: dict[tuple[str, str], PlannedChange] = {}  # by query and reference, the change that writes the row
+
+    def writes(self, step: PlannedChange, query: str, ref: str) -> None:
+        """Notes that the change writes the row of `query` that has this reference."""
+        self._of[query, ref] = step
+
+    def add(self, step: PlannedChange, *facts: StoredFact) -> None:
+        """Notes facts that the change adds."""
+        self._added.setdefault(step, {}).update(dict.fromkeys(facts))
+
+    def remove(self, step: PlannedChange, *facts: StoredFact) -> None:
+        """Notes facts that the change removes."""
+        self._removed.setdefault(step, {}).update(dict.fromkeys(facts))
+
+    # ---- what the queries found ----------------------------------------------------------------------------------
+    def written(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Notes what a query of cypher/changes/ returned about the graph before it wrote."""
+        for row in rows:
+            match query:
+                case "add":
+                    self._kept(row)
+                case "own":
+                    step = self._of[query, row["object"]]
+                    self.remove(step, *(("OWNS", "", former, row["object"]) for former in row["former"]))
+                case "drop":
+                    for ref, fact, privilege, subject, object_ in row["removed"]:
+                        self.remove(self._of[query, ref], (fact, privilege or "", subject or "", object_))
+
+    def _kept(self, row: Mapping[str, Any]) -> None:
+        """A name that becomes an entity keeps its grants and memberships, so they are not added again."""
+        step, ref = self._of.get(("add", row["ref"])), row["ref"]
+        if step is not None:
+            for privilege, grantee in row["granted"]:
+                self._added[step].pop(("ALLOW", privilege, grantee, ref), None)
+            for role in row["held"]:
+                self._added[step].pop(("MEMBER", "", ref, role), None)
+
+    # ---- result --------------------------------------------------------------------------------------------------
+    def give(self, steps: Iterable[PlannedChange]) -> None:
+        """Sets the delta of each change."""
+        seen: set[StoredFact] = set()
+        for step in steps:
+            added, removed = self._added.get(step, {}), self._removed.get(step, {})
+            if len(removed) > BULK:
+                step.delta = Delta(bulk=True)
+                continue
+            gone = [fact for fact in removed if fact not in seen]
+            seen.update(gone)
+            step.delta = delta_of(self._policy, added, gone)
