@@ -104,7 +104,8 @@ class ChangeVerbs(OpenTenant):
         `limit` is at most 10,000. `id` is the id of a change, or of a batch (then all its changes match); for refused
         attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (UTC if without an offset).
         `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
-        `before`. `object` and `subject` are the references in the statements.
+        `before`. `object` and `subject` are references in the statements, or of what the changes
+        changed too, e.g. what a drop removed along with its object.
 
         Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
         """

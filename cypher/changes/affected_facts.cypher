@@ -1,8 +1,7 @@
-// affected_facts.cypher: the facts that a change can add or remove. Its effect is the difference between before and after.
+// affected_facts.cypher: the facts that an upgrade can add or remove. Its delta is the difference between before and after.
 // $root    STRING       'metalake:ml'
-// $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': also its subtree; 'all': the
-//                       whole tenant; 'edge': the edges from one entity to another; 'owner': the owner of an object), object and
-//                       subject (references, or null)
+// $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': also its subtree; 'edge': the
+//                       edges from one entity to another), object and subject (references, or null)
 // Returns one row per fact: at INTEGER, fact STRING ('ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or 'DENY'), privilege STRING (or null),
 // subject STRING (null for an entity), object STRING
 // In Neo4j Browser run this line first, then the whole file:
@@ -16,10 +15,6 @@ CALL (scope) {
   UNION
     WITH scope WHERE scope.kind = 'entity'
     MATCH (inner:Entity {root: $root, ref: scope.object})
-    RETURN inner
-  UNION
-    WITH scope WHERE scope.kind = 'all'
-    MATCH (inner:Entity {root: $root}) WHERE inner.ref >= ''
     RETURN inner
   }
   CALL (inner) {
@@ -40,9 +35,5 @@ UNION
   MATCH (start:Entity {root: $root, ref: scope.subject})-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end:Entity {root: $root, ref: scope.object})
   RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
     start.ref AS subject, end.ref AS object
-UNION
-  WITH scope WHERE scope.kind = 'owner'
-  MATCH (owner:Subject)-[:OWNS]->(owned:Entity {root: $root, ref: scope.object})
-  RETURN 'OWNS' AS fact, null AS privilege, owner.ref AS subject, owned.ref AS object
 }
 RETURN scope.at AS at, fact, privilege, subject, object

@@ -5,8 +5,8 @@
 // $before    INTEGER         null, or only earlier revisions
 // $id        STRING          '5f0c', the change with this id, or the changes of the batch, or null for all
 // $actor     STRING          'user:ann', or null for all
-// $object    STRING          'table:hr.public.staff', the object of the change, or null for all
-// $subject   STRING          'role:analyst', the subject that gained or lost something, or null for all
+// $object    STRING          'table:hr.public.staff', the object of the change, or an entity that it changed too, or null for all
+// $subject   STRING          'role:analyst', the subject that gained or lost something, or such an entity, or null for all
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
 // Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, hash), begins INTEGER (the
@@ -23,8 +23,10 @@ CALL () {
     AND change.revision < coalesce($before, change.revision + 1)
     AND ($id IS NULL OR change.id = $id OR change.id IN batch)
     AND ($actor IS NULL OR change.actor = $actor)
-    AND ($object IS NULL OR change.object = $object)
-    AND ($subject IS NULL OR change.subject = $subject)
+    AND ($object IS NULL OR change.object = $object OR $object IN coalesce(change.touched, []) OR EXISTS {
+      MATCH (delta:Delta {root: $root, revision: change.revision}) WHERE change.parts > 0 AND $object IN delta.touched })
+    AND ($subject IS NULL OR change.subject = $subject OR $subject IN coalesce(change.touched, []) OR EXISTS {
+      MATCH (delta:Delta {root: $root, revision: change.revision}) WHERE change.parts > 0 AND $subject IN delta.touched })
     AND ($since IS NULL OR change.at >= $since)
     AND ($until IS NULL OR change.at < $until)
   WITH change ORDER BY change.revision DESC LIMIT toInteger($limit)

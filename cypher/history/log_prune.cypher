@@ -1,4 +1,4 @@
-// log_prune.cypher: removes the oldest entries of a log, and the refused attempts of their revisions; run it until it removes
+// log_prune.cypher: removes the oldest entries of a log, with their facts, and the refused attempts of their revisions; run it until it removes
 // nothing. The oldest go first, so that an interrupted pruning leaves a valid chain.
 // $root   STRING   'metalake:ml'
 // $made   STRING   '9f2c', the root's creation id, so that the log of a recreated root is kept
@@ -12,6 +12,10 @@ CALL (mark) {
   WITH mark WHERE mark IS NOT NULL
   MATCH (change:Change {root: $root}) WHERE change.revision <= $up_to
   RETURN change AS entry ORDER BY change.revision LIMIT toInteger($limit)
+UNION ALL
+  WITH mark WHERE mark IS NOT NULL
+  MATCH (delta:Delta {root: $root}) WHERE delta.revision <= $up_to
+  RETURN delta AS entry ORDER BY delta.revision LIMIT 100 // each can hold 10,000 facts
 UNION ALL
   WITH mark WHERE mark IS NOT NULL
   MATCH (refusal:Refusal {root: $root}) WHERE refusal.revision < $up_to

@@ -2,11 +2,12 @@
 // $root      STRING       'metalake:ml'
 // $load      STRING       '5f0c', the load in progress; otherwise nothing is written
 // $history   LIST OF MAP  the properties of :Change nodes, without root
+// $deltas    LIST OF MAP  the same of :Delta nodes
 // $refusals  LIST OF MAP  the same of :Refusal nodes
 // $requests  LIST OF MAP  the same of :Request nodes
 // Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', load: '5f0c', history: [{revision: 1, id: '5f0c', statement: 'add user:ann'}], refusals: [], requests: []}
+// :params {root: 'metalake:ml', load: '5f0c', history: [{revision: 1, id: '5f0c', statement: 'add user:ann'}], deltas: [], refusals: [], requests: []}
 MATCH (mark:Revision {root: $root})
 SET mark.batches = coalesce(mark.batches, 0) + 1
 WITH mark WHERE mark.loading = $load
@@ -15,6 +16,12 @@ CALL () {
   CREATE (change:Change {root: $root})
   SET change += row
   RETURN collect(id(change)) AS changes
+}
+CALL () {
+  UNWIND $deltas AS row
+  CREATE (delta:Delta {root: $root})
+  SET delta += row
+  RETURN collect(id(delta)) AS parts
 }
 CALL () {
   UNWIND $refusals AS row
@@ -28,5 +35,5 @@ CALL () {
   SET request += row
   RETURN collect(id(request)) AS requested
 }
-CREATE (:LoadedBatch {root: $root, number: mark.batches, nodes: changes + refused + requested})
-RETURN size(changes) + size(refused) + size(requested) AS written
+CREATE (:LoadedBatch {root: $root, number: mark.batches, nodes: changes + parts + refused + requested})
+RETURN size(changes) + size(parts) + size(refused) + size(requested) AS written

@@ -14,6 +14,8 @@ CALL () {
   UNION ALL
     MATCH (change:Change {root: $root}) RETURN change AS node
   UNION ALL
+    MATCH (delta:Delta {root: $root}) RETURN delta AS node
+  UNION ALL
     MATCH (refusal:Refusal {root: $root}) RETURN refusal AS node
   UNION ALL
     MATCH (request:Request {root: $root}) RETURN request AS node

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 
 from grantpath import cypher
+from grantpath.engine.change.delta_records import as_properties
+from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
@@ -30,15 +32,22 @@ def query_by_name(ask: Send, root: str) -> AskByName:
 def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:
     """Appends entries to the log, in order, and returns their hashes. `tail` is the end of the log, if it is known.
 
-    `ask` runs a query of cypher/ by its name, under the lock and in the transaction of the changes that are logged.
+    Each entry has a `delta`. `ask` runs a query of cypher/ by its name, under the lock and in the transaction of the
+    changes that are logged.
     """
     tail = tail or Tail.of(ask("log_tail")[0])
-    rows = [tail.link(entry) for entry in entries]
+    rows: list[dict[str, Any]] = []
+    for entry in entries:
+        columns = {name: value for name, value in entry.items() if name != "delta"}
+        properties, parts = as_properties(columns, entry["delta"])
+        rows.append(tail.link({**columns, **properties}))
+        for part in parts:
+            ask("delta_write", rows=[part])
     ask("audit_write", rows=rows)
     return [row["hash"] for row in rows]
 
 
-def whole(revision: int, id_: str, statement: str, by: str | None) -> dict[str, Any]:
+def whole(revision: int, id_: str, statement: str, by: str | None, delta: Delta) -> dict[str, Any]:
     """The log entry of an operation on the whole root (a load, an upgrade, a pruning). `by` is the operator."""
     return {
         "revision": revision,
@@ -48,6 +57,7 @@ def whole(revision: int, id_: str, statement: str, by: str | None) -> dict[str, 
         "statement": statement,
         "object": None,
         "subject": None,
+        "delta": delta,
     }
 
 
@@ -62,7 +72,8 @@ def record(
             changes.append(Change(id=None, revision=writing.revision, question=MakeChange.of(step.text, actor)))
             continue
         changes.append(Change(id=id_, revision=writing.next_revision(), question=MakeChange.of(step.text, actor)))
-        entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor)})
+        delta = step.delta or Delta()
+        entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor), "delta": delta})
     hashes = iter(append(partial(ask, writing), entries, tail) if entries else [])
     return [each.model_copy(update={"hash": next(hashes)}) if each.id else each for each in changes]
 

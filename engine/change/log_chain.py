@@ -100,14 +100,14 @@ class Walk:
             if self.begins is None:
                 self.unchained += 1
             else:
-                self._note(entry, "has no hash: it was inserted, or an older version of grantpath wrote it")
+                self.note(entry, "has no hash: it was inserted, or an older version of grantpath wrote it")
             return
         if self.begins is None:
             self.begins = entry
         elif entry.get("previous") != self.newest:
-            self._note(entry, "does not follow the entry before it: an entry was removed, inserted or moved")
+            self.note(entry, "does not follow the entry before it: an entry was removed, inserted or moved")
         if entry_hash(self.chain, entry) != own:
-            self._note(entry, "does not match its hash: it was changed, or it belongs to another root")
+            self.note(entry, "does not match its hash: it was changed, or it belongs to another root")
         self.entries += 1
         self.newest, self.revision = own, entry.get("revision")
         if own == self.head:
@@ -140,13 +140,14 @@ class Walk:
                     f" {first.get('unchained')}: entries before it were removed or inserted"
                 )
         elif self.pruned is None:
-            self._note(first, "is the first entry, but has the hash of an earlier one: entries before it were removed")
+            self.note(first, "is the first entry, but has the hash of an earlier one: entries before it were removed")
         elif self.unchained:
-            self._note(first, "is the first entry after a pruning, but entries without a hash precede it")
+            self.note(first, "is the first entry after a pruning, but entries without a hash precede it")
         elif _is_after(first, self.pruned) and first.get("previous") != self.pruned["pruned_hash"]:
-            self._note(first, "does not follow the last pruned entry: entries between them were removed")
+            self.note(first, "does not follow the last pruned entry: entries between them were removed")
 
-    def _note(self, entry: Entry, what: str) -> None:
+    def note(self, entry: Entry, what: str) -> None:
+        """Adds a problem of an entry."""
         self._report(f"revision {entry.get('revision')} ({short(str(entry.get('id')))}) {what}")
 
     def _report(self, what: str) -> None:

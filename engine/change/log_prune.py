@@ -9,6 +9,7 @@ from functools import partial
 from grantpath import cypher
 from grantpath.engine.change.audit_log import in_utc
 from grantpath.engine.change.audit_writer import append, whole
+from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput
@@ -65,7 +66,7 @@ def prune(
             )
         revision = writing.next_revision()
         statement = f"prune log before revision {up_to + 1}: {count:,} {'entry' if count == 1 else 'entries'}"
-        entry = whole(revision, uuid.uuid4().hex, statement, operator)
+        entry = whole(revision, uuid.uuid4().hex, statement, operator, Delta())
         entry |= {"pruned": count, "pruned_revision": up_to, "pruned_hash": found["hash"]}
         return Pruned(count, up_to, revision, append(partial(ask, writing), [entry])[0], found["made"])
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from grantpath.engine.change.audit_log import in_utc
+from grantpath.engine.change.delta_records import parts_hash, read_parts
 from grantpath.engine.change.log_chain import Entry, Walk
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.errors import Inconsistent, InvalidInput
@@ -81,6 +82,7 @@ def _follow(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) 
     while True:
         for row in page["entries"]:
             walk.step(row["entry"])
+            _check_parts(ask, walk, row["entry"])
         read += len(page["entries"])
         progress(read)
         if len(page["entries"]) < PAGE:
@@ -90,6 +92,12 @@ def _follow(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) 
         page = ask("log_entries", after=last["entry"]["revision"], node=last["node"], limit=PAGE)
         if page["made"] != made:
             raise Inconsistent("the root was dropped and created again while its log was verified; verify it again")
+
+
+def _check_parts(ask: GuardedAsk, walk: Walk, entry: Entry) -> None:
+    """Compares the facts of an entry that has many with the hash in the entry."""
+    if entry.get("parts") and parts_hash(read_parts(ask, entry["revision"], entry["parts"])) != entry.get("facts_hash"):
+        walk.note(entry, "has facts beside it that do not match its hash: they were changed or removed")
 
 
 def _checked(walk: Walk) -> LogCheck:

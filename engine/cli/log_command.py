@@ -19,8 +19,9 @@ MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
 Limit = Annotated[int, typer.Option(min=0, max=MOST, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
-About = Annotated[str | None, typer.Option("--object", metavar="REF", help="only changes that name this object")]
-Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help="only changes that name this subject")]
+ALSO = ", also along with another"
+About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
+Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help=f"only changes of this subject{ALSO}")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"only changes at or after this time: {TIME}")]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="only changes before this time")]
 Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change with this revision")]
@@ -64,8 +65,9 @@ def log(
 ) -> int:
     """Show the accepted changes of a root, or the refused attempts: when, by whom, and what; the newest last.
 
-    An entry must match all of the given options. A load is a single entry with the number of its changes; it names no
-    objects or subjects, so --object and --subject do not find it.
+    An entry must match all of the given options. A load is a single entry with the number of its changes. --object
+    and --subject also find changes of something else that changed it too, e.g. the drop of its parent; they do not find
+    changes of more than 200,000 facts, and no such changes in entries of older versions.
 
     --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
     --prune-before removes old entries permanently, and keeps the chain verifiable.

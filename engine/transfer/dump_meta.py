@@ -14,7 +14,8 @@ from grantpath.graph.private_files import create_private
 
 META = "meta.json"
 FORMAT = "grantpath dump 1"
-NOTES = ("history", "refusals", "requests")  # each is a file of JSON lines
+NOTES = ("history", "deltas", "refusals", "requests")  # each is a file of JSON lines
+OPTIONAL = ("deltas",)  # older dumps lack them
 MAX_LINE_BYTES = 100_000_000
 _AGAIN = "dump the root again"
 _TABLES_ALONE = f"to load only its tables, remove {META} and {', '.join(f'{name}.jsonl' for name in NOTES)}"
@@ -101,7 +102,7 @@ def _check_files(directory: Path, meta: DumpMeta) -> None:
                 f" {_TABLES_ALONE}"
             )
     for name in NOTES:
-        if f"{name}.jsonl" not in meta.files:
+        if f"{name}.jsonl" not in meta.files and name not in OPTIONAL:
             raise InvalidInput(f"{directory / META} does not list {name}.jsonl; {_AGAIN}")
 
 
@@ -116,6 +117,8 @@ def _sha256(file: Path) -> str:
 def entries(directory: Path, name: str) -> Iterator[dict[str, Any]]:
     """The entries of one file of NOTES, as JSON objects. Raises InvalidInput."""
     file = directory / f"{name}.jsonl"
+    if name in OPTIONAL and not file.exists():
+        return
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES), b""), 1):
             try:

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from grantpath import cypher
+from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
+from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.rows import ABSENT, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.near_names import CANDIDATES, nearest
@@ -183,6 +185,12 @@ class DeltaBuilder:
         names = self._top_down(np.flatnonzero(self._wanted_names() & (self.node == ABSENT)))
         edges, removals = self._edges(np.flatnonzero(new | created))
         return ImportDelta(entities, np.flatnonzero(created), names, edges, removals)
+
+    def recorded(self, delta: ImportDelta) -> Delta:
+        """All facts that the import adds and removes, for the log."""
+        nothing = np.empty(0, dtype=np.int64)
+        entities = np.concatenate([delta.entities, delta.created])
+        return recorded(self._policy, self._rows, (entities, delta.edges), (nothing, Edges(nothing, nothing, nothing)))
 
     def plan(self, delta: ImportDelta) -> Plan:
         """The additions and removals as rows."""

@@ -183,10 +183,11 @@ class _Load:
             self.restore.finish(bulk)
             return self.restore.revision, None
         statement = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(delta)}"
-        hashes: list[str] = []
+        recorded, hashes = builder.recorded(delta), list[str]()
 
         def last(ask: Send, revision: int) -> None:
-            hashes[:] = append(query_by_name(ask, self._tenant), [whole(revision, bulk.id, statement, self._by)])
+            entry = whole(revision, bulk.id, statement, self._by, recorded)
+            hashes[:] = append(query_by_name(ask, self._tenant), [entry])
 
         return bulk.finish(last, lambda done, of: self._progress("removing", done, of)), hashes[0]
 

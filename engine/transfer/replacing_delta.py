@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from grantpath.engine.change.deltas import Delta
 from grantpath.engine.transfer.import_delta import DeltaBuilder, Marks
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, Removals
+from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.rows import ABSENT, Edges, Links
 from grantpath.engine.transfer.tables import Ints
 
@@ -57,6 +59,14 @@ class ReplacingDeltaBuilder(DeltaBuilder):
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
         entities = np.flatnonzero(self._existing)
         return [*super()._all_edges(entities), self._presets()]
+
+    def recorded(self, delta: ImportDelta) -> Delta:
+        old, lost = self._old_edges(delta.created), self._lost(delta.created)
+        gone = np.flatnonzero(self._created & ~self._existing)
+        removed = (gone, Edges(old[:, 0], old[:, 1], old[:, 2]).only(lost))
+        return recorded(
+            self._policy, self._rows, (np.concatenate([delta.entities, delta.created]), delta.edges), removed
+        )
 
     def plan(self, delta: ImportDelta) -> Plan:
         old, lost = self._old_edges(delta.created), self._lost(delta.created)

@@ -17,6 +17,7 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.transaction import Row, Send
 
 BATCH = 5_000
+BATCH_OF_DELTAS = 20  # each can hold 10,000 facts
 
 
 class NeedsRecreation(Exception):
@@ -86,7 +87,7 @@ class Restore:
                 raise InvalidInput(
                     f"{self._directory / name}.jsonl:{number}: a value is not a time; dump the root again"
                 ) from None
-            if len(part) == BATCH:
+            if len(part) == (BATCH_OF_DELTAS if name == "deltas" else BATCH):
                 yield part
                 part = []
         if part:

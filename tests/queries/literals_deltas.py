@@ -1,4 +1,4 @@
-"""Literal mutants of affected_facts.cypher."""
+"""Literal mutants of the queries that find, record and read the deltas of changes."""
 
 from .literals import Mutant
 
@@ -18,12 +18,6 @@ DELTAS = [
         "(inner:Entity {root: $root, ref: scope.object})",
         "(inner:Entity {ref: scope.object})",
     ),
-    Mutant(
-        "every tenant",
-        "affected_facts",
-        "(inner:Entity {root: $root}) WHERE inner.ref >= ''",
-        "(inner:Entity) WHERE inner.ref >= ''",
-    ),
     Mutant("names are entities", "affected_facts", "WITH inner WHERE coalesce(inner.exists, true)", "WITH inner"),
     Mutant(
         "no edges out",
@@ -37,15 +31,19 @@ DELTAS = [
         f"MATCH (start)-{_EDGES}->(inner)",
         "MATCH (start)-[edge:CHILD_OF]->(inner) WHERE false",
     ),
-    Mutant("no whole tenant", "affected_facts", "scope.kind = 'all'", "scope.kind = 'none'"),
     Mutant("no single edge", "affected_facts", "scope.kind = 'edge'", "scope.kind = 'none'"),
-    Mutant("no owner", "affected_facts", "scope.kind = 'owner'", "scope.kind = 'none'"),
     Mutant("no entity", "affected_facts", "scope.kind = 'entity'", "scope.kind = 'none'"),
-    Mutant(
-        "another tenant's owner",
-        "affected_facts",
-        "(owned:Entity {root: $root, ref: scope.object})",
-        "(owned:Entity {ref: scope.object})",
-    ),
     Mutant("one scope", "affected_facts", "scope.at AS at", "0 AS at"),
+    Mutant("no grants kept", "add", "RETURN [grant.privilege, grantee.ref]", "RETURN ['', grantee.ref]"),
+    Mutant("nothing former", "own", "collect(one.ref) AS former", "[] AS former"),
+    Mutant("names were entities", "drop", "WITH inner WHERE coalesce(inner.exists, true)\n", "WITH inner\n"),
+    Mutant("no edges go out", "drop", "->(end) WHERE $all", "->(end) WHERE false AND $all"),
+    Mutant("no edges come in", "drop", f"MATCH (start)-{_EDGES}->(inner)", "MATCH (start)-[edge:NONE]->(inner)"),
+    Mutant("a kept list goes", "drop", "OR NOT end.ref IN $kept", "OR true"),
+    Mutant("too few facts", "drop", "LIMIT toInteger($most) + 1", "LIMIT 2"),
+    Mutant("no parts", "delta_write", "UNWIND $rows AS row", "UNWIND [] AS row"),
+    Mutant("empty parts", "delta_write", "SET delta += row", "SET delta.revision = row.revision"),
+    Mutant("parts are kept", "log_prune", "delta.revision <= $up_to", "false"),
+    Mutant("all parts go", "log_prune", "delta.revision <= $up_to", "true"),
+    Mutant("another tenant's parts go", "log_prune", "(delta:Delta {root: $root})", "(delta:Delta)"),
 ]

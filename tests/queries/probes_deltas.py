@@ -1,12 +1,21 @@
-"""Probes of the query that lists the facts that a change adds and removes."""
+"""Probes of the queries that find, record and read the facts that changes add and remove."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
+import pytest
+
+from grantpath import cypher
 from grantpath.engine import Authorizer
+from grantpath.engine.change import delta_records
+from grantpath.engine.change.delta_records import RecordedDelta, recorded
+from grantpath.engine.change.deltas import scope
+from grantpath.engine.change.log_prune import prune
 
 from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME
-from .probe import Probe, always
+from .probe import Probe
 
 FACTS = [
     "add catalog:xa",
@@ -25,25 +34,104 @@ FACTS = [
 NAMES = ["add user:xu", "add namespace:xn", "allow READ on dataset:xn.d to user:xu"]
 
 
+CREATING = [
+    "allow ADMIN on instance:main to user:ka",
+    "allow ADMIN on namespace:kn to user:ka",
+    "allow READ on namespace:kn to user:kb",
+]
+LISTS = ["add user:xa", "member user:xa of role:service_admin", "drop user:xa", "add user:xa"]
+SCOPES = [
+    scope(0, "inside", "catalog:xa"),
+    scope(1, "entity", "group:xg"),
+    scope(2, "edge", "catalog:xa", "role:xr"),
+    scope(3, "entity", "dataset:xn.d"),
+]
+
+
 def probes(scratch: Tenants) -> Iterator[Probe]:
-    """Dry runs of each kind, next to a tenant with the same names and other edges."""
-    yield Probe("dry runs", "affected_facts", lambda: _rehearsed(scratch), always(_WANTED))
+    """Deltas of changes of each kind, next to a tenant with the same names and other edges. What the unchanged queries
+    find is right: tests/changes/test_recorded_deltas.py compares it with the graph."""
+    for files, look in (
+        ("add own drop log_deltas delta_write delta_part", _recorded),
+        ("drop", _cut_off),
+        ("affected_facts", _affected),
+        ("log", _found),
+        ("log_prune", _pruned),
+    ):
+        yield Probe(f"deltas: {look.__name__}", files, partial(look, scratch), partial(look, scratch))
 
 
-def _rehearsed(scratch: Tenants) -> object:
-    scratch("lakehouse", [*FACTS[:6], "add user:xw", "owner user:xv of catalog:xa"], ROOT_NAME)
+@contextmanager
+def _small_parts() -> Iterator[None]:
+    """Few facts already are many."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("SHORT", 3), ("PART", 2), ("PAGE", 3)):
+            patch.setattr(delta_records, name, value)
+        yield
+
+
+def _pair(scratch: Tenants) -> tuple[Authorizer, Authorizer]:
+    """A tenant in which things were dropped, and another one with the same names and other deltas."""
+    neighbour = scratch("lakehouse", [*FACTS[:6], "add user:xw", "owner user:xv of catalog:xa", *FACTS[6:8]], ROOT_NAME)
     auth = scratch("lakehouse", FACTS, ROOT_NAME)
+    neighbour.given(["owner user:xu of schema:xa.s", "allow USE_SCHEMA on schema:xa.s to role:xr", "add user:xz"])
+    neighbour.given(["add user:xy", "drop catalog:xa"])
+    return auth, neighbour
+
+
+def _recorded(scratch: Tenants) -> list[list[RecordedDelta]]:
+    with _small_parts():
+        auth, neighbour = _pair(scratch)
+        auth.given([*_WORDS, f"drop metalake:{ROOT_NAME}"])
+        names = scratch("cdap", CREATING, ROOT_NAME)
+        names.change("add namespace:kn", by="user:ka")
+        names.given([*NAMES, "drop namespace:xn"])
+        lists = scratch("lakehouse", LISTS, ROOT_NAME)
+        return [list(recorded(each.ask, 0)) for each in (auth, neighbour, names, lists)]
+
+
+def _cut_off(scratch: Tenants) -> int:
+    """The number of facts that a drop returns."""
+    auth = scratch("lakehouse", FACTS, ROOT_NAME)
+    parameters = {"refs": ["catalog:xa"], "all": False, "kept": [], "most": 3}
+    return len(cypher.load("drop").run(auth.store.execute, root=auth.tenant, **parameters)[0]["removed"])
+
+
+def _affected(scratch: Tenants) -> list[object]:
+    auth, _ = _pair(scratch)
     names = scratch("cdap", NAMES, ROOT_NAME)
-    return [
-        *(_lists(auth, each) for each in _WORDS),
-        _lists(names, "drop namespace:xn"),
-        len(auth.change(f"drop metalake:{ROOT_NAME}", dry_run=True).removed) - len(auth.policy.builtins),
+    rows = [
+        cypher.load("affected_facts").run(each.store.read, root=each.tenant, scopes=SCOPES) for each in (auth, names)
     ]
+    return [sorted(str(sorted(row.items())) for row in each) for each in rows]
 
 
-def _lists(auth: Authorizer, *statements: str) -> object:
-    made = auth.change_all([*statements, "add user:xz"], dry_run=True)
-    return [(sorted(each.added), sorted(each.removed)) for each in made[:-1]]
+def _found(scratch: Tenants) -> list[list[str]]:
+    """What the log finds by a reference that only goes along, beside the entry and on it."""
+    found = []
+    for small in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(delta_records, "SHORT", 3 if small else 1_000)
+            auth, _ = _pair(scratch)
+            auth.given(["drop catalog:xa", "add user:xy"])
+        for ref in ("schema:xa.s", "user:xv", "role:xr", "user:xz"):
+            found += [
+                [each.statement for each in auth.log(object=ref)],
+                [each.statement for each in auth.log(subject=ref)],
+            ]
+    return found
+
+
+def _pruned(scratch: Tenants) -> list[int]:
+    """The parts that are left of both tenants."""
+    with _small_parts():
+        auth, neighbour = _pair(scratch)
+        auth.given(["drop catalog:xa", "add catalog:xb", "add schema:xb.s", "add schema:xb.t", "add schema:xb.u"])
+        before = auth.revision_now()
+        auth.given(["drop catalog:xb"])
+        prune(auth, before)
+    count = "MATCH (delta:Delta {root: $root}) RETURN count(*) AS parts"
+    return [each.store.execute(count, {"root": each.tenant})[0]["parts"] for each in (auth, neighbour)]
 
 
 _WORDS = [
@@ -53,16 +141,4 @@ _WORDS = [
     "add user:xw",
     "remove user:xu from group:xg",
     "deny USE_CATALOG on catalog:xa to role:xr",
-]
-_INSIDE = ["add schema:xa.s", "deny USE_SCHEMA on schema:xa.s to user:xv", "owner user:xv of schema:xa.s"]
-_TREE = ["add catalog:xa", "allow USE_CATALOG on catalog:xa to role:xr", "owner user:xu of catalog:xa", *_INSIDE]
-_WANTED = [
-    [([], sorted(_TREE))],
-    [([], ["add group:xg", "member group:xg of role:xr", "member user:xu of group:xg"])],
-    [(["owner user:xv of catalog:xa"], ["owner user:xu of catalog:xa"])],
-    [(["add user:xw"], [])],
-    [([], ["member user:xu of group:xg"])],
-    [(["deny USE_CATALOG on catalog:xa to role:xr"], [])],
-    [([], ["add namespace:xn", "allow READ on dataset:xn.d to user:xu"])],
-    len(FACTS) + 1,
 ]

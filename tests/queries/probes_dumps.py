@@ -65,8 +65,10 @@ def _lived(scratch: Tenants, policy: str, facts: list[str]) -> Authorizer:
 
 def _restored(scratch: Tenants, folder: Path, policy: str, facts: list[str]) -> object:
     auth, neighbour = _lived(scratch, policy, facts), _lived(scratch, policy, facts[:2])
+    _write_parts(neighbour)
     before = state(neighbour), _log(neighbour)
     kept, again = folder / uuid.uuid4().hex, folder / uuid.uuid4().hex
+    _write_parts(auth)
     dump(auth, kept)
     fresh = scratch(policy, root=ROOT_NAME)
     left = _failed(fresh, kept)
@@ -89,6 +91,12 @@ def _restored(scratch: Tenants, folder: Path, policy: str, facts: list[str]) -> 
     )
 
 
+def _write_parts(auth: Authorizer) -> None:
+    """A node as of a change that has many facts."""
+    row = {"revision": 1, "part": 0, "added": ["add user:many"], "removed": [], "touched": []}
+    cypher.load("delta_write").run(auth.store.execute, root=auth.tenant, rows=[row])
+
+
 def _failed(auth: Authorizer, folder: Path) -> list[object]:
     """The state after a restore that fails at its end."""
 
@@ -105,7 +113,7 @@ def _failed(auth: Authorizer, folder: Path) -> list[object]:
 
 def _log(auth: Authorizer) -> list[Any]:
     """All nodes outside the graph of entities, with all their properties except the root."""
-    text = """MATCH (node:Change|Refusal|Request {root: $root})
+    text = """MATCH (node:Change|Delta|Refusal|Request {root: $root})
     RETURN labels(node)[0] AS label, properties(node) AS kept"""
     rows = auth.store.execute(text, {"root": auth.tenant})
     return sorted(
@@ -132,6 +140,6 @@ def _new(scratch: Tenants, folder: Path) -> object:
 def _lost(scratch: Tenants) -> object:
     """A batch of a load that another caller has undone."""
     auth = scratch("gravitino", root=ROOT_NAME)
-    given = {"history": [{"revision": 1, "id": "x"}], "refusals": [], "requests": []}
+    given = {"history": [{"revision": 1, "id": "x"}], "deltas": [], "refusals": [], "requests": []}
     loaded = cypher.load("restore_log")
     return auth.store.execute(loaded.text, {**given, "root": auth.tenant, "load": "gone"}), _log(auth)

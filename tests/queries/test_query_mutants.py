@@ -16,6 +16,7 @@ from grantpath.graph.store import Store
 from ..conftest import Tenants
 from ..queries import (
     mutation,
+    probes_deltas,
     probes_facts,
     probes_history,
     probes_log,
@@ -40,7 +41,7 @@ DECIDING = ("check", "who", "which", "explain", "remedy", "privilege")
 READING = (
     *("mirror_entities", "mirror_members", "mirror_grants", "tenant_state", "effective_principals"),
     *("entity_exists", "list_tenants", "revision", "similar_names", "tenant_policy", "tenant_sizes"),
-    *("log", "log_tail", "refusals"),
+    *("log", "log_tail", "log_deltas", "delta_part", "refusals"),
 )
 LIMIT = 20.0  # seconds of one answer; a mutant that takes longer is killed by that
 
@@ -78,6 +79,7 @@ def probes(limited: Store, scratch: Tenants, server: Connection) -> Iterator[lis
         *probes_tenants.probes(kept, twins, server),
         *probes_history.probes(kept, scratch),
         *probes_log.probes(kept, scratch),
+        *probes_deltas.probes(scratch),
     ]
     tenants.remove()
 

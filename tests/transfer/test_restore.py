@@ -81,7 +81,7 @@ def everything(auth: Authorizer) -> dict[str, Any]:
 def test_restored_root_answers_like_the_original(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
     before = everything(lived)
     done = dump(lived, tmp_path / "kept")
-    assert done.entries == {"history": len(FACTS) + 3, "refusals": 1, "requests": 3}
+    assert done.entries == {"history": len(FACTS) + 3, "deltas": 0, "refusals": 1, "requests": 3}
     fresh = tenant()
     report = importer.load(fresh, tmp_path / "kept")
     assert (report.restored, report.note, report.revision) == (True, None, done.revision)
@@ -193,8 +193,8 @@ def damage(folder: Path, what: str) -> None:
         ("the history", r"history\.jsonl was changed or damaged: its sha256 differs from the one in meta\.json"),
         ("no table", r"owners\.csv is missing from the dump"),
         ("a table more", r"owners\.csv is missing from the dump"),
-        ("no meta", r"history\.jsonl is not a table"),
-        ("no json", r"history\.jsonl is not a table"),
+        ("no meta", r"deltas\.jsonl is not a table"),
+        ("no json", r"deltas\.jsonl is not a table"),
         ("version", r"meta\.json: the format is 'grantpath dump 2', but this version .* restore it with the version"),
         ("a key", r"meta\.json: revision: Input should be a valid integer"),
     ],

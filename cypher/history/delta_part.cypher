@@ -1,0 +1,15 @@
+// delta_part.cypher: one part of the facts of a change that has many.
+// $root  STRING   'metalake:ml'
+// $at    INTEGER  7, the revision of the change
+// $part  INTEGER  0
+// Returns one row: content MAP (added, removed, touched: LIST OF STRING; null if there is no such part), revision, begun,
+// revision_after, begun_after
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', at: 7, part: 0}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun, head(COLLECT {
+    MATCH (delta:Delta {root: $root, revision: $at}) WHERE delta.part = $part
+    RETURN delta {.added, .removed, .touched} LIMIT 1
+  }) AS content
+MATCH (after:Revision {root: $root})
+RETURN content, revision, begun, after.revision AS revision_after, after.begun AS begun_after

@@ -1,0 +1,89 @@
+"""Stores the delta of a log entry, and reads the deltas of a log again.
+
+The facts of a revision are those of the revision before it, without `removed`, with `added`. A short delta is on its
+:Change node; a long one is in :Delta nodes beside it, whose content the entry proves by a hash.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grantpath.engine.change.deltas import BULK, Delta
+from grantpath.engine.tenants.one_revision import GuardedAsk
+
+SHORT = 1_000  # facts on the :Change itself
+PART = 10_000  # facts of one :Delta
+PAGE = 500  # entries of one query
+
+
+@dataclass(frozen=True)
+class RecordedDelta:
+    """The facts that the log says a revision added and removed, as canonical statements.
+
+    `bulk`: they are not recorded, because they are too many or the entry is older than deltas. Readers must then read
+    the graph. `policy` has the sources of the policy before and after, if the revision replaced it.
+    """
+
+    revision: int
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    bulk: bool = False
+    policy: tuple[str, str] | None = None
+
+
+def as_properties(entry: Mapping[str, Any], delta: Delta) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The properties that an entry gets for its delta, and its :Delta nodes. `touched` are the references that are
+    neither the entry's object nor its subject."""
+    facts = len(delta.added) + len(delta.removed)
+    if delta.bulk or facts > BULK:
+        return {"bulk": True}, []
+    touched = [ref for ref in delta.touched if ref not in (entry["object"], entry["subject"])]
+    if facts <= SHORT:
+        lists = {"added": delta.added, "removed": delta.removed, "touched": touched}
+        return {"facts": facts, **{name: each for name, each in lists.items() if each}}, []
+    parts = [
+        {"revision": entry["revision"], "part": at, **content}
+        for at, content in enumerate(_contents(delta.added, delta.removed, touched))
+    ]
+    return {"facts": facts, "parts": len(parts), "facts_hash": parts_hash(parts)}, parts
+
+
+def _contents(added: list[str], removed: list[str], touched: list[str]) -> Iterator[dict[str, list[str]]]:
+    """The lists in parts, `removed` first, because it is undone before `added` is done."""
+    for name, texts in (("removed", removed), ("added", added), ("touched", touched)):
+        for at in range(0, len(texts), PART):
+            yield {"added": [], "removed": [], "touched": [], name: texts[at : at + PART]}
+
+
+def parts_hash(parts: Sequence[Mapping[str, Any]]) -> str:
+    """The sha256 of the contents of an entry's :Delta nodes, in order."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(json.dumps([part["added"], part["removed"], part["touched"]]).encode())
+    return digest.hexdigest()
+
+
+def read_parts(ask: GuardedAsk, revision: int, count: int) -> list[Mapping[str, Any]]:
+    """The :Delta nodes of an entry, in order; fewer than `count` if some are missing."""
+    found = (ask("delta_part", at=revision, part=part)["content"] for part in range(count))
+    return [content for content in found if content is not None]
+
+
+def recorded(ask: GuardedAsk, after: int) -> Iterator[RecordedDelta]:
+    """The deltas of all later revisions, oldest first; `ask` runs a guarded query. Raises the errors of `ask`."""
+    while entries := ask("log_deltas", after=after, limit=PAGE)["entries"]:
+        for entry in entries:
+            yield _read(ask, entry)
+        after = entries[-1]["revision"]
+
+
+def _read(ask: GuardedAsk, entry: Mapping[str, Any]) -> RecordedDelta:
+    revision = entry["revision"]
+    policy = (entry["policy_before"], entry["policy_after"]) if entry["policy_after"] is not None else None
+    if entry["facts"] is None:
+        return RecordedDelta(revision, bulk=True, policy=policy)
+    lists = [entry, *read_parts(ask, revision, entry["parts"] or 0)]
+    added, removed = ([text for each in lists for text in each[name] or ()] for name in ("added", "removed"))
+    return RecordedDelta(revision, added, removed, policy=policy)

@@ -1,0 +1,26 @@
+"""The delta of an import for the log: every fact that it adds and removes, with those that come with the policy."""
+
+from collections.abc import Iterator
+
+from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.transfer.rows import Edges, ResolvedRows
+from grantpath.engine.transfer.tables import Ints
+
+Facts = tuple[Ints, Edges]  # entities by number, and edges
+
+
+def recorded(policy: Policy, rows: ResolvedRows, added: Facts, removed: Facts) -> Delta:
+    """The delta of these facts; a bulk one if they are too many to be listed."""
+    if sum(len(entities) + len(edges.start) for entities, edges in (added, removed)) > BULK:
+        return Delta(bulk=True)
+    return delta_of(policy, _facts(rows, added), _facts(rows, removed))
+
+
+def _facts(rows: ResolvedRows, facts: Facts) -> Iterator[StoredFact]:
+    texts, (entities, edges) = rows.names.texts, facts
+    for at in entities.tolist():
+        yield "ENTITY", "", "", texts[at]
+    for start, end, label in zip(edges.start.tolist(), edges.end.tolist(), edges.label.tolist(), strict=True):
+        kind, _, privilege = rows.labels[label].partition(" ")
+        yield kind, privilege, texts[start], texts[end]
