@@ -154,6 +154,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     tiers.add_option(parser)
 
 
+def pytest_configure() -> None:
+    tiers.begin()
+
+
+def pytest_unconfigure() -> None:
+    tiers.end()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    tiers.need_in_time(item.config, item)
+
+
 @pytest.hookimpl(trylast=True)  # counts the tests that -k and -m have selected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.select(config, items, tiers.why_no_browser(os.environ.get(SERVER, "embedded") == "embedded"))

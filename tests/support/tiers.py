@@ -1,6 +1,8 @@
 """The tiers of the tests: `make test` omits slow tests and reports that; `--all` also runs them."""
 
+import os
 import shutil
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +11,16 @@ import pytest
 from .closing_lines import LEFT_OUT, lines
 
 LONG = ("spark", "crash", "trust", "newest", "browser")  # the marks of files that take long
+BEGAN = "GRANTPATH_TESTS_BEGAN"  # when the run began, in seconds since 1970
+LATE = "not begun within"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def add_option(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow tests too, as `make test-all` does")
+    parser.addoption(
+        "--slow-within", type=float, metavar="MINUTES", help="leave out, and report, slow tests not begun by then"
+    )
 
 
 def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str | None) -> None:
@@ -33,6 +40,27 @@ def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str 
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     config.stash[LEFT_OUT] = len(slow)
+
+
+def begin() -> None:
+    """Notes when the run began; worker processes inherit it."""
+    os.environ.setdefault(BEGAN, str(time.time()))
+
+
+def end() -> None:
+    """Forgets when the run began."""
+    os.environ.pop(BEGAN, None)
+
+
+def need_in_time(config: pytest.Config, item: pytest.Item) -> None:
+    """Skips a slow test that comes too late, for machines that are much slower than usual today."""
+    minutes = config.option.slow_within
+    if (
+        minutes is not None
+        and item.get_closest_marker("slow")
+        and time.time() > float(os.environ[BEGAN]) + 60 * minutes
+    ):
+        pytest.skip(f"{LATE} {minutes:g} minutes")
 
 
 def others_slow(values: Sequence[object]) -> list[Any]:
@@ -62,6 +90,14 @@ def report(terminal: pytest.TerminalReporter, config: pytest.Config) -> None:
         terminal.write_line(line)
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminal.write_line(f"slow tests left out: {left_out}; run them with `make test-all` or `pytest --all`")
+    late = [each for each in terminal.stats.get("skipped", []) if LATE in str(each.longrepr)]
+    if late:
+        terminal.write_line(
+            f"NOT RUN: {len(late)} slow tests, {LATE} {config.option.slow_within:g} minutes: the machine is slow. Run "
+            f"them with `make test-all`: {' '.join(sorted({each.nodeid.partition('::')[0] for each in late}))}",
+            red=True,
+            bold=True,
+        )
     reports = [each for group in terminal.stats.values() for each in group if hasattr(each, "duration")]
     if config.option.all and reports:
         short = sum(each.duration for each in reports if "slow" not in each.keywords)

@@ -32,6 +32,15 @@ def test_omitted_slow_tests_are_counted() -> None:
     assert re.search(r"^slow tests left out: 1; run them with", shown, re.MULTILINE)
 
 
+def test_slow_tests_that_come_too_late_are_reported() -> None:
+    slow = str(TESTS / "unit" / "test_random_world.py")
+    shown = pytest_on("--all", "--slow-within", "0", slow)
+    assert re.search(
+        r"^NOT RUN: \d+ slow tests, not begun within 0 minutes: .* tests/unit/test_random_world", shown, re.M
+    )
+    assert re.search(r"\d+ passed, \d+ skipped", shown)
+
+
 def test_files_with_a_long_form_are_in_make_trust() -> None:
     for path in TESTS.rglob("test_*.py"):
         text = path.read_text()
