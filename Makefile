@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed
 RUN := .venv/bin/python
-# Files of tests are spread over worker processes, each with servers of its own.
+# Files of tests are spread over worker processes, which share one server.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)

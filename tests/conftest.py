@@ -1,4 +1,4 @@
-"""Shared fixtures: one server per session (embedded, in a container, or a running one) and new tenants on it."""
+"""Shared fixtures: one server per run (embedded, in a container, or a running one) and new tenants on it."""
 
 import os
 import uuid
@@ -14,17 +14,17 @@ from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import JVM_OPTIONS, RELEASES, SETTINGS
-from grantpath.graph.embedded.server import down, up
+from grantpath.graph.embedded.server import up
 from grantpath.graph.store import Store
 
-from .support import closing_lines, tiers
+from .support import closing_lines, shared_home, tiers
 
 if TYPE_CHECKING:
     from .support.tls_server import TlsServer
 
 SERVER = "GRANTPATH_TEST_SERVER"  # embedded (default), docker, or uri (then NEO4J_URI, NEO4J_USER, NEO4J_PASSWORD)
 PASSWORD = "only-for-tests"
-# A server of the tests lives for minutes: compiling its code thoroughly costs more than it saves.
+# A server that one test starts lives for seconds: compiling its code thoroughly costs more than it saves.
 SHORT_LIVED = JVM_OPTIONS.replace("-XX:+UseG1GC", "-XX:+UseSerialGC\n-XX:TieredStopAtLevel=1")
 Closing = Callable[[str], None]
 
@@ -57,10 +57,10 @@ class Tenants:
 @pytest.fixture(scope="session", autouse=True)
 def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keeps tests away from the user's own data, and from a database that the user's variables name."""
-    home = tmp_path_factory.mktemp("home")
+    home = shared_home.folder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
-        patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         for name in ("GRANTPATH_EMBEDDED", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE", "GRANTPATH_TIMEOUT"):
             patch.delenv(name, raising=False)
         if os.environ.get(SERVER) != "uri":
@@ -120,13 +120,15 @@ def module_tenant(store: Store) -> Iterator[Tenants]:
 
 
 def _embedded(home: Path) -> Iterator[Connection]:
-    """An embedded server. It keeps its plans: tenants come and go here, and a server that sees the statistics change
-    plans every query again."""
+    """The embedded server of the run; the first worker process that needs it starts it. It keeps its plans: tenants
+    come and go here, and a server that sees the statistics change plans every query again."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grantpath.graph.embedded.home.JVM_OPTIONS", JVM_OPTIONS)
         patch.setattr("grantpath.graph.embedded.home.SETTINGS", SETTINGS + "dbms.cypher.min_replan_interval=1h\n")
+        patch.setenv("GRANTPATH_HEAP", "1g")
+        patch.setenv("GRANTPATH_PAGECACHE", "256m")
         up(home=home)
     yield connection()
-    down(home=home)
 
 
 def _container() -> Iterator[Connection]:
@@ -154,11 +156,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     tiers.add_option(parser)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     tiers.begin()
+    shared_home.begin(config)
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shared_home.end(config)
     tiers.end()
 
 

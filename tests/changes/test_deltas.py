@@ -8,9 +8,9 @@ import pytest
 from grantpath.engine import Authorizer, GrantpathError
 from grantpath.engine.change.deltas import Delta, net
 
-from ..cli.test_commands import Run, facts, run
 from ..conftest import Tenants
 from ..oracle import oracle
+from ..support.command_line import Run, facts, run
 from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.sizes import size
 from ..support.tiers import others_slow

@@ -12,7 +12,7 @@ from grantpath.engine.policy.yaml_reader import MAX_BYTES
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
-from .test_commands import Run, run
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

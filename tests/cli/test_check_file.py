@@ -12,7 +12,7 @@ import pytest
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.cli import check_file
 
-from .test_commands import FACTS, ODD, STAFF, Run, facts, run
+from ..support.command_line import FACTS, ODD, STAFF, Run, facts, run
 
 __all__ = ["facts", "run"]
 YES, NO = f"user:bob load_table {STAFF}", "user:bob load_table table:hr.public.pay"

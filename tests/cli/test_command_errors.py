@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_commands import ROOT, STAFF, Ran, Run, facts, run
+from ..support.command_line import STAFF, Ran, Run, facts, run
 
 __all__ = ["facts", "run"]
 
@@ -42,7 +42,7 @@ def test_errors_are_one_line_on_standard_error(run: Run, facts: str, words: list
 
 def test_a_server_that_is_down_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_PASSWORD", "x")
-    ran = run("check", "user:bob", "load_table", STAFF, "--uri", "bolt://127.0.0.1:1", "--root", ROOT)
+    ran = run("check", "user:bob", "load_table", STAFF, "--uri", "bolt://127.0.0.1:1", "--root", "metalake:ml")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "bolt://127.0.0.1:1 cannot be reached" in ran.err
 

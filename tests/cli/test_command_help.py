@@ -12,7 +12,7 @@ from grantpath.engine.tenants import registry
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.store import Store
 
-from .test_commands import FACTS, ODD, STAFF, Run, facts, run
+from ..support.command_line import FACTS, ODD, STAFF, Run, facts, run
 
 __all__ = ["facts", "run"]
 COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]

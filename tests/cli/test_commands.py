@@ -1,8 +1,6 @@
 """The command line: exit codes, forms of JSON, one clear line for an error."""
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,66 +11,9 @@ from grantpath.engine.cli.browser_params import literal
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
-ROOT = "metalake:command-line"
-STAFF = "table:hr.public.staff"
-ODD = "user:`a 'quoted' \\ na``me\n\u2028😀`"
-FACTS = [
-    "add catalog:hr",
-    "add schema:hr.public",
-    f"add {STAFF}",
-    "add table:hr.public.pay",
-    "add user:ann",
-    "add user:bob",
-    f"add {ODD}",
-    "add role:analyst",
-    "owner user:ann of catalog:hr",
-    "member user:bob of role:analyst",
-    f"member {ODD} of role:analyst",
-    f"allow USE_CATALOG on {ROOT} to role:analyst",
-    "allow USE_SCHEMA on catalog:hr to role:analyst",
-    "allow SELECT_TABLE on schema:hr.public to role:analyst",
-    "deny SELECT_TABLE on table:hr.public.pay to role:analyst",
-]
+from ..support.command_line import FACTS, ODD, STAFF, Run, facts, run
 
-
-@dataclass
-class Ran:
-    """The result of a command."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command in this process."""
-    for name in ("GRANTPATH_ROOT", "GRANTPATH_POLICY"):
-        monkeypatch.delenv(name, raising=False)
-
-    def command(*arguments: str) -> Ran:
-        capsys.readouterr()
-        code = main.main(list(arguments))
-        return Ran(code, *capsys.readouterr())
-
-    return command
-
-
-@pytest.fixture(scope="module")
-def facts(store: Store) -> Iterator[str]:
-    """A root with a small company, created by the command line."""
-    registry.remove(store, ROOT)
-    for fact in FACTS:
-        assert main.main(["change", fact, "--root", ROOT, "--policy", "gravitino", "--create"]) == 0
-    yield ROOT
-    registry.remove(store, ROOT)
+__all__ = ["facts", "run"]
 
 
 # ---- asking ------------------------------------------------------------------------------------------------------
@@ -180,7 +121,7 @@ def test_options_can_precede_or_follow_the_command(run: Run, facts: str, monkeyp
     question = ["check", "user:bob", "load_table", STAFF]
     behind = run(*question, "--root", facts, "--json")
     assert run("--root", facts, "--json", *question).json == behind.json
-    assert run("--root", "command-line", *question, "--json").json == behind.json
+    assert run("--root", facts.partition(":")[2], *question, "--json").json == behind.json
     monkeypatch.setenv("GRANTPATH_ROOT", facts)
     assert run(*question, "--json").json == behind.json
     assert run(*question, "--root", "metalake:none").code == 2

@@ -15,7 +15,7 @@ from grantpath.engine.tenants import registry
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.store import Store
 
-from .test_commands import Run, run
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

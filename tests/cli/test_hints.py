@@ -11,7 +11,7 @@ from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.scenarios.scenario_file import read_scenarios
 from grantpath.engine.scenarios.unknown_subjects import unmentioned
 
-from .test_commands import Run, run
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

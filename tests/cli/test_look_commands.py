@@ -12,7 +12,7 @@ from grantpath.engine.inspection import models
 from grantpath.graph.store import Store
 
 from ..support import named_roots
-from .test_commands import Run, run
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

@@ -8,7 +8,7 @@ import pytest
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
-from .test_commands import Run, run
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from grantpath.engine.policy.schema import BUILT_IN
 
-from .test_commands import Run, facts, run
+from ..support.command_line import Run, facts, run
 
 __all__ = ["facts", "run"]
 

@@ -2,28 +2,28 @@
 
 from grantpath.graph.store import Store
 
-from .test_commands import ROOT, Run, facts, run
+from ..support.command_line import Run, facts, run
 
 __all__ = ["facts", "run"]
 VERIFY = ["policy", "verify"]
 
 
 def test_an_edit_by_hand_is_named_and_written_away(run: Run, facts: str, store: Store) -> None:
-    assert run("--root", ROOT, *VERIFY).code == 0
-    assert "equal the policy gravitino" in run(*VERIFY, ROOT).out
+    assert run("--root", facts, *VERIFY).code == 0
+    assert "equal the policy gravitino" in run(*VERIFY, facts).out
     edit = "MATCH (f:RuleFact {root: $root, fact: 'DENY SELECT_TABLE table'}) SET f.place = 'schema'"
-    store.execute(edit, {"root": ROOT})
-    told = run(*VERIFY, ROOT)
+    store.execute(edit, {"root": facts})
+    told = run(*VERIFY, facts)
     assert told.code == 1
-    assert f"`grantpath policy write {ROOT}` writes it again" in told.out
+    assert f"`grantpath policy write {facts}` writes it again" in told.out
     assert "RuleFact DENY SELECT_TABLE table: place is schema, but table in the policy" in told.out
-    found = run("--json", *VERIFY, ROOT)
+    found = run("--json", *VERIFY, facts)
     assert (found.code, found.json["equal"], len(found.json["differences"])) == (1, False, 1)
-    written = run("--json", "policy", "write", ROOT)
+    written = run("--json", "policy", "write", facts)
     assert (written.code, written.json["policy"], written.json["nodes"]) == (0, "gravitino", 765)
-    assert run("--json", *VERIFY, ROOT).json == {
+    assert run("--json", *VERIFY, facts).json == {
         "equal": True,
-        "root": ROOT,
+        "root": facts,
         "policy": "gravitino",
         "differences": [],
     }

@@ -8,7 +8,7 @@ from grantpath.engine.cli import output
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
-from .test_commands import STAFF, Run, facts, run
+from ..support.command_line import STAFF, Run, facts, run
 
 __all__ = ["facts", "run"]
 NOTED = [

@@ -9,7 +9,7 @@ from grantpath.engine.cli.settings import OPTIONS, VARIABLES
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 
-from .test_commands import FACTS, Run, facts, run
+from ..support.command_line import FACTS, Run, facts, run
 
 __all__ = ["facts", "run"]
 ALL = {**VARIABLES, "config": "GRANTPATH_CONFIG", "profile": "GRANTPATH_PROFILE"}

@@ -13,8 +13,8 @@ from grantpath.engine.transfer.exporter import dump
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.store import Store
 
-from ..cli.test_commands import Run, run
 from ..conftest import Tenants
+from ..support.command_line import Run, run
 from ..support.small_estate import FACTS, facts_of
 from ..transfer.test_upkeep import Killed
 from .test_policy_upgrades import NEW_PRIVILEGE

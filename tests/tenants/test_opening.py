@@ -14,7 +14,7 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.server import up
 from grantpath.graph.store import Store
 
-from ..cli.test_commands import Run, run
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

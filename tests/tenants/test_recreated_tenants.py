@@ -17,8 +17,8 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync import graph_reader as mirroring
 
-from ..cli.test_commands import Run, run
 from ..conftest import Tenants
+from ..support.command_line import Run, run
 
 __all__ = ["run"]
 

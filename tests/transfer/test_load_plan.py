@@ -15,8 +15,8 @@ from grantpath.engine.transfer.tables import SAY
 from grantpath.engine.transfer.tables import TABLES as TABLE_COLUMNS
 from grantpath.graph.store import Store
 
-from ..cli.test_commands import Run, run
 from ..conftest import Tenants
+from ..support.command_line import Run, run
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import facts_of
 from ..support.table_files import ESTATE, GIVEN, history, write

@@ -16,9 +16,9 @@ from grantpath.engine.transfer.exporter import dump
 from grantpath.graph.store import Store
 
 from ..changes.test_batches import state
-from ..cli.test_commands import Run, run
 from ..conftest import Tenants
 from ..oracle import oracle
+from ..support.command_line import Run, run
 from ..support.random_world import ROOT_NAME, random_checks, random_world
 from ..support.small_estate import facts_of
 from ..support.table_files import marks

@@ -13,8 +13,8 @@ from grantpath.graph.store import Store
 
 from ..changes.test_batches import state
 from ..changes.test_deltas import statements_of
-from ..cli.test_commands import Run, run
 from ..conftest import Tenants
+from ..support.command_line import Run, run
 from ..support.small_estate import FACTS
 from ..tenants.test_policy_upgrades import edited, reopened
 

@@ -15,8 +15,8 @@ from grantpath.graph.store import Store
 from grantpath.graph.writer_lock import Held
 
 from ..changes.test_batches import state
-from ..cli.test_commands import Run, run
 from ..conftest import Tenants
+from ..support.command_line import Run, run
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import FACTS, ODD, POLICIES, facts_of
 from ..support.tiers import all_slow, others_slow
