@@ -264,7 +264,7 @@ def test_questions_raise_while_the_server_refuses_the_login(
         try:
             mine = admin.run(CONNECTION).single(strict=True)["id"]
             ids = [each["id"] for each in admin.run(CONNECTIONS) if each["id"] != mine]
-            assert len(ids) >= THREADS / 2
+            assert ids  # how many calls overlapped depends on the machine
             admin.run(CLOSE, ids=ids).consume()
             all_refused(auth, capsys, "refusing logins", lateness)
         finally:
