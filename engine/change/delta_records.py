@@ -75,8 +75,9 @@ def recorded(ask: GuardedAsk, after: int) -> Iterator[RecordedDelta]:
     """The deltas of all later revisions, oldest first; `ask` runs a guarded query. Raises the errors of `ask`."""
     while entries := ask("log_deltas", after=after, limit=PAGE)["entries"]:
         for entry in entries:
+            assert entry["revision"] > after, "the pages of the log are not in order"  # else this would never end
+            after = entry["revision"]
             yield _read(ask, entry)
-        after = entries[-1]["revision"]
 
 
 def _read(ask: GuardedAsk, entry: Mapping[str, Any]) -> RecordedDelta:
