@@ -2,10 +2,12 @@
 
 A Parquet file of one kilobyte can contain millions of rows, or repeat one long string a million times. So the column
 types and the decoded size are read from the file's footer and checked against limits. String columns are read as
-dictionaries, which store a repeated string once. A string must not be longer than a reference.
+dictionaries, which store a repeated string once. A string must not be longer than a reference. A stream reads them
+in the same way, and decodes a bounded number of rows at a time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,8 +24,10 @@ Kind = Literal["text", "int", "bool"]
 FREE_BYTES = 256_000_000  # bytes of memory that every file may take
 RATIO = 100  # more bytes of memory for each byte of the file
 MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more quotes than it needs
+STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # of a table in a stream
 _ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+_UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
 def read_bounded(
@@ -40,25 +44,37 @@ def read_bounded(
     more memory than FREE_BYTES plus RATIO times its size, or contains a string longer than `max_text` bytes.
     """
     wanted = list(kinds) if columns is None else list(columns)
-    at = files[0]
+    _check_footers(files, kinds, wanted)
     try:
-        taken = allowed = 0
-        for at in files:
-            with pq.ParquetFile(at) as parquet:
-                _check_types(at, parquet.schema_arrow, kinds)
-                taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
-            allowed += RATIO * at.stat().st_size
-            _check_size(at, taken, FREE_BYTES + allowed)
-        at = files[0]
-        texts = [name for name, kind in kinds.items() if kind == "text"]
-        options = pads.ParquetReadOptions(dictionary_columns=texts)
+        options = pads.ParquetReadOptions(dictionary_columns=_texts(kinds))
         source = pads.dataset([str(file) for file in files], format=pads.ParquetFileFormat(read_options=options))
         table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(_unreadable(at, error)) from None
+    except _UNREADABLE as error:
+        raise InvalidInput(_unreadable(files[0], error)) from None
     for name in wanted:
-        _check_texts(at, name, table[name], max_text)
+        _check_texts(files[0], name, table[name], max_text)
     return table
+
+
+@dataclass(frozen=True)
+class TableStream:
+    """The rows of a table, to be read once, in the order of its files. `tables` are parts of it, with this schema."""
+
+    schema: pa.Schema
+    rows: int
+    tables: Iterator[pa.Table]
+
+
+def stream_bounded(files: Sequence[Path], kinds: Mapping[str, Kind], max_text: int = MAX_TEXT_BYTES) -> TableStream:
+    """Like `read_bounded`, with plain strings, but not all in memory: about one row group of a file at a time.
+
+    A table has at most STREAM_ROWS rows, and strings of at most STREAM_BYTES bytes. The footers are checked at once;
+    the iterator raises InvalidInput for rows that cannot be read, or a string longer than `max_text`.
+    """
+    rows, stored = _check_footers(files, kinds, list(kinds))
+    types = {name: pa.string() if kind == "text" else _plain(stored.field(name).type) for name, kind in kinds.items()}
+    schema = pa.schema(list(types.items()))
+    return TableStream(schema, rows, (each for file in files for each in _parts(file, kinds, schema, max_text)))
 
 
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
@@ -69,6 +85,42 @@ def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
     if isinstance(whole, pa.ChunkedArray):  # it has no chunks, or more rows than one chunk can have
         whole = pa.concat_arrays([pa.array([], _DICTIONARY), *whole.chunks])
     return whole.indices, whole.dictionary
+
+
+def _texts(kinds: Mapping[str, Kind]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind == "text"]
+
+
+def _check_footers(files: Sequence[Path], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> tuple[int, pa.Schema]:
+    """Checks the types and the decoded size of these files. Returns the number of rows, and the first one's schema."""
+    rows = taken = allowed = 0
+    stored = None
+    for file in files:
+        try:
+            with pq.ParquetFile(file) as parquet:
+                _check_types(file, parquet.schema_arrow, kinds)
+                taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
+                rows += parquet.metadata.num_rows
+                stored = stored or parquet.schema_arrow
+            allowed += RATIO * file.stat().st_size
+        except _UNREADABLE as error:
+            raise InvalidInput(_unreadable(file, error)) from None
+        _check_size(file, taken, FREE_BYTES + allowed)
+    return rows, stored
+
+
+def _parts(file: Path, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int) -> Iterator[pa.Table]:
+    """The rows of a file. Strings are read as dictionaries, and decoded only when their lengths are known."""
+    try:
+        with pq.ParquetFile(file, read_dictionary=_texts(kinds), pre_buffer=False) as parquet:
+            for batch in parquet.iter_batches(STREAM_ROWS, columns=list(kinds)):
+                table = pa.Table.from_batches([batch]).select(schema.names)
+                longest = max((_check_texts(file, name, table[name], max_text) for name in _texts(kinds)), default=0)
+                step = min(STREAM_ROWS, STREAM_BYTES // max(longest, 1))
+                for begin in range(0, len(table), step):
+                    yield table.slice(begin, step).cast(schema)
+    except _UNREADABLE as error:
+        raise InvalidInput(_unreadable(file, error)) from None
 
 
 def _check_types(file: Path, schema: pa.Schema, kinds: Mapping[str, Kind]) -> None:
@@ -87,13 +139,17 @@ def _check_types(file: Path, schema: pa.Schema, kinds: Mapping[str, Kind]) -> No
 
 
 def _fits(found: pa.DataType, kind: Kind) -> bool:
-    plain = found.value_type if pa.types.is_dictionary(found) else found
+    plain = _plain(found)
     tests = {
         "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_null),
         "int": (pa.types.is_signed_integer,),
         "bool": (pa.types.is_boolean,),
     }[kind]
     return any(test(plain) for test in tests)
+
+
+def _plain(found: pa.DataType) -> pa.DataType:
+    return found.value_type if pa.types.is_dictionary(found) else found
 
 
 def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
@@ -118,14 +174,18 @@ def _check_size(file: Path, taken: int, allowed: int) -> None:
         )
 
 
-def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) -> None:
+def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) -> int:
+    """The bytes of the longest string. Raises InvalidInput if it is too long."""
+    found = 0
     for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
-        longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
-        if longest is not None and longest > max_text:
+        longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+        if longest > max_text:
             raise InvalidInput(
                 f"{file}: the column {name!r} contains a value of {longest:,} bytes; at most {max_text:,} are "
                 "allowed; shorten it"
             )
+        found = max(found, longest)
+    return found
 
 
 def _unreadable(file: Path, error: Exception) -> str:

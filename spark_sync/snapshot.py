@@ -1,6 +1,7 @@
 """A snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from grantpath.engine.policy.policy import Policy, from_source
-from grantpath.graph.bounded_parquet import Kind, codes, read_bounded
+from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bounded, stream_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
@@ -53,6 +54,7 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
     "access/names": {"name": "text", "type": "text", "condition": "int"},
     "access/reach": {"subject": "int", "name": "text", "type": "text", "objects": "int"},
     "access/exposure": {"position": "int", "name": "text", "type": "text", "users": "int"},
+    "access/expand": {"subject": "int", "name": "text", "type": "text", "start": "int", "last": "int"},
 }
 
 
@@ -99,11 +101,25 @@ class Snapshot:
 
     def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
         """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
-        path = self.folder / name
-        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path.with_suffix(".parquet")]
+        return self._complete(name, read_bounded(self._files(name), TABLES[name], columns, chosen))
+
+    def stream(self, name: str) -> TableStream:
+        """The same table with plain strings, in parts of a bounded size, in the order of its files.
+
+        Raises InvalidInput if the table cannot be read; its iterator does, too.
+        """
+        found = stream_bounded(self._files(name), TABLES[name])
+        return replace(found, tables=(self._complete(name, each) for each in found.tables))
+
+    def _files(self, name: str) -> list[Path]:
+        """The files of a table, in order. Raises InvalidInput if there is none."""
+        path = table_path(self.folder, name)
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         if not files:
             raise InvalidInput(f"{path}: contains no Parquet file; write the snapshot again")
-        table = read_bounded(files, TABLES[name], columns, chosen)
+        return files
+
+    def _complete(self, name: str, table: pa.Table) -> pa.Table:
         for column in table.column_names:
             if table[column].null_count:
                 raise self._broken(name, f"the column {column!r} has empty values")
@@ -188,6 +204,12 @@ def ints(table: pa.Table, name: str) -> Ints:
     """A column as numpy integers."""
     column: Ints = table[name].to_numpy().astype(np.int64)
     return column
+
+
+def table_path(folder: Path, name: str) -> Path:
+    """The file of a table, or the folder of its part files, whose order is that of their names."""
+    parts = folder / name
+    return parts if parts.is_dir() else folder / f"{name}.parquet"
 
 
 def write_table(folder: Path, name: str, columns: dict[str, Any]) -> None:
