@@ -62,7 +62,7 @@ lint: $(INSTALLED) types
 # Made again when what is to be installed changes; code is used where it stands.
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "grantpath needs Python 3.11 or newer with venv (on Debian: python3-venv); name one: make PYTHON=/path/to/python3"; exit 2; }
-	@echo "installing into .venv with $(PYTHON): once, about 1.1 GB"
+	@echo "installing into .venv with $(PYTHON): once, about 1.5 GB"
 	@$(PYTHON) -m venv .venv
 	@if [ -t 1 ]; then quiet=; else quiet=--quiet; fi; \
 		$(RUN) -m pip install $$quiet --disable-pip-version-check --editable '.[dev]'

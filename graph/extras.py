@@ -7,6 +7,8 @@ NEEDED = {
     "server": ("psutil", "filelock", "jgo", "platformdirs"),
     "arrow": ("pyarrow",),
     "spark": ("pyspark", "numpy", "pyarrow", "psutil"),
+    "delta": ("deltalake",),
+    "iceberg": ("pyiceberg", "sqlalchemy"),
 }
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grantpath.spark_sync.graph_reader import mirror as mirror
     from grantpath.spark_sync.report_page import report as report
     from grantpath.spark_sync.snapshot import Snapshot as Snapshot
+    from grantpath.spark_sync.snapshot_export import export as export
     from grantpath.spark_sync.snapshot_questions import ask as ask
     from grantpath.spark_sync.verification import verify as verify
 
@@ -31,12 +32,13 @@ _HOMES = {
     "ask": "snapshot_questions",
     "diff": "difference",
     "duckdb_views": "analyst_views",
+    "export": "snapshot_export",
     "mirror": "graph_reader",
     "register": "analyst_views",
     "report": "report_page",
     "verify": "verification",
 }
-__all__ = ["Snapshot", "access", "ask", "diff", "duckdb_views", "mirror", "register", "report", "verify"]
+__all__ = ["Snapshot", "access", "ask", "diff", "duckdb_views", "export", "mirror", "register", "report", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from grantpath.engine.cli import (
     completion_scripts,
     config_command,
     demo_command,
+    export_command,
     load_command,
     log_command,
     look_commands,
@@ -136,6 +137,7 @@ for module in (
     scenario_command,
     spark_commands,
     report_command,
+    export_command,
 ):
     module.register(app)
 

@@ -69,6 +69,7 @@ def test_commands_options_and_choices_complete() -> None:
     assert after("check", "--at") == ["--at-least"]
     assert {"--profile", "--quiet", "-q", "--help"} <= set(after("check", "-"))
     assert after("grants --effect", "") == ["ALLOW", "DENY"]
+    assert after("export --format", "") == ["delta", "iceberg"]
     assert after("grants", "--effect=D") == ["--effect=DENY"]
     assert after("policy show", "grav") == after("--policy", "grav") == ["gravitino"]
     assert after("nosuch", "") == after("check -- ", "-") == after("status", "x") == []

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.graph import bounded_parquet
-from grantpath.graph.bounded_parquet import codes, read_bounded
+from grantpath.graph.bounded_parquet import Kind, codes, read_bounded, stream_bounded
 from grantpath.graph.errors import InvalidInput
 
-KINDS: dict[str, bounded_parquet.Kind] = {"ref": "text", "n": "int"}
+KINDS: dict[str, Kind] = {"ref": "text", "n": "int"}
+
+
+def read_stream(files: Sequence[Path], kinds: Mapping[str, Kind]) -> pa.Table:
+    """The whole stream as one table."""
+    stream = stream_bounded(files, kinds)
+    found = pa.Table.from_batches([batch for table in stream.tables for batch in table.to_batches()], stream.schema)
+    assert len(found) == stream.rows
+    return found
+
+
+Reader = Callable[[Sequence[Path], Mapping[str, Kind]], pa.Table]
+READERS = pytest.mark.parametrize("reader", [read_bounded, read_stream])
 
 
 def write(file: Path, ref: Any, n: Any = None, **options: Any) -> Path:
@@ -38,6 +51,32 @@ def test_repeated_texts_are_read_once(kind: pa.DataType, stored: bool, tmp_path:
     assert few.to_pydict() == {"n": [1, 3, 5]}
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize("stored", [True, False])
+def test_stream_has_plain_texts_in_the_order_of_the_files(
+    kind: pa.DataType, stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_parquet, "STREAM_ROWS", 2)
+    numbers = pa.array([1, 2, 3], pa.int32())
+    one = write(tmp_path / "a.parquet", pa.array(["x", "y", "x"]).cast(kind), numbers, store_schema=stored)
+    two = write(tmp_path / "b.parquet", pa.array(["z", "x"]).cast(kind), numbers[:2], store_schema=stored)
+    stream = stream_bounded([two, one], KINDS)
+    assert (stream.rows, stream.schema) == (5, pa.schema([("ref", pa.string()), ("n", pa.int32())]))
+    tables = list(stream.tables)
+    assert [table.to_pydict() for table in tables] == [
+        {"ref": ["z", "x"], "n": [1, 2]},
+        {"ref": ["x", "y"], "n": [1, 2]},
+        {"ref": ["x"], "n": [3]},
+    ]
+    assert {table.schema for table in tables} == {stream.schema}
+
+
+def test_stream_of_long_texts_has_few_rows_at_a_time(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.parquet", ["x" * 4_000] * 40_000, list(range(40_000)))
+    sizes = [table.nbytes for table in stream_bounded([file], KINDS).tables]
+    assert len(sizes) == 3 and max(sizes) < 1.01 * bounded_parquet.STREAM_BYTES
+
+
 def test_column_without_values_is_read(tmp_path: Path) -> None:
     file = write(tmp_path / "a.parquet", pa.nulls(3), [1, 2, 3])
     number, texts = codes(read_bounded([file], KINDS)["ref"])
@@ -57,28 +96,33 @@ def test_column_without_values_is_read(tmp_path: Path) -> None:
         ({"ref": ["a" * 5_000], "n": [1]}, r"a value of 5,000 bytes; at most 4,000"),
     ],
 )
-def test_other_columns_and_long_texts_are_refused(columns: dict[str, Any], message: str, tmp_path: Path) -> None:
+@READERS
+def test_other_columns_and_long_texts_are_refused(
+    reader: Reader, columns: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     file = tmp_path / "odd.parquet"
     pq.write_table(pa.table(columns), file)
     with pytest.raises(InvalidInput, match=rf"odd\.parquet: .*{message}"):
-        read_bounded([file], KINDS)
+        reader([file], KINDS)
 
 
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
-def test_delta_encoded_texts_are_refused(encoding: str, tmp_path: Path) -> None:
+@READERS
+def test_delta_encoded_texts_are_refused(reader: Reader, encoding: str, tmp_path: Path) -> None:
     file = write(
         tmp_path / "odd.parquet", ["a"], [1], use_dictionary=False, column_encoding={"ref": encoding, "n": "PLAIN"}
     )
     with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding of its strings is not supported"):
-        read_bounded([file], KINDS)
+        reader([file], KINDS)
 
 
-def test_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
+@READERS
+def test_file_that_is_not_parquet_is_refused(reader: Reader, tmp_path: Path) -> None:
     file = tmp_path / "odd.parquet"
     for content in (b"", b"PAR1", b"PAR1" * 20, os.urandom(500)):
         file.write_bytes(content)
         with pytest.raises(InvalidInput, match=r"odd\.parquet cannot be read as Parquet"):
-            read_bounded([file], KINDS)
+            reader([file], KINDS)
 
 
 def long_text(file: Path) -> None:
@@ -107,11 +151,15 @@ def many_texts(file: Path) -> None:
 PEAK = """
 import resource, sys
 from pathlib import Path
-from grantpath.graph.bounded_parquet import read_bounded
+from grantpath.graph.bounded_parquet import read_bounded, stream_bounded
 from grantpath.graph.errors import InvalidInput
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    read_bounded([Path(sys.argv[1])], {"ref": "text", "n": "int"})
+    given = [Path(sys.argv[1])], {"ref": "text", "n": "int"}
+    if sys.argv[2] == "read_bounded":
+        read_bounded(*given)
+    else:
+        print(sum(len(table) for table in stream_bounded(*given).tables), "rows", file=sys.stderr)
 except InvalidInput as error:
     print(error, file=sys.stderr)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
@@ -122,11 +170,13 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     ("make", "message"),
     [(long_text, "a value of 50,000,000 bytes"), (many_rows, "would take"), (many_texts, "would take")],
 )
-def test_small_file_needs_little_memory(make: Any, message: str, tmp_path: Path) -> None:
+@READERS
+def test_small_file_needs_little_memory(reader: Reader, make: Any, message: str, tmp_path: Path) -> None:
     file = tmp_path / "bomb.parquet"
     make(file)
     assert file.stat().st_size < 1_000_000
-    run = subprocess.run([sys.executable, "-c", PEAK, str(file)], capture_output=True, text=True, check=True)
+    words = [sys.executable, "-c", PEAK, str(file), reader.__name__]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "bomb.parquet: " in run.stderr and message in run.stderr
     assert int(run.stdout) < 300, f"{run.stdout} MB for a file of {file.stat().st_size:,} bytes"
     print(f"{make.__name__}: a file of {file.stat().st_size:,} bytes took {run.stdout.strip()} MB")

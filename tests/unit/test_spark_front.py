@@ -15,4 +15,7 @@ print(*front.__all__)
 
 def test_bulk_functions_are_exported_and_imported_on_use() -> None:
     ran = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
-    assert (ran.stdout, ran.stderr) == ("Snapshot access ask diff duckdb_views mirror register report verify\n", "")
+    assert (ran.stdout, ran.stderr) == (
+        "Snapshot access ask diff duckdb_views export mirror register report verify\n",
+        "",
+    )
