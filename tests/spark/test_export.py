@@ -192,7 +192,7 @@ def test_command_prints_what_it_wrote(snapshot: Path, tmp_path: Path, capsys: py
     found = json.loads(capsys.readouterr().out)
     assert [*found] == ["export", "format", "root", "revision", "tables", "seconds"]
     assert (found["format"], found["root"], found["revision"]) == ("delta", "metalake:ml", 7)
-    assert found["tables"][0] == {"name": "objects", "rows": 44, "path": str(tmp_path / "a" / "objects")}
+    assert found["tables"][0] == {"name": "objects", "rows": 45, "path": str(tmp_path / "a" / "objects")}
     assert main.main(["export", str(snapshot), str(tmp_path / "b"), "--format", "iceberg"]) == 0
     printed = capsys.readouterr().out
-    assert f"exported metalake:ml at revision 7 to {tmp_path / 'b'}\n  iceberg: 44 objects, 31 subjects" in printed
+    assert f"exported metalake:ml at revision 7 to {tmp_path / 'b'}\n  iceberg: 45 objects, 32 subjects" in printed

@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-from grantpath.engine.policy.policy import load
-from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.spark_sync import export
-from grantpath.spark_sync.graph_reader import Graph, write
 from grantpath.spark_sync.snapshot_export import Format, SnapshotExport
-from grantpath.spark_sync.snapshot_folders import building
 
-from .plain_access import no_spark
+from ..oracle import oracle
+from .plain_access import write_snapshot
 
 FORMATS = ("delta", "iceberg")
 USERS = [f"user:u{number}" for number in range(30)]
@@ -23,20 +20,12 @@ OBJECTS = [
 
 def mirrored(folder: Path, members: bool = True) -> Path:
     """A small snapshot without bulk answers."""
-    refs = ["metalake:ml", *OBJECTS, *USERS, "role:r"]
-    held = USERS[:20] if members else []
-    graph = Graph(
-        [Entity(ref, ref.partition(":")[0]) for ref in refs],
-        held,
-        ["role:r"] * len(held),
-        ["HAS_ROLE"] * len(held),
-        ["role:r"] * 2,
-        ["ALLOW USE_CATALOG", "ALLOW SELECT_TABLE"],
-        ["catalog:hr"] * 2,
-    )
-    with building(folder) as fresh:
-        write(fresh, "metalake:ml", load("gravitino"), 7, graph, no_spark, lambda line: None)
-    return folder
+    made = oracle("gravitino", "ml")
+    facts = [f"add {ref}" for ref in (*OBJECTS, *USERS, "role:r")]
+    facts += [f"member {user} of role:r" for user in USERS[:20] if members]
+    facts += [f"allow {name} on catalog:hr to role:r" for name in ("USE_CATALOG", "SELECT_TABLE")]
+    assert {made.given(fact) for fact in facts} == {"done"}
+    return write_snapshot(made, folder, 7)
 
 
 def exported(snapshot: Path, out: Path, format: Format) -> SnapshotExport:
