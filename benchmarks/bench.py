@@ -22,8 +22,8 @@ from questions import Question, sample_questions
 from grantpath.engine import Authorizer
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
-from grantpath.graph.artifacts.cache import cache_folder
 from grantpath.graph.embedded.connect import connection
+from grantpath.graph.private_files import cache_folder
 
 SEED = 7
 ESTATES = {"gravitino": "bench", "lakehouse": "bench-nested"}  # by policy, the root; lakehouse nests groups and roles

@@ -6,6 +6,7 @@ NEEDED = {
     "cli": ("typer", "rich", "numpy", "pyarrow"),
     "server": ("psutil", "filelock", "jgo", "platformdirs"),
     "arrow": ("pyarrow",),
+    "replica": ("numpy", "pyarrow"),
     "spark": ("pyspark", "numpy", "pyarrow", "psutil"),
     "delta": ("deltalake",),
     "iceberg": ("pyiceberg", "sqlalchemy"),

@@ -1,6 +1,8 @@
 """Helpers that format the text of messages."""
 
 from collections.abc import Sequence
+from html import escape
+from typing import Any
 
 LONGEST = 80  # characters of a name or value in a message
 
@@ -9,6 +11,12 @@ def short(text: str) -> str:
     """A text for a message: shortened to LONGEST characters, with unprintable characters escaped."""
     cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]
+
+
+def as_html(value: Any) -> str:
+    """A value as HTML: control characters and mark-up in a name have no effect."""
+    text = "" if value is None else str(value)
+    return escape("".join(char if char.isprintable() else ascii(char)[1:-1] for char in text))
 
 
 def indefinite(type_: str) -> str:

@@ -53,3 +53,17 @@ def private_line(what: str, file: Path) -> str:
 def _unreadable(what: str, file: Path, error: Exception) -> InvalidInput:
     why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
     return InvalidInput(f"{what}: {file} cannot be read ({why}); name a readable file with the password")
+
+
+def cache_folder() -> Path:
+    """GRANTPATH_CACHE, else $XDG_CACHE_HOME/grantpath, else the system's folder for caches (not created here).
+
+    On Linux that is ~/.cache/grantpath.
+    """
+    if named := os.environ.get("GRANTPATH_CACHE"):
+        return Path(named).expanduser().resolve()
+    if named := os.environ.get("XDG_CACHE_HOME"):
+        return Path(named).expanduser().resolve() / "grantpath"
+    import platformdirs
+
+    return platformdirs.user_cache_path("grantpath").resolve()

@@ -15,6 +15,7 @@ if __name__ != "grantpath.spark_sync":
 need_extra("spark", "Spark")
 
 if TYPE_CHECKING:
+    from grantpath.engine.facts.snapshot_questions import ask as ask
     from grantpath.spark_sync.analyst_views import duckdb_views as duckdb_views
     from grantpath.spark_sync.analyst_views import register as register
     from grantpath.spark_sync.bulk_access import access as access
@@ -23,20 +24,19 @@ if TYPE_CHECKING:
     from grantpath.spark_sync.report_page import report as report
     from grantpath.spark_sync.snapshot import Snapshot as Snapshot
     from grantpath.spark_sync.snapshot_export import export as export
-    from grantpath.spark_sync.snapshot_questions import ask as ask
     from grantpath.spark_sync.verification import verify as verify
 
 _HOMES = {
-    "Snapshot": "snapshot",
-    "access": "bulk_access",
-    "ask": "snapshot_questions",
-    "diff": "difference",
-    "duckdb_views": "analyst_views",
-    "export": "snapshot_export",
-    "mirror": "graph_reader",
-    "register": "analyst_views",
-    "report": "report_page",
-    "verify": "verification",
+    "Snapshot": "grantpath.spark_sync.snapshot",
+    "access": "grantpath.spark_sync.bulk_access",
+    "ask": "grantpath.engine.facts.snapshot_questions",
+    "diff": "grantpath.spark_sync.difference",
+    "duckdb_views": "grantpath.spark_sync.analyst_views",
+    "export": "grantpath.spark_sync.snapshot_export",
+    "mirror": "grantpath.spark_sync.graph_reader",
+    "register": "grantpath.spark_sync.analyst_views",
+    "report": "grantpath.spark_sync.report_page",
+    "verify": "grantpath.spark_sync.verification",
 }
 __all__ = ["Snapshot", "access", "ask", "diff", "duckdb_views", "export", "mirror", "register", "report", "verify"]
 
@@ -46,4 +46,4 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.snapshot import Snapshot, ints
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.snapshot_reader import ints
+from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.spark_session import place, read_parquet
 
 _WORD = pa.dictionary(pa.int32(), pa.string())

@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.principals import Closure, Roles
+from grantpath.engine.facts.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
+from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.closure import close, composition
-from grantpath.spark_sync.fact_table import FactTable
 from grantpath.spark_sync.graph_reader import Graph, Positions, numbered_facts
-from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.principals import Closure, Roles
-from grantpath.spark_sync.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
 from grantpath.spark_sync.spark_session import SparkEngine, engine, read_parquet
-from grantpath.spark_sync.tree_order import Numbering, number
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from grantpath.engine.facts.fact_table import Prepared, TargetedQuestion
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.access_tables import AccessTables, Name, listed_objects
-from grantpath.spark_sync.fact_table import Prepared, TargetedQuestion
-from grantpath.spark_sync.intervals import ActingPrincipals, Bools, Ints
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import engine, place, read_parquet

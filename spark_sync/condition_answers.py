@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grantpath.engine.facts.intervals import Bools, Ints
+from grantpath.engine.facts.snapshot_reader import ints
 from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.bounded_parquet import codes
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.bulk_access import ALL_USERS, conditions, users
-from grantpath.spark_sync.intervals import Bools, Ints
-from grantpath.spark_sync.snapshot import Snapshot, ints
+from grantpath.spark_sync.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

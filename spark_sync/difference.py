@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from grantpath.engine.facts.intervals import CompiledCondition, Events, IntervalRows, Ints, runs_of, within
+from grantpath.engine.facts.snapshot_reader import ints
+from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.bulk_access import conditions, prepare, users
-from grantpath.spark_sync.intervals import CompiledCondition, Events, IntervalRows, Ints, runs_of, within
-from grantpath.spark_sync.snapshot import Snapshot, ints
-from grantpath.spark_sync.tree_order import Numbering, number
+from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.verification import intervals_of
 
 USERS = 5_000  # the number of users compared at a time

@@ -17,7 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from neo4j.exceptions import DriverError, Neo4jError
 
-from grantpath.cypher import load as load_query
+from grantpath.engine.facts import small_closure
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.interval_table import interval_columns
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.small_closure import close_small
+from grantpath.engine.facts.snapshot_reader import SnapshotMeta
+from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
@@ -28,17 +34,12 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.driver import in_words, open_driver
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
-from grantpath.spark_sync import small_closure
 from grantpath.spark_sync.closure import close, composition
-from grantpath.spark_sync.fact_table import FactTable
-from grantpath.spark_sync.interval_table import interval_columns
-from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.small_closure import close_small
-from grantpath.spark_sync.snapshot import SnapshotMeta, write_policy, write_table
+from grantpath.spark_sync.snapshot import write_policy, write_table
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.spark_session import SparkEngine, engine, place, read_parquet, wanted_closure
-from grantpath.spark_sync.tree_order import Numbering, number
 
 log = logging.getLogger("grantpath.spark")
 FETCH = 20_000

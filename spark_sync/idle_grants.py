@@ -9,12 +9,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.intervals import AnyInts, Bools, Ints, offsets
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
-from grantpath.spark_sync.fact_table import FactTable
 from grantpath.spark_sync.grant_uses import GrantUse, GrantUses
-from grantpath.spark_sync.intervals import AnyInts, Bools, Ints, offsets
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.users_by_principal import UsersByPrincipal
 

@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.principals import Closure
 from grantpath.engine.policy.clauses import Clauses, facts_of
 from grantpath.engine.policy.facts import FactKind
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.statement import Statement, parse_statement
-from grantpath.spark_sync.intervals import Ints
-from grantpath.spark_sync.principals import Closure
 from grantpath.spark_sync.snapshot import Snapshot
 
 

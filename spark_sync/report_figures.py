@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grantpath.engine.facts.intervals import Ints
 from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
-from grantpath.spark_sync.intervals import Ints
 from grantpath.spark_sync.snapshot import Snapshot
 
 FOCUS = 4  # the conditions that get columns and plots of their own

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from grantpath.engine.facts.intervals import Bools
 from grantpath.spark_sync.idle_grants import Idle
-from grantpath.spark_sync.intervals import Bools
 from grantpath.spark_sync.report_markup import Cell, Markup, ReportTable, element, number
 from grantpath.spark_sync.report_plots import parts
 from grantpath.spark_sync.report_sections import Contents, Section, text

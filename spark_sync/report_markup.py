@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from grantpath.engine.decide.notebook import shown
+from grantpath.graph.messages import as_html
 
 _VOID = ("meta", "input", "wbr")  # elements without content
 
@@ -21,7 +21,7 @@ def element(tag: str, *children: object, **attributes: object) -> Markup:
     An attribute that Python reserves ends with `_`; `_` between words means `-`. None omits an attribute or a child.
     """
     words = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{shown(value)}"'
+        f' {name.rstrip("_").replace("_", "-")}="{as_html(value)}"'
         for name, value in attributes.items()
         if value is not None
     )
@@ -32,7 +32,7 @@ def element(tag: str, *children: object, **attributes: object) -> Markup:
 
 def joined(*children: object) -> Markup:
     """The children one after the other, escaped as in `element`."""
-    return Markup("".join(each if isinstance(each, Markup) else shown(each) for each in children))
+    return Markup("".join(each if isinstance(each, Markup) else as_html(each) for each in children))
 
 
 def name(text: str) -> Markup:

@@ -9,11 +9,12 @@ from typing import Literal, Protocol, get_args
 
 import pyarrow as pa
 
+from grantpath.engine.facts.snapshot_reader import TABLES, table_path
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.snapshot import TABLES, Snapshot, table_path
+from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 
 Format = Literal["delta", "iceberg"]

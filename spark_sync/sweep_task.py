@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from grantpath.spark_sync.fact_table import Prepared
-from grantpath.spark_sync.intervals import ActingPrincipals, AnyInts, Bools, Ints, union
+from grantpath.engine.facts.fact_table import Prepared
+from grantpath.engine.facts.intervals import ActingPrincipals, AnyInts, Bools, Ints, union
 
 SCHEMA = "what string, condition int, a long, b long, c long"
 ROWS = 200_000  # the number of rows (subject, role, holder) collected for a sweep

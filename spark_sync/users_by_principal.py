@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grantpath.spark_sync.intervals import Bools, Ints, offsets
+from grantpath.engine.facts.intervals import Bools, Ints, offsets
 from grantpath.spark_sync.snapshot import Snapshot
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow.dataset as pads
 
+from grantpath.engine.facts.fact_table import Prepared
+from grantpath.engine.facts.intervals import ActingPrincipals, Ints, union
+from grantpath.engine.facts.principals import Closure
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync.access_tables import listed_objects
 from grantpath.spark_sync.bulk_access import ALL_USERS, conditions, prepare, users
-from grantpath.spark_sync.fact_table import Prepared
-from grantpath.spark_sync.intervals import ActingPrincipals, Ints, union
 from grantpath.spark_sync.moved_since import Entry, Touched
-from grantpath.spark_sync.principals import Closure
 from grantpath.spark_sync.snapshot import Snapshot
 
 TRIES = 5

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from grantpath import cypher
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.deltas import BULK
 from grantpath.engine.change.effects import Effects
@@ -17,6 +16,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
+from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import QueryRunner
 
@@ -233,4 +233,4 @@ class BatchApplier:
         written.effects.written("drop", found)
 
     def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
-        return cypher.load(query).run(self._writing.ask, root=self._writing.root, **parameters)
+        return load_query(query).run(self._writing.ask, root=self._writing.root, **parameters)

@@ -6,7 +6,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from grantpath import cypher
 from grantpath.engine.change.delta_records import as_properties
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import ask
@@ -14,6 +13,7 @@ from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.planned_change import Actor, PlannedChange, actor_names
 from grantpath.graph.errors import Refused, Unavailable
+from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import AskByName, Row, Send, Writing
 
@@ -24,7 +24,7 @@ def query_by_name(ask: Send, root: str) -> AskByName:
     """A function that runs a query of cypher/ about `root`, by the query's name."""
 
     def named(query: str, **parameters: Any) -> list[Row]:
-        return cypher.load(query).run(ask, root=root, **parameters)
+        return load_query(query).run(ask, root=root, **parameters)
 
     return named
 
@@ -83,7 +83,7 @@ def refuse(
 ) -> None:
     """Logs a refused attempt with the request id `request`. Ignores a failure: the attempt stays refused."""
     with suppress(Unavailable):
-        cypher.load("refusal_write").run(
+        load_query("refusal_write").run(
             store.execute,
             root=root,
             revision=revision,

@@ -6,12 +6,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grantpath import cypher
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.planned_change import Actor, actor_names
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import short
+from grantpath.graph.queries import load_query
 from grantpath.graph.transaction import QueryRunner, Writing
 
 MAX_ID = 200
@@ -74,7 +74,7 @@ class Request:
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
         """Stores the changes under this id, in their transaction."""
-        cypher.load("idempotency_keep").run(
+        load_query("idempotency_keep").run(
             writing.note,
             root=writing.root,
             id=self.id,
@@ -97,4 +97,4 @@ def first_id(changes: Sequence[Change]) -> str | None:
 
 def ask(writing: QueryRunner, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
     """The rows of a query of cypher/, within a transaction."""
-    return cypher.load(query).run(writing.ask, root=writing.root, **parameters)
+    return load_query(query).run(writing.ask, root=writing.root, **parameters)

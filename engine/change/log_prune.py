@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from grantpath import cypher
 from grantpath.engine.change.audit_log import in_utc
 from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.deltas import Delta
@@ -14,6 +13,7 @@ from grantpath.engine.change.idempotency import ask
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.inputs import need_number
+from grantpath.graph.queries import load_query
 from grantpath.graph.transaction import Writing
 
 AT_ONCE = 5_000
@@ -78,7 +78,7 @@ def prune(
 
 def _remove(authorizer: OpenTenant, pruned: Pruned, progress: Callable[[int], None]) -> None:
     gone = 0
-    run = partial(cypher.load("log_prune").run, authorizer.store.execute)
+    run = partial(load_query("log_prune").run, authorizer.store.execute)
     while removed := run(root=authorizer.tenant, made=pruned.made, up_to=pruned.up_to, limit=AT_ONCE)[0]["removed"]:
         gone += removed
         progress(gone)

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from grantpath import cypher
 from grantpath.engine.change.log_chain import Tail
+from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
 
@@ -55,7 +55,7 @@ class Precheck:
 
 def begin_precheck(store: Store, root: str) -> Precheck | None:
     """A precheck of the root; None if a commit is running or the root does not exist. Raises Unavailable."""
-    rows = cypher.load("log_tail").run(store.read, root=root)
+    rows = load_query("log_tail").run(store.read, root=root)
     return Precheck(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
 
 

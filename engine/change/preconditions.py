@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grantpath import cypher
 from grantpath.engine.decide.request import in_order, numbered
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference
 from grantpath.graph.transaction import QueryRunner
 
@@ -35,7 +35,7 @@ class Preconditions:
     ) -> "Preconditions":
         """Reads the facts for all changes in one query, and whether the active role exists."""
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
-        row = cypher.load("preconditions").run(
+        row = load_query("preconditions").run(
             writing.ask,
             root=writing.root,
             refs=sorted(refs),

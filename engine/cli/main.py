@@ -241,7 +241,7 @@ def _unquoted(context: Any, extra: str) -> str:
 
 def _unexpected(error: BaseException, arguments: list[str]) -> str:
     """The message for an unexpected error. Its details are written to a file."""
-    from grantpath.graph.artifacts.cache import cache_folder
+    from grantpath.graph.private_files import cache_folder
 
     now = datetime.now(UTC)
     what = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no text'}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grantpath.engine.decide.decision import Decision
     from grantpath.spark_sync.bulk_access import AccessReport
     from grantpath.spark_sync.difference import Difference
-    from grantpath.spark_sync.snapshot import SnapshotMeta
+    from grantpath.spark_sync.snapshot import Snapshot as Mirrored
 
 PANEL = "In bulk, with Spark"
 BATCH = 500
@@ -115,24 +115,25 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
     exit code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore
     use `grantpath check`, and not build a question from them.
     """
+    from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
-    from grantpath.spark_sync.snapshot_questions import ask as ask_snapshot
 
     found = ask_snapshot(snapshot, question)
     if session.json:
         emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
     elif isinstance(found.answer, bool):
         out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
-        note(f"at {_state(Mirrored(snapshot).meta)}")
+        note(f"at {_state(Mirrored(snapshot))}")
     else:
         for ref in found.answer:
             print(printable(ref))
-        note(f"{len(found.answer):,} at {_state(Mirrored(snapshot).meta)}")
+        note(f"{len(found.answer):,} at {_state(Mirrored(snapshot))}")
     return 1 if found.answer is False else 0
 
 
-def _state(meta: "SnapshotMeta") -> str:
+def _state(snapshot: "Mirrored") -> str:
     """The revision of a snapshot and its age: the graph may have changed since."""
+    meta = snapshot.meta
     minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
     age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
     return f"revision {meta.revision} of {meta.root}, mirrored {age} ago"

@@ -1,34 +1,29 @@
 """Answers in a notebook: small pieces of HTML without styles of their own. Names are escaped."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
+
+from grantpath.graph.messages import as_html
 
 SHOWN = 50  # rows and texts
 
 
-def shown(value: Any) -> str:
-    """A value as HTML: control characters and mark-up in a name have no effect."""
-    text = "" if value is None else str(value)
-    return escape("".join(char if char.isprintable() else ascii(char)[1:-1] for char in text))
-
-
 def verdict_html(verdict: str, words: str, lists: Sequence[tuple[str, Sequence[str]]], revision: int) -> str:
     """A verdict about a question, with labelled lists; empty ones are omitted."""
-    parts = [f"<p><strong>{shown(verdict)}</strong> {shown(words)}</p>"]
+    parts = [f"<p><strong>{as_html(verdict)}</strong> {as_html(words)}</p>"]
     for label, texts in lists:
         if texts:
-            items = "".join(f"<li><code>{shown(text)}</code></li>" for text in texts[:SHOWN])
-            parts.append(f"<p>{shown(label)}</p><ul>{items}</ul>{_more(len(texts) - SHOWN)}")
+            items = "".join(f"<li><code>{as_html(text)}</code></li>" for text in texts[:SHOWN])
+            parts.append(f"<p>{as_html(label)}</p><ul>{items}</ul>{_more(len(texts) - SHOWN)}")
     return f"<div>{''.join(parts)}<p><small>revision {revision}</small></p></div>"
 
 
 def table_html(columns: Mapping[str, Sequence[Any]], revision: int, complete: bool) -> str:
     """A table of a list, by column. A line below says of which revision it is, and whether it is complete."""
-    head = "".join(f"<th>{shown(name)}</th>" for name in columns)
+    head = "".join(f"<th>{as_html(name)}</th>" for name in columns)
     rows = [*zip(*columns.values(), strict=True)]
     body = "".join(
-        f"<tr>{''.join(f'<td><code>{shown(cell)}</code></td>' for cell in row)}</tr>" for row in rows[:SHOWN]
+        f"<tr>{''.join(f'<td><code>{as_html(cell)}</code></td>' for cell in row)}</tr>" for row in rows[:SHOWN]
     )
     rest = "complete" if complete else "there are more"
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{_more(len(rows) - SHOWN)}"

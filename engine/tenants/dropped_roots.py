@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from grantpath import cypher
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import kept_policy
+from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 
 
@@ -34,11 +34,11 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
         if by is not None:
             model = kept_policy(store, tenant, kept)
             by = model.operator(by, model.root(tenant))
-        cypher.load("note_dropped_tenant").run(store.execute, root=tenant, by=by)
+        load_query("note_dropped_tenant").run(store.execute, root=tenant, by=by)
     registry.remove(store, tenant)
 
 
 def listed(store: Store) -> list[DroppedRoot]:
     """All dropped roots, oldest first, including those that were created again. Raises Unavailable."""
-    rows = cypher.load("dropped_tenants").run(store.read)
+    rows = load_query("dropped_tenants").run(store.read)
     return [DroppedRoot(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in rows]

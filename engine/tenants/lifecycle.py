@@ -7,10 +7,10 @@ an earlier one. So a caller that lost its lock and continues late cannot damage 
 import logging
 from typing import TYPE_CHECKING, Any
 
-from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.graph.errors import Inconsistent, Unavailable
+from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference, name_of, type_of
 from grantpath.graph.revision_marks import Marks
 from grantpath.graph.transaction import Row
@@ -71,8 +71,8 @@ def _begin(held: Held, policy: Policy) -> bool:
             return list(tx.run(text, given).data())
 
         mine = {"policy": policy.name, "digest": policy.digest, "source": policy.source}
-        begun = cypher.load("begin_tenant").run(send, root=held.root, by=held.id, **mine)
-        write = cypher.load("write_policy_graph")
+        begun = load_query("begin_tenant").run(send, root=held.root, by=held.id, **mine)
+        write = load_query("write_policy_graph")
         return bool(begun and write.run(send, root=held.root, digest=policy.digest, graph=graph))
 
     return held.transaction(work)
@@ -85,7 +85,7 @@ def claim(held: Held) -> bool:
 
 def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
     """Runs a query of cypher/ in a transaction of the lock holder."""
-    return cypher.load(query).run(held.execute, root=held.root, **parameters)
+    return load_query(query).run(held.execute, root=held.root, **parameters)
 
 
 def end_root(held: Held, marks: Marks) -> None:

@@ -7,7 +7,6 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import one_revision, registry
 from grantpath.engine.tenants.asked import with_question
@@ -16,6 +15,7 @@ from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
 from grantpath.graph.inputs import need_number
+from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
@@ -137,7 +137,7 @@ class OpenTenant:
         if at_least is not None:
             need_number("at_least", at_least)
         read = partial(self.store.read_guarded, at_least=at_least)
-        row = cypher.load(query).run(read, root=self.tenant, **parameters)
+        row = load_query(query).run(read, root=self.tenant, **parameters)
         if row.get("policy", self.policy.digest) != self.policy.digest:
             raise other_policy(self.tenant)
         return row

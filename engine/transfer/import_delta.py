@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grantpath import cypher
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
@@ -17,6 +16,7 @@ from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.rows import ABSENT, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.near_names import CANDIDATES, nearest
+from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
@@ -50,7 +50,7 @@ class DeltaBuilder:
 
     # ---- reading -----------------------------------------------------------------------------------------------
     def _ask(self, query: str, **parameters: Any) -> list[Row]:
-        loaded = cypher.load(query)
+        loaded = load_query(query)
         return self._store.transaction(lambda tx: [dict(record) for record in loaded.run(tx.run, **parameters)])
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from grantpath import cypher
 from grantpath.engine.change.audit_writer import append, query_by_name, whole
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
@@ -32,6 +31,7 @@ from grantpath.graph.bulk_write import Bulk, bulk_write
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportCount
+from grantpath.graph.queries import load_query
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
@@ -269,7 +269,7 @@ class _Load:
             bulk.note_removals([], removals.nodes[at : at + FEW], [])
 
     def _put(self, bulk: Bulk, delta: ImportDelta, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
-        row = cypher.load(query).run(bulk.write, root=bulk.root, load=bulk.id, **parameters)
+        row = load_query(query).run(bulk.write, root=bulk.root, load=bulk.id, **parameters)
         self._done += count
         self._progress("writing", self._done, delta.added)
         return row

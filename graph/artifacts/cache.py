@@ -1,4 +1,4 @@
-"""The user's cache folder, and its subfolders for executable code."""
+"""The subfolders of the user's cache folder for executable code."""
 
 import grp
 import os
@@ -7,20 +7,7 @@ import stat
 from pathlib import Path
 
 from grantpath.graph.errors import ServerError
-
-
-def cache_folder() -> Path:
-    """GRANTPATH_CACHE, else $XDG_CACHE_HOME/grantpath, else the system's folder for caches (not created here).
-
-    On Linux that is ~/.cache/grantpath.
-    """
-    if named := os.environ.get("GRANTPATH_CACHE"):
-        return Path(named).expanduser().resolve()
-    if named := os.environ.get("XDG_CACHE_HOME"):
-        return Path(named).expanduser().resolve() / "grantpath"
-    import platformdirs
-
-    return platformdirs.user_cache_path("grantpath").resolve()
+from grantpath.graph.private_files import cache_folder
 
 
 def code_folder(name: str) -> Path:

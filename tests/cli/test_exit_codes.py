@@ -128,7 +128,7 @@ def test_no_argument_turns_a_refused_snapshot_question_into_exit_code_0(
         complete: bool = True
         revision: int = 1
 
-    monkeypatch.setattr("grantpath.spark_sync.snapshot_questions.ask", lambda *_: No())
+    monkeypatch.setattr("grantpath.engine.facts.snapshot_questions.ask", lambda *_: No())
     monkeypatch.setattr("grantpath.engine.cli.spark_commands._state", lambda *_: "revision 1")
     monkeypatch.setattr("grantpath.spark_sync.snapshot.Snapshot", lambda *_: SimpleNamespace(meta=None))
     pairs = list(itertools.product(WORDS, repeat=2))

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from grantpath.engine import Authorizer
+from grantpath.engine.facts.snapshot_questions import QuestionBinder
+from grantpath.engine.facts.tree_order import number
 from grantpath.engine.tenants.tenant_state import read_state
 from grantpath.graph.errors import GrantpathError, Unknown
 from grantpath.graph.statement import Check, Which, Who
-from grantpath.spark_sync.snapshot_questions import QuestionBinder
-from grantpath.spark_sync.tree_order import number
 
 from ..conftest import Tenants
 

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from grantpath.graph.artifacts import jars, maven
-from grantpath.graph.artifacts.cache import cache_folder
 from grantpath.graph.errors import ServerError
+from grantpath.graph.private_files import cache_folder
 
 GOOD = {f"org/demo/part{n}/1.0/part{n}-1.0.jar": f"jar number {n} ".encode() * 1000 for n in range(12)}
 FIRST = "org/demo/part0/1.0/part0-1.0.jar"

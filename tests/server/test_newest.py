@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from grantpath.graph.artifacts.cache import cache_folder
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.server import down, up
+from grantpath.graph.private_files import cache_folder
 
 pytestmark = [pytest.mark.newest, pytest.mark.slow]
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from grantpath.engine.facts.snapshot_questions import ask
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown
 from grantpath.spark_sync import spark_session, sweep_task
 from grantpath.spark_sync.bulk_access import ALL_USERS, access
@@ -19,7 +20,6 @@ from grantpath.spark_sync.difference import diff
 from grantpath.spark_sync.job import main
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
-from grantpath.spark_sync.snapshot_questions import ask
 from grantpath.spark_sync.spark_session import SparkEngine
 from grantpath.spark_sync.verification import exposed, verify, widest
 

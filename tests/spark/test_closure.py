@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from grantpath.engine.facts import small_closure
+from grantpath.engine.facts.small_closure import close_small
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync import small_closure, spark_session
+from grantpath.spark_sync import spark_session
 from grantpath.spark_sync.closure import Composition, Joins, Messages, close
-from grantpath.spark_sync.small_closure import close_small
 from grantpath.spark_sync.spark_session import SparkEngine
 
 from ..support.tiers import others_slow

@@ -15,9 +15,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable
 
 from grantpath.engine.cli import main
+from grantpath.engine.facts.snapshot_reader import TABLES
 from grantpath.graph import bounded_parquet
 from grantpath.spark_sync import part_files
-from grantpath.spark_sync.snapshot import TABLES, Snapshot
+from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_export import Format
 
 from ..support.plain_access import write_access

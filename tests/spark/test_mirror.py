@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from grantpath.engine.facts.snapshot_questions import ask
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
 from grantpath.graph.store import Store
 from grantpath.spark_sync import graph_reader as mirroring
 from grantpath.spark_sync.graph_reader import mirror, read
 from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.snapshot_questions import ask
 from grantpath.spark_sync.verification import verify
 
 from ..conftest import Tenants

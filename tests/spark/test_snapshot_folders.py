@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from grantpath.engine.facts.snapshot_questions import ask
 from grantpath.graph import bounded_parquet
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.spark_sync import spark_session
 from grantpath.spark_sync.bulk_access import access
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
-from grantpath.spark_sync.snapshot_questions import ask
 
 from .test_bulk_access import snapshot, world
 

@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from grantpath.engine.facts.snapshot_questions import ask
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse_documents
 from grantpath.engine.scenarios.scenario_file import read_scenarios
 from grantpath.engine.transfer import tables
 from grantpath.engine.transfer.importer import load
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
-from grantpath.spark_sync.snapshot_questions import ask
 
 from ..conftest import Closing, Tenants
 from ..support.hostile_words import Words, tapped

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grantpath.engine.decide.evaluation import winning
+from grantpath.engine.facts.folding import fold
+from grantpath.engine.facts.intervals import CompiledCondition, Events, IntervalRows
 from grantpath.engine.policy.clauses import ALWAYS, NEVER, Atom, Clauses, both, either, facts_of
 from grantpath.engine.policy.facts import ALL, Fact
-from grantpath.spark_sync.folding import fold
-from grantpath.spark_sync.intervals import CompiledCondition, Events, IntervalRows
 
 TEXTS = ["ALLOW P table", "DENY P table", "ALLOW P schema", "DENY P schema", "OWNS table", "HOLDS =role:x", "IS user"]
 TEXTS += ["EXISTS table", "BUILTIN role", "ALLOW P table below schema"]

@@ -19,7 +19,7 @@ from .interval_mutants import MUTANTS, Mutant
 
 pytestmark = pytest.mark.slow
 
-PACKAGE = "grantpath.spark_sync"
+PACKAGE = "grantpath.engine.facts"
 MODULES = ("intervals", "tree_order", "principals", "folding", "fact_table")  # each imports those before it
 
 

@@ -8,16 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from grantpath.engine.facts import intervals
+from grantpath.engine.facts.fact_table import FactTable, Prepared, TargetedQuestion
+from grantpath.engine.facts.intervals import ActingPrincipals
+from grantpath.engine.facts.principals import Closure, Roles, as_role
+from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.clauses import Atom, Clauses
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync import intervals
-from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
-from grantpath.spark_sync.intervals import ActingPrincipals
-from grantpath.spark_sync.principals import Closure, Roles, as_role
-from grantpath.spark_sync.tree_order import Numbering, number
 
 TYPES = ["catalog", "schema", "table", "role", "user", "group"]
 PRIVILEGES = ["A", "B"]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from grantpath.engine.facts.intervals import IntervalRows, runs_of, union, within
+from grantpath.engine.facts.tree_order import number
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
-from grantpath.spark_sync.intervals import IntervalRows, runs_of, union, within
-from grantpath.spark_sync.tree_order import number
 
 POLICY = load("gravitino")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grantpath.spark_sync.intervals import ActingPrincipals, AnyInts, Ints, offsets, ranges
+from grantpath.engine.facts.intervals import ActingPrincipals, AnyInts, Ints, offsets, ranges
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grantpath.spark_sync.intervals import Ints
+from grantpath.engine.facts.intervals import Ints
 
 MAX_STEPS = 2_000_000  # memberships followed plus pairs created: about two seconds of work
 NAME = "plain Python, as the graph is small"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from grantpath.engine.facts.intervals import Bools, Ints
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.reference import Reference, parse
-from grantpath.spark_sync.intervals import Bools, Ints
 
 Path = tuple[tuple[str, str], ...]
 

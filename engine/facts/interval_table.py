@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.graph.bounded_parquet import codes
-from grantpath.spark_sync.fact_table import FactTable
-from grantpath.spark_sync.intervals import Ints
 
 EFFECTS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
 

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grantpath.engine.policy.clauses import Clauses, facts_of
-from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, second_object
-from grantpath.spark_sync.folding import TRUE, fold
-from grantpath.spark_sync.intervals import (
+from grantpath.engine.facts.folding import TRUE, fold
+from grantpath.engine.facts.intervals import (
     ActingPrincipals,
     Bools,
     CompiledCondition,
@@ -21,7 +19,9 @@ from grantpath.spark_sync.intervals import (
     runs_of,
     within,
 )
-from grantpath.spark_sync.tree_order import Numbering
+from grantpath.engine.facts.tree_order import Numbering
+from grantpath.engine.policy.clauses import Clauses, facts_of
+from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, second_object
 
 OF_TARGETS = (
     FactKind.EXISTS,

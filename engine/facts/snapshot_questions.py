@@ -9,6 +9,12 @@ from typing import Literal
 import numpy as np
 
 from grantpath.engine.decide.request import ResolvedQuestion, resolve
+from grantpath.engine.facts.fact_table import FactTable, Prepared, TargetedQuestion
+from grantpath.engine.facts.folding import fold
+from grantpath.engine.facts.intervals import ActingPrincipals, Ints
+from grantpath.engine.facts.principals import Closure, Roles, as_role
+from grantpath.engine.facts.snapshot_reader import SnapshotReader
+from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.clauses import Clauses, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
@@ -16,12 +22,6 @@ from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
-from grantpath.spark_sync.fact_table import FactTable, Prepared, TargetedQuestion
-from grantpath.spark_sync.folding import fold
-from grantpath.spark_sync.intervals import ActingPrincipals, Ints
-from grantpath.spark_sync.principals import Closure, Roles, as_role
-from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.tree_order import Numbering
 
 SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
 
@@ -164,7 +164,7 @@ def ask(snapshot: Path, question: str) -> SnapshotAnswer:
 
     The answer to a check line is whether the line is true. Raises Unknown, InvalidReference, Invalid, InvalidInput.
     """
-    source = Snapshot(snapshot)
+    source = SnapshotReader(snapshot)
     expected = True
     words: Check | Who | Which
     if question.split()[:1] in (["who"], ["which"]):

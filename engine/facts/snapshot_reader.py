@@ -1,0 +1,202 @@
+"""Reads a snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+from pydantic import BaseModel, ConfigDict
+
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.interval_table import keys_of
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.principals import Closure, Roles
+from grantpath.engine.facts.tree_order import Numbering
+from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bounded, stream_bounded
+from grantpath.graph.errors import InvalidInput, InvalidPolicy
+from grantpath.graph.messages import short
+from grantpath.graph.reference import Reference
+
+POLICY_FILE = "policy.json"
+MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
+TABLES: Mapping[str, Mapping[str, Kind]] = {
+    "objects": {
+        "position": "int",
+        "last": "int",
+        "parent": "int",
+        "ref": "text",
+        "type": "text",
+        "exists": "bool",
+        "builtin": "bool",
+        "hidden": "bool",
+    },
+    "subjects": {"position": "int", "ref": "text", "type": "text"},
+    "members": {"source": "int", "target": "int", "kind": "text"},
+    "closure": {"subject": "int", "holder": "int"},
+    "intervals": {
+        "holder": "int",
+        "effect": "text",
+        "privilege": "text",
+        "type": "text",
+        "start": "int",
+        "last": "int",
+    },
+    "access/names": {"name": "text", "type": "text", "condition": "int"},
+    "access/reach": {"subject": "int", "name": "text", "type": "text", "objects": "int"},
+    "access/exposure": {"position": "int", "name": "text", "type": "text", "users": "int"},
+    "access/expand": {"subject": "int", "name": "text", "type": "text", "start": "int", "last": "int"},
+}
+
+
+class SnapshotMeta(BaseModel):
+    """The content of meta.json."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    schema_version: Literal[2] = 2
+    root: str
+    revision: int
+    policy: str
+    policy_digest: str
+    created: str
+    closed_by: str
+    counts: dict[str, int]
+
+
+class SnapshotReader:
+    """A complete snapshot. Raises InvalidInput if the folder is not one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.meta = SnapshotMeta.model_validate_json(_read(folder / "meta.json"))
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"{short(str(folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
+                "write one with `grantpath mirror OUT`"
+            ) from None
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy at the snapshot's revision."""
+        try:
+            return from_source(_read(self.folder / POLICY_FILE))
+        except (OSError, ValueError, InvalidPolicy) as error:
+            path = self.folder / POLICY_FILE
+            raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); write the snapshot again") from None
+
+    @cached_property
+    def root(self) -> Reference:
+        """The reference of the root object."""
+        return self.policy.root(self.numbering.refs[0])
+
+    def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
+        """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
+        return self._complete(name, read_bounded(self._files(name), TABLES[name], columns, chosen))
+
+    def stream(self, name: str) -> TableStream:
+        """The same table with plain strings, in parts of a bounded size, in the order of its files.
+
+        Raises InvalidInput if the table cannot be read; its iterator does, too.
+        """
+        found = stream_bounded(self._files(name), TABLES[name])
+        return replace(found, tables=(self._complete(name, each) for each in found.tables))
+
+    def _files(self, name: str) -> list[Path]:
+        """The files of a table, in order. Raises InvalidInput if there is none."""
+        path = table_path(self.folder, name)
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not files:
+            raise InvalidInput(f"{path}: contains no Parquet file; write the snapshot again")
+        return files
+
+    def _complete(self, name: str, table: pa.Table) -> pa.Table:
+        for column in table.column_names:
+            if table[column].null_count:
+                raise self._broken(name, f"the column {column!r} has empty values")
+        return table
+
+    def _broken(self, table: str, what: str) -> InvalidInput:
+        return InvalidInput(f"{self.folder / table}: {what}; write the snapshot again")
+
+    def _positions(self, name: str, table: pa.Table, column: str, least: int = 0) -> Ints:
+        """A column of positions. Raises InvalidInput if no entity has one of them."""
+        values = ints(table, column)
+        if len(values) and not least <= values.min() <= values.max() < len(self.numbering):
+            raise self._broken(name, f"the column {column!r} names positions that are not in `objects`")
+        return values
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        table = self.table("objects")
+        number, refs = codes(table["ref"])
+        kind, found = codes(table["type"])
+        types = tuple(self.policy.names.types)
+        if len(refs) != len(table):
+            raise self._broken("objects", "it has duplicate references")
+        if unknown := set(found.to_pylist()) - {*types}:
+            raise self._broken("objects", f"the policy has no type {short(min(unknown))!r}")
+        at, parent, last = np.arange(len(table)), ints(table, "parent"), ints(table, "last")
+        tree = (parent >= -1) & (parent < at) & (at <= last) & (last < len(table))
+        if not (tree & (ints(table, "position") == at)).all():
+            raise self._broken("objects", "the positions do not form a tree")
+        return Numbering(
+            refs.take(number).to_pylist(),
+            pa.compute.index_in(found, pa.array(types)).take(kind).to_numpy().astype(np.int16),
+            parent,
+            last,
+            table["exists"].to_numpy(),
+            table["builtin"].to_numpy(),
+            types,
+        )
+
+    @cached_property
+    def fact_table(self) -> FactTable:
+        table = self.table("intervals")
+        try:
+            key, keys = keys_of(table)
+        except ValueError as error:
+            raise self._broken("intervals", str(error)) from None
+        principal, place = (self._positions("intervals", table, column) for column in ("holder", "start"))
+        return FactTable(self.numbering, principal, key, place, keys)
+
+    @cached_property
+    def roles(self) -> Roles:
+        table = self.table("members", chosen=pads.field("kind") == "HAS_ROLE").sort_by("source")
+        return Roles(self._positions("members", table, "source"), self._positions("members", table, "target"))
+
+    @cached_property
+    def hidden(self) -> Ints:
+        """The positions of entities that answers omit."""
+        hidden = set(self.policy.hidden)
+        return np.array([at for at, ref in enumerate(self.numbering.refs) if ref in hidden], np.int64)
+
+    def closure(self, subjects: Ints | None = None) -> Closure:
+        """The effective principals of these subjects, or of all subjects."""
+        chosen = None if subjects is None else pads.field("subject").isin(subjects)
+        table = self.table("closure", chosen=chosen).sort_by("subject")
+        subject, principal = (self._positions("closure", table, column) for column in ("subject", "holder"))
+        return Closure.of(subject, principal, len(self.numbering))
+
+
+def ints(table: pa.Table, name: str) -> Ints:
+    """A column as numpy integers."""
+    column: Ints = table[name].to_numpy().astype(np.int64)
+    return column
+
+
+def table_path(folder: Path, name: str) -> Path:
+    """The file of a table, or the folder of its part files, whose order is that of their names."""
+    parts = folder / name
+    return parts if parts.is_dir() else folder / f"{name}.parquet"
+
+
+def _read(path: Path) -> str:
+    """A small file of a snapshot. Raises OSError, ValueError."""
+    if path.stat().st_size > MAX_BYTES or not path.is_file():
+        raise ValueError("not a regular file, or too large")
+    return path.read_text(encoding="utf-8")
