@@ -1,7 +1,8 @@
 """The public methods that answer questions. Others: change_verbs.py, explanation_verbs.py, inspection_verbs.py."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide import request
@@ -19,6 +20,9 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT
 
+if TYPE_CHECKING:
+    from grantpath.engine.facts.replica import Replica
+
 
 class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
@@ -26,6 +30,8 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
     the call waits a moment and then raises Inconsistent.
     """
+
+    replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
 
     @classmethod
     def open(
@@ -40,6 +46,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         ca: str | None = None,
         follow_policy: bool | None = None,
         stall_limit: float = STALL_LIMIT,
+        replica: bool = False,
     ) -> "Authorizer":
         """An authorizer for `root`, e.g. metalake:ml (if the policy is given, the name alone suffices).
 
@@ -57,6 +64,10 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         A client that is suspended or lost blocks its root for at most `stall_limit` seconds. Then this authorizer
         terminates its transaction. The transaction of a client that is slow but alive is never terminated.
 
+        With `replica` it reads a copy of the root's facts into memory, and answers `check` and `check_many` from it.
+        Each question proves in its one round trip that the copy is current; where that fails, the database answers.
+        The copy takes time and memory: see docs/python.md.
+
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
         opening.check_opening(root, policy, uri)
@@ -67,6 +78,8 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
             store.close()
             raise
         opened = cls(store, tenant, model, reference)
+        if replica:
+            opened.replica = _read_replica(opened)
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()
         return opened
@@ -90,7 +103,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             question = request.resolve(self.policy, self.root, words)
-            [answer], row = request.answers(self.ask, [question], at_least)
+            [answer], row = self._answers([question], at_least)
             decision = request.decision(self, words, question, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
@@ -107,7 +120,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
             asked = each_of("check", need_list("checks", checks), resolve)
             if not asked:
                 return []
-            answers, row = request.answers(self.ask, [question for _, question in asked], at_least)
+            answers, row = self._answers([question for _, question in asked], at_least)
             answered = zip(asked, answers, strict=True)
             decisions = each_of("check", answered, lambda each: request.decision(self, *each[0], each[1], row))
             telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
@@ -156,6 +169,14 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
             question = request.resolve(self.policy, self.root, words)
             return self._listing(span, "which", words, question, Page(limit, after, at, at_least))
 
+    def _answers(
+        self, questions: Sequence[ResolvedQuestion], at_least: int | None
+    ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
+        """The answers to checks in order, and a row with their revision: from memory if possible."""
+        if self.replica is not None and (found := self.replica.check(self.policy, questions, at_least)) is not None:
+            return found
+        return request.answers(self.ask, questions, at_least)
+
     def _listing(
         self, span: telemetry.Span, query: str, words: Who | Which, question: ResolvedQuestion, page: Page
     ) -> Listing:
@@ -166,3 +187,12 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         span.set(revision=listing.revision)
         self.need_existing(question.needed, listing.first["known"])
         return listing
+
+
+def _read_replica(opened: Authorizer) -> "Replica":
+    """A copy of the facts; it is read now, or later if that is not possible now."""
+    from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
+
+    replica = Replica(opened.store, opened.tenant)
+    opened.store.apart(lambda: replica.read(opened.policy))
+    return replica

@@ -61,12 +61,12 @@ class AsyncStore(Store):
             super().pause(seconds)
 
     def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
-        return self._apart(partial(super().transaction, work))
+        return self.apart(partial(super().transaction, work))
 
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
-        return self._apart(partial(super().write, root, work, keep))
+        return self.apart(partial(super().write, root, work, keep))
 
-    def _apart(self, work: Callable[[], Result]) -> Result:
+    def apart(self, work: Callable[[], Result]) -> Result:
         if in_bridge():
             return wait_for(self._questions.run(work))
         self._need_thread()

@@ -104,11 +104,11 @@ class Store:
             self.pause(0.05)
 
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        row = self._read_quickly(text, parameters) or self._apart(lambda: self._read_in_turn(text, parameters))
+        row = self._read_quickly(text, parameters) or self.apart(lambda: self._read_in_turn(text, parameters))
         if untorn(row):
             return row
         telemetry.locked_read(parameters["root"], text)
-        return self._apart(lambda: self._guard.read_locked(text, parameters))
+        return self.apart(lambda: self._guard.read_locked(text, parameters))
 
     def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
         """The answer, repeated if a writer disturbed it; None if further tries are not worthwhile."""
@@ -120,7 +120,7 @@ class Store:
             telemetry.count("reads.torn")
             if self._turns.crowded(root):
                 return None  # each further try would cost the writers time, too
-            if attempt == 1 and self._apart(lambda: self._guard.died(root)):  # raises at once if a load is running
+            if attempt == 1 and self.apart(lambda: self._guard.died(root)):  # raises at once if a load is running
                 return None
             if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(root)):
                 return None  # writers would always disturb a query that takes longer than their pauses
@@ -158,8 +158,8 @@ class Store:
         telemetry.queried(text, began)
         return answer
 
-    def _apart(self, work: Callable[[], Result]) -> Result:
-        """The result of work that can wait for a lock. A store of an event loop runs it in a thread."""
+    def apart(self, work: Callable[[], Result]) -> Result:
+        """The result of work that can take long. A store of an event loop runs it in a thread."""
         return work()
 
     # ---- writing ---------------------------------------------------------------------------------------------

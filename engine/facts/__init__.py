@@ -1,7 +1,8 @@
-"""The facts of a root in arrays, and the kernel that decides questions from them, without a database or Spark.
+"""The facts of a root in memory, and the decisions that follow from them, without Spark.
 
-Start at `fact_table.py`, which prepares questions for the kernel in `intervals.py`; `snapshot_reader.py` reads the
-facts of a snapshot. This needs the extra `replica`.
+Start at `replica.py`, the copy of the facts that a question proves to be current. For all users at once,
+`fact_table.py` prepares questions for the kernel in `intervals.py`; `snapshot_reader.py` reads the facts of a snapshot.
+This needs the extra `replica`.
 """
 
 from grantpath.graph.extras import need_extra

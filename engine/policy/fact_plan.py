@@ -54,6 +54,21 @@ class FactPlan:
         return _by_place((fact, fact.kind.value) for fact in properties)
 
     @cached_property
+    def stored(self) -> dict[str, list[tuple[str, Fact]]]:
+        """By place: the grants and the ownership that matter there, as `ALLOW SELECT_TABLE` or `OWNS`, and their facts.
+
+        A DENY of each granted privilege is among them, because reasons mention it.
+        """
+        return {
+            place: [pair for word in words for pair in _edges(word, place)] for place, words in self.privileges.items()
+        }
+
+    @cached_property
+    def properties_of_places(self) -> list[Fact]:
+        """The facts of `properties`."""
+        return [fact for fact in self.facts if fact.kind not in (*_GRANTED, FactKind.ALL) and not fact.below]
+
+    @cached_property
     def allows_without_facts(self) -> bool:
         """Whether a subject without facts of its own can be allowed."""
         return any(
@@ -80,6 +95,12 @@ class FactPlan:
             tuple(tuple(one for one in term if not _looks_at(one, away)) for term in clause) for clause in self.clauses
         )
         return FactPlan(tuple(clause for clause in kept if all(clause)))
+
+
+def _edges(word: str, place: str) -> list[tuple[str, Fact]]:
+    if word == FactKind.OWNS.value:
+        return [(word, Fact(FactKind.OWNS, place))]
+    return [(f"{kind.value} {word}", Fact(kind, place, (word,))) for kind in (FactKind.ALLOW, FactKind.DENY)]
 
 
 def _by_place(pairs: Iterable[tuple[Fact, str]]) -> dict[str, list[str]]:

@@ -57,6 +57,7 @@ def probes(scratch: Tenants) -> Iterator[Probe]:
         ("affected_facts", _affected),
         ("log", _found),
         ("log_prune", _pruned),
+        ("replica_proof", _proved),
     ):
         yield Probe(f"deltas: {look.__name__}", files, partial(look, scratch), partial(look, scratch))
 
@@ -119,6 +120,29 @@ def _found(scratch: Tenants) -> list[list[str]]:
                 [each.statement for each in auth.log(object=ref)],
                 [each.statement for each in auth.log(subject=ref)],
             ]
+    return found
+
+
+def _proved(scratch: Tenants) -> list[object]:
+    """Proofs of copies at several revisions; entries of an upgrade, of a pruning and without facts; unequal marks."""
+    with _small_parts():
+        auth, neighbour = _pair(scratch)
+        auth.given(_WORDS)
+    mark, change = "MATCH (mark:Revision {root: $root})", "MATCH (change:Change {root: $root, revision: 14})"
+    states = [
+        "RETURN 1",
+        f"{change} SET change.policy_after = 'p', change.pruned_revision = 3, change.facts = null",
+        f"{mark} SET mark.begun = mark.revision + 1, mark.chain = 'kept', mark.digest = 'd'",
+        f"{mark} SET mark.made = null",
+    ]
+    found: list[object] = []
+    for text in states:
+        auth.store.execute(text, {"root": auth.tenant})
+        made = auth.store.execute(f"{mark} RETURN mark.made AS made", {"root": auth.tenant})[0]["made"]
+        for each, after, limit in ((auth, 0, 100), (auth, 11, 2), (neighbour, 12, 100)):
+            proof = cypher.load("replica_proof")
+            [row] = proof.run(each.store.read, root=each.tenant, after=after, limit=limit)
+            found.append({**row, "made": row["made"] == (made or "")})
     return found
 
 

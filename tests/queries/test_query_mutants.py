@@ -41,7 +41,7 @@ DECIDING = ("check", "who", "which", "explain", "remedy", "privilege")
 READING = (
     *("mirror_entities", "mirror_members", "mirror_grants", "tenant_state", "effective_principals"),
     *("entity_exists", "list_tenants", "revision", "similar_names", "tenant_policy", "tenant_sizes"),
-    *("log", "log_tail", "log_deltas", "delta_part", "refusals"),
+    *("log", "log_tail", "log_deltas", "delta_part", "refusals", "replica_proof"),
 )
 LIMIT = 20.0  # seconds of one answer; a mutant that takes longer is killed by that
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection as Pipe
 
 from grantpath.engine import Authorizer, GrantpathError
+from grantpath.engine.facts.replica import Replica
 from grantpath.engine.policy import policy
 from grantpath.graph.connections import Connections
 from grantpath.graph.embedded.connect import connection
@@ -153,6 +154,9 @@ def main(mode: str, forks: str, root: str, control: str) -> None:
     model = policy.load("gravitino")
     store = Store(connection(), timeout=2.0 if control == "control" else 30.0)
     auth = Authorizer(store, root, model, model.root("ml"))
+    if control == "replica":
+        auth.replica = Replica(store, root)
+        assert auth.replica.read(model)
     outcomes.update(asked(NO, False, 3))
     modes: dict[str, Callable[[int, Counter[str]], None]] = {
         "preload": preload,

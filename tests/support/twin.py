@@ -57,14 +57,14 @@ class Twin:
     def check(self, asked: list[Asked]) -> None:
         """Runs valid checks, in one batch."""
         expected = [self.world.check(subject, name, on, dict(with_), role) for subject, name, on, with_, role in asked]
-        got = self.graph.check_many(_as_check(each) for each in asked)
+        got = self.graph.check_many(as_check(each) for each in asked)
         for each, wanted, decision in zip(asked, expected, got, strict=True):
             self.compare(f"check {each}", wanted, decision.allowed)
             if bool(decision.because) != wanted or bool(decision.missing) == wanted:
                 self.differences.append(f"check {each} says neither why nor what is missing: {decision}")
         self.decided.update(asked)
         self.allowed += sum(expected)
-        self.questions += zip(map(_as_check, asked), expected, strict=True)
+        self.questions += zip(map(as_check, asked), expected, strict=True)
 
     def list_everything(self) -> None:
         """Runs one `who` and one `which` question for each name on each type."""
@@ -117,7 +117,7 @@ class Twin:
             got = outcome(lambda: self.graph.check(subject, name, on, with_=with_, as_role=role).allowed)  # noqa: B023
             self.compare(f"check {_asked(subject, name, on, with_, role)}", wanted, got)
             self.errors += wanted == "error"
-            self.questions.append((_as_check(_asked(subject, name, on, with_, role)), wanted))
+            self.questions.append((as_check(_asked(subject, name, on, with_, role)), wanted))
 
     def explain_some(self, count: int) -> None:
         """Explanations must agree with checks, and their paths must start at the subject."""
@@ -152,7 +152,7 @@ def _asked(subject: str, name: str, on: str, with_: dict[str, str], role: str | 
     return subject, name, on, tuple(sorted(with_.items())), role
 
 
-def _as_check(asked: Asked) -> Check:
+def as_check(asked: Asked) -> Check:
     subject, name, on, with_, role = asked
     return Check(subject=subject, name=name, object=on, with_=dict(with_), as_role=role)
 

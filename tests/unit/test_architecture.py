@@ -32,6 +32,7 @@ MAY_IMPORT = {
         "engine.policy",
         "engine.tenants",
         "engine.decide",
+        "engine.facts",
         "engine.inspection",
         "engine.change",
     },

@@ -1,0 +1,22 @@
+// replica_proof.cypher: the marks of a tenant, and what has changed since the revision of a copy of its facts. They prove
+// that the copy is current, or bring it up to date.
+// $root   STRING   'metalake:ml'
+// $after  INTEGER  11, the revision of the copy
+// $limit  INTEGER  100, the maximum number of entries
+// Returns at most one row: revision INTEGER, begun INTEGER, made STRING, chain STRING, policy STRING (its digest),
+// entries LIST OF MAP (the log after that revision, oldest first: revision, facts (their number; null if they are not
+// recorded), added, removed (LIST OF STRING, canonical statements, or null), parts (the number of :Delta nodes that hold
+// them instead, or null), upgrade BOOLEAN, pruned (the revision up to which the entry removed older ones, or null))
+// In Neo4j Browser run this line first, then the whole file:
+// :params {root: 'metalake:ml', after: 0, limit: 20}
+MATCH (mark:Revision {root: $root})
+// the marks come first: what is committed before them is in the log by then
+WITH mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, coalesce(mark.chain, '') AS chain,
+  mark.digest AS policy
+CALL () {
+  MATCH (change:Change {root: $root}) WHERE change.revision > $after
+  WITH change ORDER BY change.revision LIMIT toInteger($limit)
+  RETURN collect({revision: change.revision, facts: change.facts, added: change.added, removed: change.removed,
+    parts: change.parts, upgrade: change.policy_after IS NOT NULL, pruned: change.pruned_revision}) AS entries
+}
+RETURN revision, begun, made, chain, policy, entries

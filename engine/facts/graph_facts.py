@@ -1,0 +1,33 @@
+"""Reads all facts of a root into memory, while others may change it."""
+
+from collections.abc import Iterable
+
+from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion, FactVersionBuilder
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.queries import load_query
+from grantpath.graph.store import Store
+from grantpath.graph.transaction import Row
+
+
+def read_facts(store: Store, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> FactVersion:
+    """The facts of a root, at least those of `revision`, the one before reading.
+
+    What is committed while they are read may be missing, whole or in part: apply the deltas after `revision`,
+    inexactly. Raises Unavailable.
+    """
+
+    def rows(query: str) -> Iterable[Row]:
+        return load_query(query).run(store.read_all, root=tenant)
+
+    builder = FactVersionBuilder(policy.role_types)
+    for row in rows("dump_entities"):
+        if row["created"]:
+            builder.entity(row["ref"])
+    for row in rows("dump_edges"):
+        ref = row["ref"]
+        builder.member(ref, row["containers"])
+        for effect, privilege, object_ in row["grants"]:
+            builder.grant(ref, f"{effect} {privilege}", object_)
+        for object_ in row["owned"]:
+            builder.grant(ref, OWNS, object_)
+    return builder.version(origin, revision)

@@ -1,0 +1,35 @@
+"""A map in versions: a version shares everything with the one before it, except its latest changes."""
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+MOST = 2_000  # changes that a version carries; then they are merged into a map of their own
+
+
+class LayeredMap(Generic[Key, Value]):
+    """An immutable map. Threads may read a version while the next one is made."""
+
+    __slots__ = ("_base", "_latest")
+
+    def __init__(self, base: Mapping[Key, Value], latest: Mapping[Key, Value | None] | None = None) -> None:
+        """`latest` are the changes of `base`: None removes a key. Neither mapping may be changed afterwards."""
+        self._base = base
+        self._latest = latest or {}
+
+    def get(self, key: Key) -> Value | None:
+        """The value of a key, or None."""
+        if key in self._latest:
+            return self._latest[key]
+        return self._base.get(key)
+
+    def changed(self, changes: Mapping[Key, Value | None]) -> "LayeredMap[Key, Value]":
+        """The next version. A value of None removes the key."""
+        if not changes:
+            return self
+        latest = {**self._latest, **changes}
+        if len(latest) <= MOST:
+            return LayeredMap(self._base, latest)
+        merged = {**self._base, **latest}
+        return LayeredMap({key: value for key, value in merged.items() if value is not None})

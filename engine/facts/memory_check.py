@@ -1,0 +1,96 @@
+"""Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from grantpath.engine.decide.request import ResolvedQuestion
+from grantpath.engine.facts.fact_version import FactVersion
+from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.policy import Policy
+
+Found = list[tuple[Fact, str | None]]  # a fact, and the principal that has it
+
+
+def can_answer(questions: Sequence[ResolvedQuestion]) -> bool:
+    """Whether all of them can be answered here: none may ask about descendants of a place."""
+    return not any(question.requirement.plan.inside for question in questions)
+
+
+def answers(version: FactVersion, policy: Policy, questions: Sequence[ResolvedQuestion]) -> list[dict[str, Any]]:
+    """The answers to checks that `can_answer` accepts, as check.cypher gives them."""
+    return [_answer(version, policy, question) for question in questions]
+
+
+def _answer(version: FactVersion, policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
+    assert question.subject is not None, "a check has a subject"
+    known = [ref for ref in question.needed if version.exists(ref)]
+    acting = []
+    subject = version.numbers.find(question.subject.text)
+    if subject is not None and version.existing.get(subject):
+        clauses = question.requirement.clauses
+        for role, principals in _acting(version, question, subject):
+            found = _found(version, policy, question, subject, principals)
+            acting.append(
+                {
+                    "role": role,
+                    "found": [{"fact": fact.text, "by": by} for fact, by in found],
+                    "allowed": allows(clauses, {fact for fact, _ in found}),
+                }
+            )
+    return {"known": known, "acting": acting}
+
+
+def allows(clauses: Clauses, true: set[Fact]) -> bool:
+    """Whether a clause holds: all its terms, any atom of a term."""
+    return any(all(any(atom.holds(true) for atom in term) for term in clause) for clause in clauses)
+
+
+def _acting(version: FactVersion, question: ResolvedQuestion, subject: int) -> Iterator[tuple[str | None, set[int]]]:
+    """The principals that act together: all effective ones, or the subject with one role at a time."""
+    effective = version.effective(subject)
+    role = None if question.as_role is None else version.numbers.find(question.as_role)
+    if question.as_role is not None and role not in effective:
+        return
+    if not question.one_role:
+        yield question.as_role, effective
+        return
+    for each in version.held_roles(subject) if role is None else [role]:
+        yield version.numbers.refs[each], {subject, *version.with_roles(each)}
+
+
+def _found(
+    version: FactVersion, policy: Policy, question: ResolvedQuestion, subject: int, principals: set[int]
+) -> Found:
+    """The facts of these principals on the places of the question."""
+    found: Found = []
+    plan, refs, find = question.requirement.plan, version.numbers.refs, version.numbers.find
+    for place, stored in plan.stored.items():
+        number = find(plan.named.get(place) or question.places[place].text)
+        granted = None if number is None else version.grants.get(number)
+        if granted:
+            for name, fact in stored:
+                by = granted.get(name)
+                if by is None:
+                    continue
+                if isinstance(by, int):
+                    if by in principals:
+                        found.append((fact, refs[by]))
+                else:
+                    found += [(fact, refs[each]) for each in by & principals]
+    for fact in plan.properties_of_places:
+        ref = fact.entity or question.places[fact.place].text
+        if _has(version, policy, fact.kind, ref, subject, principals):
+            found.append((fact, None))
+    return found
+
+
+def _has(version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: set[int]) -> bool:
+    number = version.numbers.find(ref)
+    if number is None:
+        return False
+    if kind is FactKind.IS:
+        return number == subject
+    if kind is FactKind.HOLDS:
+        return number in principals
+    return version.existing.get(number) is not None and (kind is FactKind.EXISTS or ref in policy.builtins)
