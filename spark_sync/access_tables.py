@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.snapshot_reader import ints
-from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.spark_session import place, read_parquet
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -46,7 +46,7 @@ class AccessTables:
                 "condition": pa.array([each.condition for each in listed], pa.int32()),
             }
         )
-        pq.write_table(names, folder / "names.parquet")
+        write_table(folder, "names", names)
 
     def named(self, what: str, common: Sequence[tuple[int, ...]], columns: list[str], out: str) -> int:
         """Writes the rows into `out`, one for each name of their condition. Returns the number of rows written."""
@@ -60,7 +60,7 @@ class AccessTables:
         if own.exists():
             renamed = [F.col(old).alias(new) for old, new in zip("abc", columns, strict=False)]
             rows = rows.union(read_parquet(self._spark, own).select("condition", *renamed))
-        names = F.broadcast(read_parquet(self._spark, self._folder / "names.parquet"))
+        names = F.broadcast(read_parquet(self._spark, self._folder / "names"))
         joined = rows.join(names, "condition").select(columns[0], "name", "type", *columns[1:])
         joined.write.parquet(place(self._folder / out))
         return int(pads.dataset(self._folder / out).count_rows())
@@ -72,7 +72,8 @@ class AccessTables:
         conditions = table["condition"].to_numpy() if table else np.empty(0, np.int32)
         pairs: dict[tuple[str, str], int] = {}
         schema = pa.schema([("position", pa.int64()), ("name", _WORD), ("type", _WORD), ("users", pa.int64())])
-        with pq.ParquetWriter(self._folder / "exposure.parquet", schema) as writer:
+        (self._folder / "exposure").mkdir()
+        with pq.ParquetWriter(self._folder / "exposure" / "part-00000.parquet", schema) as writer:
             for each in self._listed:
                 pairs[each.name, each.type] = 0
                 if table is None or each.condition not in conditions:

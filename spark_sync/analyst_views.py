@@ -61,8 +61,7 @@ def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
     lines += [f"drop view if exists {schema}.{name};" for name in stale]
     for name, file in tables.items():
         pattern = re.sub(r"([\[*?])", r"[\1]", str(file.absolute())).replace("'", "''")
-        files_of = f"{pattern}/*.parquet" if file.is_dir() else pattern
-        lines.append(f"create view {schema}.{_raw(name)} as select * from read_parquet('{files_of}');")
+        lines.append(f"create view {schema}.{_raw(name)} as select * from read_parquet('{pattern}/*.parquet');")
     lines += [f"{_filled(each.text, source, schema, 'unnest', 'generate_series')};" for each in views]
     return "\n".join(lines) + "\n"
 
@@ -74,12 +73,10 @@ def _found(path: Path, schema: str) -> tuple[Snapshot, dict[str, Path], list[_Vi
     source = Snapshot(path)
     tables = {}
     for name in _needed():
-        file = path / f"{name}.parquet"
-        found = path / name if (path / name).is_dir() else file
-        if found.exists():
-            tables[name] = found
+        if (path / name).exists():
+            tables[name] = path / name
         elif not name.startswith("access/"):
-            raise InvalidInput(f"{file} does not exist; write the snapshot again")
+            raise InvalidInput(f"{path / name} does not exist; write the snapshot again")
     return source, tables, [each for each in _views() if tables.keys() >= {*each.needs}]
 
 

@@ -19,7 +19,8 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.spark_sync.closure import close, composition
-from grantpath.spark_sync.graph_reader import Graph, Positions, numbered_facts
+from grantpath.spark_sync.graph_rows import Graph
+from grantpath.spark_sync.snapshot_writer import Positions, numbered_facts
 from grantpath.spark_sync.spark_session import SparkEngine, engine, read_parquet
 
 

@@ -176,7 +176,7 @@ def acting_table(spark: SparkSession, source: Snapshot, one_role: bool) -> DataF
     closure = read_parquet(spark, source.folder / "closure")
     rows = closure.select("subject", F.col("subject").alias("role"), "holder")
     if one_role:
-        members = read_parquet(spark, source.folder / "members.parquet").where("kind = 'HAS_ROLE'")
+        members = read_parquet(spark, source.folder / "members").where("kind = 'HAS_ROLE'")
         held = members.select(F.col("source").alias("user"), F.col("target").alias("role")).distinct()
         reached = held.join(closure, held.role == closure.subject).select("user", "role", "holder")
         rows = reached.union(held.select("user", "role", F.col("user").alias("holder"))).distinct()

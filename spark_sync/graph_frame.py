@@ -34,7 +34,7 @@ def graph_frame(source: "Snapshot", spark: SparkSession, relationships: Collecti
         )
     from graphframes import GraphFrame
 
-    objects = read_parquet(spark, source.folder / "objects.parquet")
+    objects = read_parquet(spark, source.folder / "objects")
     vertices = objects.select(
         F.col("ref").alias("id"), "type", _name(source.policy.names.subject_types).alias("name"), "exists"
     )
@@ -73,10 +73,10 @@ def _edges(spark: SparkSession, folder: Path, objects: DataFrame, wanted: Sequen
     nothing = F.lit(None).cast("string")
     parts = []
     if chosen := [each for each in wanted if each in MEMBERSHIPS]:
-        members = read_parquet(spark, folder / "members.parquet").where(F.col("kind").isin(*chosen))
+        members = read_parquet(spark, folder / "members").where(F.col("kind").isin(*chosen))
         parts.append(members.select("source", "target", "kind", nothing.alias("effect"), nothing.alias("privilege")))
     if chosen := [each for each in wanted if each in FACTS]:
-        facts = read_parquet(spark, folder / "intervals.parquet").where(F.col("effect").isin(*chosen))
+        facts = read_parquet(spark, folder / "intervals").where(F.col("effect").isin(*chosen))
         granted = F.col("effect") != "OWNS"
         columns = [F.when(granted, F.col(column)).alias(column) for column in ("effect", "privilege")]
         parts.append(facts.select("holder", "start", F.col("effect").alias("kind"), *columns))

@@ -1,14 +1,13 @@
-"""A snapshot for Spark: its tables as a GraphFrame, and the writing of its small files."""
+"""A snapshot for Spark: its tables as a GraphFrame, and the writing of small ones."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grantpath.engine.facts.snapshot_reader import POLICY_FILE, SnapshotReader
-from grantpath.engine.policy.policy import Policy
+from grantpath.engine.facts.snapshot_reader import SnapshotReader
 
 if TYPE_CHECKING:
     from graphframes import GraphFrame
@@ -31,10 +30,7 @@ class Snapshot(SnapshotReader):
         return graph_frame(self, spark, relationships)
 
 
-def write_table(folder: Path, name: str, columns: dict[str, Any]) -> None:
-    pq.write_table(pa.table(columns), folder / f"{name}.parquet")
-
-
-def write_policy(folder: Path, policy: Policy) -> None:
-    """Writes the whole policy, with what it extends, so that the snapshot can be read without the policy's files."""
-    (folder / POLICY_FILE).write_text(policy.source)
+def write_table(folder: Path, name: str, columns: Mapping[str, Any] | pa.Table) -> None:
+    """Writes a table as a folder with one part file."""
+    (folder / name).mkdir()
+    pq.write_table(pa.table(columns), folder / name / "part-00000.parquet")

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 
 import pyarrow as pa
 
-from grantpath.engine.facts.snapshot_reader import TABLES, table_path
+from grantpath.engine.facts.snapshot_reader import TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.messages import short
@@ -90,10 +90,10 @@ def _tables(source: Snapshot) -> list[str]:
     found = []
     for name in TABLES:
         folder, _, own = name.rpartition("/")
-        if table_path(source.folder, name).exists():
+        if (source.folder / name).exists():
             found.append(name)
         elif own != "expand" and (source.folder / folder).exists():
-            raise InvalidInput(f"{table_path(source.folder, name)} does not exist; write the snapshot again")
+            raise InvalidInput(f"{(source.folder / name)} does not exist; write the snapshot again")
     return found
 
 
@@ -124,7 +124,7 @@ def _write(source: Snapshot, name: str, writer: _Writer, progress: ReportLine) -
     stream = source.stream(name)
     counted = source.meta.counts.get(name, stream.rows)
     if stream.rows != counted:
-        path = table_path(source.folder, name)
+        path = source.folder / name
         raise InvalidInput(
             f"{path} has {stream.rows:,} rows, not {counted:,} as in meta.json; write the snapshot again"
         )

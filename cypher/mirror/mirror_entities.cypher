@@ -1,9 +1,11 @@
-// mirror_entities.cypher: all subjects and objects of a tenant, for the Spark snapshot.
-// $root        STRING          'metalake:ml'
+// mirror_entities.cypher: the subjects and objects of a tenant in a range of references, for the Spark snapshot.
+// $root  STRING  'metalake:ml'
+// $low   STRING  '', the first reference of the range
+// $high  STRING  '~', the first reference after it; all references are between '' and '~'
 // Returns one row per entity: ref STRING, type STRING, there BOOLEAN, builtin BOOLEAN
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml'}
+// :params {root: 'metalake:ml', low: '', high: '~'}
 MATCH (entity:Entity {root: $root})
-WHERE entity.ref >= '' // always true, so that the index on (root, ref) is used
+WHERE $low <= entity.ref < $high
 RETURN entity.ref AS ref, entity.type AS type,
        coalesce(entity.exists, true) AS there, coalesce(entity.builtin, false) AS builtin

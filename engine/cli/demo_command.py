@@ -193,7 +193,7 @@ def _next(login: "Connection", console: "Console", target: Path) -> None:
         "grantpath policy show gravitino",
     ):
         console.print(styled(f"  {text}"), soft_wrap=True)
-    parquet = f"spark.read.parquet('{target}/access/exposure.parquet')"
+    parquet = f"spark.read.parquet('{target}/access/exposure')"
     console.print()
     console.print(styled(f"Parquet in {target}; in Spark: {parquet}"), soft_wrap=True)
     console.print("Neo4j Browser:")

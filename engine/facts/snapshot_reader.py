@@ -57,7 +57,7 @@ class SnapshotMeta(BaseModel):
     """The content of meta.json."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     root: str
     revision: int
     policy: str
@@ -107,9 +107,9 @@ class SnapshotReader:
         return replace(found, tables=(self._complete(name, each) for each in found.tables))
 
     def _files(self, name: str) -> list[Path]:
-        """The files of a table, in order. Raises InvalidInput if there is none."""
-        path = table_path(self.folder, name)
-        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        """The part files of a table, in the order of the rows. Raises InvalidInput if there is none."""
+        path = self.folder / name
+        files = sorted(path.glob("*.parquet"))
         if not files:
             raise InvalidInput(f"{path}: contains no Parquet file; write the snapshot again")
         return files
@@ -187,12 +187,6 @@ def ints(table: pa.Table, name: str) -> Ints:
     """A column as numpy integers."""
     column: Ints = table[name].to_numpy().astype(np.int64)
     return column
-
-
-def table_path(folder: Path, name: str) -> Path:
-    """The file of a table, or the folder of its part files, whose order is that of their names."""
-    parts = folder / name
-    return parts if parts.is_dir() else folder / f"{name}.parquet"
 
 
 def _read(path: Path) -> str:

@@ -84,7 +84,8 @@ def test_demo_does_not_touch_a_folder_that_it_did_not_create(
     real.mkdir()
     root = "metalake:mine" if spoil == "of another root" else names[1]
     (real / "meta.json").write_text(META.format(root=root))
-    (real / "objects.parquet").write_bytes(b"")
+    (real / "objects").mkdir()
+    (real / "objects" / "part-00000.parquet").write_bytes(b"")
     target = real
     if spoil == "with a file":
         (real / "access").mkdir()

@@ -9,7 +9,7 @@ import pytest
 from neo4j.exceptions import Neo4jError
 
 from grantpath import cypher
-from grantpath.spark_sync import graph_reader
+from grantpath.graph import queries
 
 UNPLANNED = ("Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.SemanticError")
 
@@ -65,6 +65,6 @@ def replaced(name: str, text: str) -> Iterator[None]:
     load = cypher.load
     query = replace(load(name), text=text)
     with pytest.MonkeyPatch.context() as patch:
-        for where, called in ((cypher, "load"), (graph_reader, "load_query")):
-            patch.setattr(where, called, lambda wanted: query if wanted == name else load(wanted))
+        for where in (cypher, queries):
+            patch.setattr(where, "load", lambda wanted: query if wanted == name else load(wanted))
         yield

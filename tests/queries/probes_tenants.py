@@ -12,6 +12,7 @@ from grantpath.engine.tenants import registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_reader import read
+from grantpath.spark_sync.graph_rows import Graph, read_graph
 
 from .probe import Probe, always
 from .probes_history import marked
@@ -27,6 +28,9 @@ NAMES = {
 def probes(kept: Authorizer, twins: list[Twin], server: Connection) -> Iterator[Probe]:
     for twin in twins:
         yield Probe(f"state, {twin.oracle.policy}", "tenant_state", partial(_state, twin), partial(_facts, twin))
+        files = "mirror_entities mirror_members mirror_grants mirror_bound"
+        yield Probe(f"ranges, {twin.oracle.policy}", files, partial(_ranges, twin), partial(_expected_ranges, twin))
+        yield Probe(f"size, {twin.oracle.policy}", "mirror_size", partial(_sizes, twin), partial(_expected_sizes, twin))
         yield Probe(
             f"mirror, {twin.oracle.policy}",
             "mirror_entities mirror_members mirror_grants",
@@ -76,9 +80,48 @@ def _state(twin: Twin) -> tuple[list[Any], list[Any]]:
 
 def _mirror(twin: Twin, server: Connection) -> tuple[list[Any], list[Any]]:
     _, _, graph = read(server, twin.graph.tenant, _say_nothing)
+    return _of_graph(graph)
+
+
+def _of_graph(graph: Graph) -> tuple[list[Any], list[Any]]:
     edges = [*zip(graph.member, graph.kind, graph.member_of, strict=True)]
     edges += zip(graph.principal, graph.fact, graph.object, strict=True)
     return sorted((e.ref, e.type, e.exists, e.builtin) for e in graph.entities), sorted(edges)
+
+
+RANGE = 4  # entities of a range of a mirror
+
+
+def _ranges(twin: Twin) -> list[tuple[list[Any], list[Any]]]:
+    """The ranges of a mirror, each with its entities and edges."""
+    store, tenant, low = twin.graph.store, twin.graph.tenant, ""
+    found = []
+    while True:
+        rows = cypher.load("mirror_bound").run(store.read, root=tenant, low=low, rows=RANGE)
+        high = rows[0]["bound"] if len(rows) == 1 else "~"
+        found.append(_of_graph(read_graph(store, tenant, low, high)))
+        if not rows or len(found) > 1_000:
+            return found
+        low = high
+
+
+def _expected_ranges(twin: Twin) -> list[tuple[list[Any], list[Any]]]:
+    entities, edges = _facts(twin)
+    parts = [entities[at : at + RANGE] for at in range(0, len(entities), RANGE)]
+    begins = [{ref for ref, *_ in part} for part in parts]
+    return [(part, [edge for edge in edges if edge[0] in refs]) for part, refs in zip(parts, begins, strict=True)]
+
+
+def _sizes(twin: Twin) -> list[Any]:
+    load, tenant = cypher.load("mirror_size"), twin.graph.tenant
+    return [load.run(twin.graph.store.read, root=tenant, most=most) for most in (10**6, 7)]
+
+
+def _expected_sizes(twin: Twin) -> list[Any]:
+    entities, edges = _facts(twin)
+    first = {ref for ref, *_ in entities[:7]}
+    some = sum(edge[0] in first for edge in edges)
+    return [[{"entities": len(entities), "facts": len(edges)}], [{"entities": min(len(entities), 7), "facts": some}]]
 
 
 def _say_nothing(_: str) -> None:

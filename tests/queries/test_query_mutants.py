@@ -39,7 +39,8 @@ pytestmark = pytest.mark.trust
 LONG = bool(size(full=1, short=0))
 DECIDING = ("check", "who", "which", "explain", "remedy", "privilege")
 READING = (
-    *("mirror_entities", "mirror_members", "mirror_grants", "tenant_state", "effective_principals"),
+    *("mirror_entities", "mirror_members", "mirror_grants", "mirror_size", "mirror_bound"),
+    *("tenant_state", "effective_principals"),
     *("entity_exists", "list_tenants", "revision", "similar_names", "tenant_policy", "tenant_sizes"),
     *("log", "log_tail", "log_deltas", "delta_part", "refusals", "replica_proof"),
 )

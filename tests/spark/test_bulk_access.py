@@ -75,9 +75,7 @@ def test_bulk_answers_agree_with_the_oracle(
         (name, type_, who): many
         for who, name, type_, many in rows(out / "access/reach", "subject", "name", "type", "objects")
     }
-    exposure = {
-        (name, refs[at]): many for at, name, many in rows(out / "access/exposure.parquet", "position", "name", "users")
-    }
+    exposure = {(name, refs[at]): many for at, name, many in rows(out / "access/exposure", "position", "name", "users")}
     intervals: dict[tuple[str, str, int], set[str]] = {}
     for who, name, type_, start, last in rows(out / "access/expand", "subject", "name", "type", "start", "last"):
         inside = {ref for ref in refs[start : last + 1] if ref in made.objects(type_)}
@@ -137,7 +135,7 @@ def test_chosen_names_have_widest_users_and_most_exposed_objects(gravitino: Path
 
 def test_job_computes_access_and_reports_failures(gravitino: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["access", str(gravitino), "--names", "drop_table, USE_SCHEMA", "--expand", "drop_table"]) == 0
-    names = set(rows(gravitino / "access/names.parquet", "name"))
+    names = set(rows(gravitino / "access/names", "name"))
     assert names == {("drop_table",), ("USE_SCHEMA",)}
     assert (gravitino / "access/expand").is_dir()
     capsys.readouterr()

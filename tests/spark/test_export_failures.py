@@ -1,6 +1,7 @@
 """`grantpath export` with bad input, and failures on the way: one message, and nothing under the final name."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from grantpath.spark_sync.snapshot_export import Format
 from ..support.plain_access import write_access
 from ..support.small_export import FORMATS, exported, mirrored
 
+MEMBERS, INTERVALS = "members/part-00000.parquet", "intervals/part-00000.parquet"
+
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -29,23 +32,21 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def damaged(snapshot: Path) -> dict[str, Callable[[Path], object]]:
     return {
         "has 1 rows, not 20 as in meta.json; write the snapshot again": lambda folder: pq.write_table(
-            pq.read_table(folder / "members.parquet").slice(0, 1), folder / "members.parquet"
+            pq.read_table(folder / "members").slice(0, 1), folder / MEMBERS
         ),
-        "members.parquet does not exist; write the snapshot again": lambda folder: (
-            folder / "members.parquet"
-        ).unlink(),
-        "exposure.parquet does not exist": lambda folder: (folder / "access" / "exposure.parquet").unlink(),
-        "contains no Parquet file": lambda folder: next((folder / "closure").iterdir()).unlink(),
-        "cannot be read as Parquet": lambda folder: (folder / "intervals.parquet").write_bytes(b"PAR1 and no footer"),
+        "members: contains no Parquet file; write the snapshot again": lambda folder: (folder / MEMBERS).unlink(),
+        "members does not exist; write the snapshot again": lambda folder: shutil.rmtree(folder / "members"),
+        "exposure does not exist": lambda folder: shutil.rmtree(folder / "access" / "exposure"),
+        "cannot be read as Parquet": lambda folder: (folder / INTERVALS).write_bytes(b"PAR1 and no footer"),
         "is not a snapshot of this version": lambda folder: (folder / "meta.json").unlink(),
         "has empty values": lambda folder: pq.write_table(
             pa.table({"source": [None] * 20, "target": range(20), "kind": ["x"] * 20}).cast(
                 pa.schema([("source", pa.int64()), ("target", pa.int64()), ("kind", pa.string())])
             ),
-            folder / "members.parquet",
+            folder / MEMBERS,
         ),
         "contains a value of 9,000 bytes": lambda folder: pq.write_table(
-            pa.table({"source": range(20), "target": range(20), "kind": ["x" * 9000] * 20}), folder / "members.parquet"
+            pa.table({"source": range(20), "target": range(20), "kind": ["x" * 9000] * 20}), folder / MEMBERS
         ),
     }
 

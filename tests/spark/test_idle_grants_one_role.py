@@ -10,10 +10,11 @@ import pytest
 from grantpath.engine.policy.policy import Policy, load
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.spark_sync.condition_answers import condition_answers
-from grantpath.spark_sync.graph_reader import Graph, write
+from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.idle_grants import Idle, idle_grants
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.snapshot_writer import write
 from grantpath.spark_sync.users_by_principal import UsersByPrincipal
 
 from ..support.plain_access import no_spark, write_access
@@ -66,7 +67,7 @@ def answers(policy: Policy, members: list[tuple[str, str]], grants: list[Triple]
     with building(out) as folder:
         write(folder, "org:main", policy, 1, graph, no_spark, lambda line: None)
     write_access(out)
-    tables = [pq.read_table(out / "access" / name).to_pylist() for name in ("reach", "exposure.parquet")]
+    tables = [pq.read_table(out / "access" / name).to_pylist() for name in ("reach", "exposure")]
     return out, tables
 
 

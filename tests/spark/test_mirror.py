@@ -12,6 +12,7 @@ from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unkn
 from grantpath.graph.store import Store
 from grantpath.spark_sync import graph_reader as mirroring
 from grantpath.spark_sync.graph_reader import mirror, read
+from grantpath.spark_sync.graph_rows import Graph, read_graph
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.verification import verify
 
@@ -52,15 +53,15 @@ def test_change_during_the_read_repeats_it(
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
     monkeypatch.setattr(time, "sleep", lambda _: None)
     before, _, _ = read(server, auth.tenant, print)
-    graph, turns = mirroring._graph, iter(range(3))
+    graph, turns = read_graph, iter(range(3))
 
-    def changing(*words: object) -> mirroring.Graph:
+    def changing(*words: object) -> Graph:
         found = graph(*words)  # type: ignore[arg-type]
         if (turn := next(turns, None)) is not None:
             auth.change(f"add user:b{turn}")
         return found
 
-    monkeypatch.setattr(mirroring, "_graph", changing)
+    monkeypatch.setattr(mirroring, "read_graph", changing)
     revision, _, found = read(server, auth.tenant, print)
     assert revision == before + 3
     assert {"user:b0", "user:b1", "user:b2"} <= {entity.ref for entity in found.entities}

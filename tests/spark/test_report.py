@@ -200,14 +200,12 @@ def test_snapshot_without_bulk_answers_is_refused_with_the_remedy(made: Oracle, 
     assert [*tmp_path.glob("*.html*"), *tmp_path.glob(".*")] == []
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "value"), [("reach/part-0", "subject", -2), ("exposure", "position", 9_999)]
-)
+@pytest.mark.parametrize(("table", "column", "value"), [("reach", "subject", -2), ("exposure", "position", 9_999)])
 def test_bulk_answers_about_no_entity_are_refused(
     made: Oracle, tmp_path: Path, table: str, column: str, value: int
 ) -> None:
     damaged = write_access(write_snapshot(made, tmp_path / "damaged"), ["load_table"])
-    file = damaged / "access" / f"{table}.parquet"
+    file = damaged / "access" / table / "part-00000.parquet"
     rows = pq.read_table(file)
     at = rows.column_names.index(column)
     pq.write_table(rows.set_column(at, column, pa.array([value] * len(rows))), file)

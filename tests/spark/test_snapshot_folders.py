@@ -101,7 +101,7 @@ def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
 # ---- a snapshot from elsewhere
 def changed(source: Path, out: Path, table: str, column: str, value: Callable[[Any], Any]) -> Path:
     shutil.copytree(source, out)
-    path = out / f"{table}.parquet"
+    path = out / table / "part-00000.parquet"
     rows = pq.read_table(path)
     new = pa.array(value(rows[column].to_pylist()))
     pq.write_table(rows.set_column(rows.column_names.index(column), column, new), path)
@@ -123,7 +123,7 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
         ("intervals", "effect", lambda effects: ["GRANT", *effects[1:]], "'GRANT' is not an effect; the effects are"),
         ("intervals", "privilege", lambda names: ["" for _ in names], "ALLOW and DENY have one, OWNS has none"),
         ("intervals", "type", lambda types: [f"{each} x" for each in types], "is not a fact"),
-        ("closure/part-0", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
+        ("closure", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
     ],
 )
 def test_inconsistent_snapshot_is_refused(
@@ -135,11 +135,11 @@ def test_inconsistent_snapshot_is_refused(
 
 
 def test_snapshot_of_another_format_version_is_refused(made: Path, tmp_path: Path) -> None:
-    for version in (1, 3):
+    for version in (2, 4):
         out = tmp_path / f"version{version}"
         shutil.copytree(made, out)
         meta = json.loads((out / "meta.json").read_text())
-        assert meta["schema_version"] == 2
+        assert meta["schema_version"] == 3
         (out / "meta.json").write_text(json.dumps({**meta, "schema_version": version}))
         with pytest.raises(
             InvalidInput, match=r"is not a snapshot of this version .*; write one with `grantpath mirror"
@@ -151,17 +151,18 @@ def test_each_table_of_a_snapshot_is_bounded(made: Path, tmp_path: Path, monkeyp
     """Each table that a question reads is replaced by a small file with a million equal rows."""
     monkeypatch.setattr(bounded_parquet, "FREE_BYTES", 1_000_000)
     ask(made, QUESTION)
-    for table in ("objects", "intervals", "closure/part-0"):
+    for table in ("objects", "intervals", "closure"):
         out = tmp_path / table.replace("/", "-")
         shutil.copytree(made, out)
-        rows = pq.read_table(out / f"{table}.parquet").slice(0, 1)
-        pq.write_table(rows.take(pa.array(np.zeros(1_000_000, np.int32))), out / f"{table}.parquet", compression="zstd")
+        rows = pq.read_table(out / table).slice(0, 1)
+        many = rows.take(pa.array(np.zeros(1_000_000, np.int32)))
+        pq.write_table(many, out / table / "part-00000.parquet", compression="zstd")
         with pytest.raises(InvalidInput, match=r"would take \d+ MB of memory, but at most \d+ MB are allowed"):
             ask(out, QUESTION)
 
 
 def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> None:
-    for table in ("objects.parquet", "closure/part-0.parquet", "policy.json", "meta.json"):
+    for table in ("objects/part-00000.parquet", "closure/part-00000.parquet", "policy.json", "meta.json"):
         out = tmp_path / table.replace("/", "-")
         shutil.copytree(made, out)
         (out / table).unlink()

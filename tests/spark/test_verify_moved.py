@@ -13,9 +13,11 @@ from grantpath.engine.transfer.importer import load
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
 from grantpath.spark_sync import verification
-from grantpath.spark_sync.graph_reader import Graph, mirror, write
+from grantpath.spark_sync.graph_reader import mirror
+from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.moved_since import Touched
 from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.snapshot_writer import write
 from grantpath.spark_sync.verification import verify
 
 from ..conftest import Closing, Tenants

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.spark_sync.bulk_access import conditions, prepare, users
-from grantpath.spark_sync.graph_reader import Graph, write
-from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.spark_sync.graph_rows import Graph
+from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.snapshot_writer import write
 from grantpath.spark_sync.spark_session import SparkEngine
 from grantpath.spark_sync.verification import intervals_of
 
@@ -66,19 +66,14 @@ def write_access(snapshot: Path, names: Sequence[str] | None = None) -> Path:
         reach += [(number, int(who), int(objects[who])) for who in np.flatnonzero(objects)]
         exposure += [(number, int(at), int(users)) for at, users in zip(targets, counted, strict=True) if users]
     folder = snapshot / "access"
-    (folder / "reach").mkdir(parents=True)
+    folder.mkdir()
     columns = {"name": [each.name for each in listed], "type": [each.type for each in listed]}
-    pq.write_table(
-        pa.table({**columns, "condition": pa.array([each.condition for each in listed], pa.int32())}),
-        folder / "names.parquet",
-    )
-    for rows, at, count, file in (
-        (reach, "subject", "objects", "reach/part-0.parquet"),
-        (exposure, "position", "users", "exposure.parquet"),
-    ):
+    conditions_of = pa.array([each.condition for each in listed], pa.int32())
+    write_table(folder, "names", {**columns, "condition": conditions_of})
+    for rows, at, count, table in ((reach, "subject", "objects", "reach"), (exposure, "position", "users", "exposure")):
         named = [(where, each.name, each.type, n) for c, where, n in rows for each in listed if each.condition == c]
         arrays = [pa.array([row[i] for row in named], kind) for i, kind in enumerate(KINDS)]
-        pq.write_table(pa.Table.from_arrays(arrays, [at, "name", "type", count]), folder / file)
+        write_table(folder, table, pa.Table.from_arrays(arrays, [at, "name", "type", count]))
     return snapshot
 
 

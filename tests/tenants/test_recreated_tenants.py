@@ -16,6 +16,7 @@ from grantpath.engine.transfer import exporter
 from grantpath.graph.connection import Connection
 from grantpath.graph.store import Store
 from grantpath.spark_sync import graph_reader as mirroring
+from grantpath.spark_sync.graph_rows import Graph, read_graph
 
 from ..conftest import Tenants
 from ..support.command_line import Run, run
@@ -71,15 +72,15 @@ def test_dump_does_not_mix_two_roots(tenant: Tenants, monkeypatch: pytest.Monkey
 
 def test_mirror_does_not_mix_two_roots(server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant("gravitino", facts("a", "b"))
-    graph, again = mirroring._graph, [["c", "d"]]
+    graph, again = read_graph, [["c", "d"]]
 
-    def between(*words: object) -> mirroring.Graph:
+    def between(*words: object) -> Graph:
         found = graph(*words)  # type: ignore[arg-type]
         if again:
             make_again(auth, again.pop())
         return found
 
-    monkeypatch.setattr(mirroring, "_graph", between)
+    monkeypatch.setattr(mirroring, "read_graph", between)
     monkeypatch.setattr(time, "sleep", lambda _: None)
     found = mirroring.read(server, auth.tenant, print)[2]
     assert sorted(found.member) == ["user:c", "user:d"]

@@ -38,7 +38,15 @@ MAY_IMPORT = {
     },
     "engine.front": {"engine"},
     "engine.scenarios": {"graph", "engine.policy", "engine.tenants", "engine"},
-    "spark_sync": {"graph", "graph.artifacts", "graph.embedded", "engine.policy", "engine.tenants", "engine.facts"},
+    "spark_sync": {
+        "graph",
+        "graph.artifacts",
+        "graph.embedded",
+        "engine.policy",
+        "engine.tenants",
+        "engine.change",
+        "engine.facts",
+    },
     "engine.cli": {
         "graph",
         "graph.embedded",

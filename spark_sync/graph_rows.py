@@ -1,0 +1,142 @@
+"""The rows of the mirror's queries: in this process as columns of references, in Spark's tasks as Arrow batches."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from grantpath.engine.change.audit_writer import query_by_name
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.tenants.one_revision import GuardedAsk
+from grantpath.engine.tenants.tenant_state import Entity
+from grantpath.graph.reference import parse
+from grantpath.graph.store import Store
+
+LOWEST, HIGHEST = "", "~"  # all references are between these, because the name of a type begins with a letter
+MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
+# One row is an entity (ref, word: its type, key, there, builtin), a membership (ref, word: its kind, other) or a fact
+# (ref: the principal, word, other: the object). A row of `range` says how a range was read; see parallel_reader.py.
+RAW = pa.schema(
+    [
+        ("what", pa.string()),
+        ("ref", pa.string()),
+        ("word", pa.string()),
+        ("other", pa.string()),
+        ("key", pa.binary()),
+        ("there", pa.bool_()),
+        ("builtin", pa.bool_()),
+        ("range", pa.int64()),
+        ("revision", pa.int64()),
+    ]
+)
+RAW_DDL = (
+    "what string, ref string, word string, other string, key binary, there boolean, builtin boolean, range bigint, "
+    "revision bigint"
+)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One tenant's graph, or a range of it, as columns of references, from `read_graph` or any other source."""
+
+    entities: list[Entity]
+    member: list[str]
+    member_of: list[str]
+    kind: list[str]  # MEMBER_OF, HAS_ROLE
+    principal: list[str]
+    fact: list[str]  # `ALLOW SELECT_TABLE`, `OWNS`
+    object: list[str]
+
+
+def guarded_ask(store: Store, root: str) -> GuardedAsk:
+    """A function that runs a guarded query about the tenant."""
+
+    def ask(query: str, **parameters: Any) -> Mapping[str, Any]:
+        [row] = query_by_name(lambda text, given: [store.read_guarded(text, given)], root)(query, **parameters)
+        return row
+
+    return ask
+
+
+def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) -> Graph:
+    """The entities whose references are from `low` to before `high`, and the edges that begin at these.
+
+    The root may change meanwhile: compare its marks before and after. Raises Unavailable.
+    """
+    rows = query_by_name(store.read_all, root)  # type: ignore[arg-type]  # rows are streamed, not listed
+    entities = [
+        Entity(row["ref"], row["type"], row["there"], row["builtin"])
+        for row in rows("mirror_entities", low=low, high=high)
+    ]
+    graph = Graph(entities, [], [], [], [], [], [])
+    for row in rows("mirror_members", low=low, high=high):
+        groups, roles = row["groups"], row["roles"]
+        graph.member.extend([row["ref"]] * (len(groups) + len(roles)))
+        graph.member_of.extend(chain(groups, roles))
+        graph.kind.extend(["MEMBER_OF"] * len(groups) + ["HAS_ROLE"] * len(roles))
+    for row in rows("mirror_grants", low=low, high=high):
+        graph.principal.extend([row["ref"]] * len(row["facts"]))
+        graph.fact.extend(row["facts"])
+        graph.object.extend(row["objects"])
+    return graph
+
+
+@dataclass(frozen=True)
+class TreeKeys:
+    """Sort keys of entities: their byte order is the order of the tree.
+
+    A key is the segments of a path with their types, each followed by a byte that neither contains. The key of an
+    ancestor is a prefix.
+    """
+
+    chains: Mapping[str, tuple[str, ...]]  # by type: the types of a path, from below the root down to it
+    one_segment: frozenset[str]
+    root_type: str
+
+    @staticmethod
+    def of(policy: Policy) -> "TreeKeys":
+        chains = {name: tuple(policy.names.chain(name)[-2::-1]) for name in policy.names.types}
+        return TreeKeys({**chains, policy.root_type: ()}, frozenset(policy.names.one_segment), policy.root_type)
+
+    def key(self, ref: str, type_: str) -> bytes:
+        """The key of an entity; that of the root object is empty. Raises InvalidReference."""
+        down = self.chains[type_]
+        if not down:
+            return b""
+        segments = parse(ref, self.one_segment).segments
+        return "".join(f"{name}\0{kind}\0" for name, kind in zip(segments, down, strict=True)).encode()
+
+
+def raw_batches(graph: Graph, keys: TreeKeys, number: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a range of a graph, which has this number, in the form of RAW."""
+    entities = graph.entities
+    if entities:
+        yield raw_batch(
+            "entity",
+            len(entities),
+            ref=[each.ref for each in entities],
+            word=[each.type for each in entities],
+            key=[keys.key(each.ref, each.type) for each in entities],
+            there=[each.exists for each in entities],
+            builtin=[each.builtin for each in entities],
+            range=[number] * len(entities),
+        )
+    edges = (
+        ("member", graph.member, graph.kind, graph.member_of),
+        ("fact", graph.principal, graph.fact, graph.object),
+    )
+    for what, refs, words, others in edges:
+        if refs:
+            yield raw_batch(what, len(refs), ref=refs, word=words, other=others, range=[number] * len(refs))
+
+
+def raw_batch(what: str, rows: int, **columns: list[Any]) -> pa.RecordBatch:
+    """Rows of one kind; columns that are not given are empty."""
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(rows, field.type)
+        for field in RAW
+    ]
+    arrays[0] = pa.array([what] * rows, pa.string())
+    return pa.RecordBatch.from_arrays(arrays, schema=RAW)

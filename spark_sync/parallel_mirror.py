@@ -1,0 +1,136 @@
+"""Mirrors a large tenant in Spark's tasks: they read it, number it, and write its tables."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import functions as F
+
+from grantpath.engine.facts.snapshot_reader import SnapshotMeta
+from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.one_revision import TRIES, GuardedAsk, at_one_revision
+from grantpath.graph.connection import Connection
+from grantpath.graph.errors import Inconsistent, Unknown
+from grantpath.graph.progress import ReportLine
+from grantpath.graph.store import Store
+from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, applied, changes
+from grantpath.spark_sync.graph_rows import TreeKeys, guarded_ask
+from grantpath.spark_sync.parallel_order import ordered
+from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, boundaries, raw_rows, read_ranges
+from grantpath.spark_sync.snapshot_writer import count, finish, outside, write_closure, write_sorted
+from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
+
+OBJECTS = ("position", "last", "parent", "ref", "type", "exists", "builtin", "hidden")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A tenant whose ranges are all read; the changes bring them to the revision of the marks."""
+
+    marks: TenantMarks
+    policy: Policy
+    rows: RawRows
+    changes: ChangesMeanwhile
+
+
+def mirror_in_tasks(
+    engine: SparkEngine, connection: Connection, store: Store, root: str, folder: Path, progress: ReportLine
+) -> SnapshotMeta:
+    """Writes the tables of a snapshot into an existing folder. Raises as `mirror`."""
+    raw = folder / "raw"
+    read = _read(engine, connection, store, root, raw, progress)
+    rows = applied(engine.spark, read.changes, read.rows, read.policy)
+    _write_objects(engine, folder, rows, read.policy, root)
+    progress(f"numbered {count(folder, 'objects'):,} entities")
+    _write_edges(engine, folder, rows)
+    shutil.rmtree(raw)
+    closed_by = write_closure(folder, engine, progress)
+    return finish(folder, root, read.policy, read.marks.revision, closed_by)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+def _read(
+    engine: SparkEngine, connection: Connection, store: Store, root: str, raw: Path, progress: ReportLine
+) -> _Read:
+    """Reads each range at a revision of its own, and again until the log says what changed since then.
+
+    Raises Inconsistent if that is never so, because the tenant is loaded again and again.
+    """
+    bounds = boundaries(store, root)
+    now, policy = _marks_and_policy(store, root)
+    found: dict[int, tuple[int, Path]] = {}  # by range: its revision, and the folder of its rows
+    missing = [*bounds]
+    for turn in range(TRIES):
+        out = raw / str(turn)
+        reading = Reading(
+            connection, root, now.made, now.policy, TreeKeys.of(policy), {number: bounds[number] for number in missing}
+        )
+        done = read_ranges(engine.spark, reading, out)
+        found |= {each.number: (each.revision, out) for each in done if each.same}
+        was, (now, policy) = now, _marks_and_policy(store, root)
+        if (was.made, was.policy) != (now.made, now.policy):
+            found = {}
+        oldest = min((revision for revision, _ in found.values()), default=now.revision)
+        since = changes(guarded_ask(store, root), policy, oldest, now.revision)
+        found = {number: each for number, each in found.items() if each[0] >= since.base}
+        missing = [number for number in bounds if number not in found]
+        if not missing:
+            progress(f"read {root} at revision {now.revision} in {len(bounds):,} ranges, with {len(since):,} changes")
+            return _Read(now, policy, raw_rows(engine.spark, _by_folder(found)), since)
+        progress(f"{root} was loaded or upgraded while it was read; reading {len(missing):,} ranges again")
+    raise Inconsistent(
+        f"{root} was loaded or upgraded in each of {TRIES} tries to read it; try again when it changes less"
+    )
+
+
+def _by_folder(found: Mapping[int, tuple[int, Path]]) -> dict[Path, list[int]]:
+    folders: dict[Path, list[int]] = {}
+    for number, (_, folder) in found.items():
+        folders.setdefault(folder, []).append(number)
+    return folders
+
+
+def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
+    """The marks of the tenant, and the policy that it has at that revision. Raises Unknown, InvalidPolicy."""
+
+    def work(ask: GuardedAsk) -> tuple[TenantMarks, Policy]:
+        row, kept = ask("revision"), registry.find(store, root)
+        ask("revision")
+        if kept is None:
+            raise Unknown(f"{root} was dropped while it was read")
+        return TenantMarks(row["revision"], row["made"] or "", row["policy"]), from_source(kept["source"])
+
+    return at_one_revision(root, guarded_ask(store, root), work)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+def _write_objects(engine: SparkEngine, folder: Path, rows: RawRows, policy: Policy, root: str) -> None:
+    """Writes the numbered entities, and those of them that are subjects."""
+    hidden = F.col("ref").isin(list(policy.hidden)).alias("hidden")
+    with ordered(rows.entities, TreeKeys.of(policy), root) as entities:
+        entities.select(*OBJECTS[:-1], hidden).write.parquet(place(folder / "objects"))
+        subjects = entities.where(F.col("type").isin(policy.names.subject_types)).select("position", "ref", "type")
+        subjects.write.parquet(place(folder / "subjects"))
+    if not count(folder, "subjects") and rows.entities.isEmpty():
+        raise registry.dropped(root)
+
+
+def _write_edges(engine: SparkEngine, folder: Path, rows: RawRows) -> None:
+    """Writes memberships and facts, with positions in place of references."""
+    objects = read_parquet(engine.spark, folder / "objects")
+    source = objects.select("ref", F.col("position").alias("source"))
+    target = objects.select(F.col("ref").alias("other"), F.col("position").alias("target"), "last", "type")
+    members = (
+        rows.members.join(source, "ref").join(target, "other").select("source", "target", F.col("word").alias("kind"))
+    )
+    written = write_sorted(members, folder, "members", "source", "target")
+    facts = rows.facts.join(source, "ref").join(target, "other")
+    words = F.split("word", " ")
+    privilege = F.when(F.size(words) > 1, words[1]).otherwise("").alias("privilege")
+    columns = ["source as holder", "effect", "privilege", "type", "target as start", "last"]
+    intervals = facts.withColumns({"effect": words[0], "privilege": privilege}).selectExpr(*columns)
+    written += write_sorted(intervals, folder, "intervals", "holder", "effect", "privilege", "start")
+    if written != rows.members.count() + rows.facts.count():
+        raise outside()

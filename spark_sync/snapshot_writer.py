@@ -1,0 +1,145 @@
+"""Writes the tables of a snapshot from a graph in this process, and what both ways of mirroring have in common."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+from pyspark.sql import DataFrame
+
+from grantpath.engine.facts import small_closure
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.interval_table import interval_columns
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.small_closure import close_small
+from grantpath.engine.facts.snapshot_reader import POLICY_FILE, SnapshotMeta
+from grantpath.engine.facts.tree_order import Numbering, number
+from grantpath.engine.policy.facts import Fact
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Inconsistent
+from grantpath.graph.progress import ReportLine
+from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.graph_rows import Graph
+from grantpath.spark_sync.snapshot import write_table
+from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
+
+MIRRORED = ("objects", "subjects", "members", "intervals", "closure")
+
+
+def write(
+    folder: Path,
+    root: str,
+    policy: Policy,
+    revision: int,
+    graph: Graph,
+    spark: Callable[[], SparkEngine],
+    progress: ReportLine,
+) -> SnapshotMeta:
+    """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it."""
+    numbering = number(policy, root, graph.entities)
+    types, refs = np.array(numbering.types)[numbering.type], pa.array(numbering.refs)
+    write_table(
+        folder,
+        "objects",
+        {
+            "position": np.arange(len(numbering)),
+            "last": numbering.last,
+            "parent": numbering.parent,
+            "ref": numbering.refs,
+            "type": types,
+            "exists": numbering.exists,
+            "builtin": numbering.builtin,
+            "hidden": pc.is_in(refs, pa.array(policy.hidden, pa.string())),
+        },
+    )
+    subjects = np.flatnonzero(np.isin(types, policy.names.subject_types))
+    write_table(
+        folder, "subjects", {"position": subjects, "ref": refs.take(pa.array(subjects)), "type": types[subjects]}
+    )
+    where = Positions(refs)
+    source, target = where(graph.member), where(graph.member_of)
+    order = np.lexsort((target, source))
+    kinds = pa.array(graph.kind, pa.string()).take(pa.array(order))
+    write_table(folder, "members", {"source": source[order], "target": target[order], "kind": kinds})
+    write_table(folder, "intervals", interval_columns(numbered_facts(numbering, graph, where)))
+    small = None if wanted_closure() else close_small(subjects, source, target)
+    if small is not None:
+        write_table(folder, "closure", dict(zip(("subject", "holder"), small, strict=True)))
+        return finish(folder, root, policy, revision, small_closure.NAME)
+    return finish(folder, root, policy, revision, write_closure(folder, spark(), progress))
+
+
+class Positions:
+    """Maps references to positions."""
+
+    def __init__(self, refs: pa.Array) -> None:
+        self._refs = refs
+
+    def __call__(self, wanted: list[str]) -> Ints:
+        found = pc.index_in(pa.array(wanted, pa.string()), self._refs)
+        if found.null_count:
+            raise outside()
+        positions: Ints = found.to_numpy().astype(np.int64)
+        return positions
+
+
+def outside() -> Inconsistent:
+    """The error for a graph that the product cannot have written."""
+    return Inconsistent(
+        "a relationship connects the tenant to an entity outside; the graph was edited by hand; remove the relationship"
+    )
+
+
+def numbered_facts(numbering: Numbering, graph: Graph, where: Positions) -> FactTable:
+    """The facts of all principals, sorted by principal, then by the fact's words, then by object."""
+    principal, start = where(graph.principal), where(graph.object)
+    fact = pa.array(graph.fact, pa.string()).dictionary_encode()
+    words = np.argsort(np.argsort(np.array(fact.dictionary.to_pylist(), object)))
+    order = np.lexsort((start, words[fact.indices.to_numpy()], principal))
+    types = pa.array(np.array(numbering.types)[numbering.type[start]], pa.string())
+    key = pc.binary_join_element_wise(fact.cast(pa.string()), types, " ").take(pa.array(order)).dictionary_encode()
+    keys = tuple(map(Fact.parse, key.dictionary.to_pylist()))
+    return FactTable(numbering, principal[order], key.indices.to_numpy().astype(np.int64), start[order], keys)
+
+
+# ---- both ways -------------------------------------------------------------------------------------------------------
+def write_sorted(rows: DataFrame, folder: Path, name: str, *by: str) -> int:
+    """Writes a table by Spark, sorted across its files. Returns the number of rows."""
+    parts = rows.sparkSession.sparkContext.defaultParallelism * 2
+    rows.repartitionByRange(parts, by[0]).sortWithinPartitions(*by).write.parquet(place(folder / name))
+    return count(folder, name)
+
+
+def count(folder: Path, name: str) -> int:
+    """The number of rows of a table, from the footers of its files."""
+    return int(pads.dataset(folder / name, format="parquet").count_rows())
+
+
+def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> str:
+    """Writes the closure of the snapshot's memberships by Spark. Returns the name of the method."""
+    started = time.monotonic()
+    subjects = read_parquet(engine.spark, folder / "subjects").withColumnRenamed("position", "id").select("id")
+    pairs = close(composition(engine), subjects, read_parquet(engine.spark, folder / "members"))
+    written, seconds = write_sorted(pairs, folder, "closure", "subject", "holder"), time.monotonic() - started
+    progress(f"computed the closure of {count(folder, 'members'):,} memberships: {written:,} pairs in {seconds:.0f} s")
+    return composition(engine).name
+
+
+def finish(folder: Path, root: str, policy: Policy, revision: int, closed_by: str) -> SnapshotMeta:
+    """Writes the policy and the metadata of a snapshot whose tables are complete."""
+    (folder / POLICY_FILE).write_text(policy.source)
+    meta = SnapshotMeta(
+        root=root,
+        revision=revision,
+        policy=policy.name,
+        policy_digest=policy.digest,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        closed_by=closed_by,
+        counts={name: count(folder, name) for name in MIRRORED},
+    )
+    (folder / "meta.json").write_text(meta.model_dump_json(indent=2))
+    return meta
