@@ -1,6 +1,6 @@
 """The public methods that answer questions. Others: change_verbs.py, explanation_verbs.py, inspection_verbs.py."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         A client that is suspended or lost blocks its root for at most `stall_limit` seconds. Then this authorizer
         terminates its transaction. The transaction of a client that is slow but alive is never terminated.
 
-        With `replica` it reads a copy of the root's facts into memory, and answers `check` and `check_many` from it.
+        With `replica` it reads a copy of the root's facts into memory, and answers checks and lists from it.
         Each question proves in its one round trip that the copy is current; where that fails, the database answers.
         The copy takes time and memory: see docs/python.md.
 
@@ -79,7 +79,9 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
             raise
         opened = cls(store, tenant, model, reference)
         if replica:
-            opened.replica = _read_replica(opened)
+            from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
+
+            opened.replica = Replica.of(store, tenant, model)
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()
         return opened
@@ -181,18 +183,13 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         self, span: telemetry.Span, query: str, words: Who | Which, question: ResolvedQuestion, page: Page
     ) -> Listing:
         """The list, with its first page already read, so that the call itself raises the errors."""
-        parameters = request.list_parameters(self.policy, self.root, question)
-        ask = partial(self.ask, query, at_least=page.at_least, **parameters)
+        ask: Callable[..., Mapping[str, Any]] | None = None
+        if self.replica is not None:
+            ask = self.replica.listing(self.policy, self.root, question, page.at_least)
+        if ask is None:
+            parameters = request.list_parameters(self.policy, self.root, question)
+            ask = partial(self.ask, query, at_least=page.at_least, **parameters)
         listing = Listing(self.tenant, words, ask, self.policy.hidden, page)
         span.set(revision=listing.revision)
         self.need_existing(question.needed, listing.first["known"])
         return listing
-
-
-def _read_replica(opened: Authorizer) -> "Replica":
-    """A copy of the facts; it is read now, or later if that is not possible now."""
-    from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
-
-    replica = Replica(opened.store, opened.tenant)
-    opened.store.apart(lambda: replica.read(opened.policy))
-    return replica

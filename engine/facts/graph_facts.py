@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion, FactVersionBuilder
+from grantpath.engine.facts.fact_builder import FactVersionBuilder
+from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
@@ -19,7 +20,7 @@ def read_facts(store: Store, tenant: str, policy: Policy, origin: FactOrigin, re
     def rows(query: str) -> Iterable[Row]:
         return load_query(query).run(store.read_all, root=tenant)
 
-    builder = FactVersionBuilder(policy.role_types)
+    builder = FactVersionBuilder(policy)
     for row in rows("dump_entities"):
         if row["created"]:
             builder.entity(row["ref"])

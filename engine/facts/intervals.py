@@ -6,7 +6,7 @@ of every row adds +1 at its start and -1 after its end. Sorted by (row, position
 holds. No row is ever created for a pair of subject and object.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -211,21 +211,30 @@ class CompiledCondition:
 
     def _holds(self, code: AnyInts, ends: Ints) -> Bools:
         """Whether the condition holds from each position on. At the last event of a row all intervals end: false."""
+
+        def covered(keys: tuple[int, ...]) -> Bools:
+            step = np.zeros(len(self.used), np.int8)
+            for key in keys:
+                step[2 * key], step[2 * key + 1] = -1, 1
+            counted: Bools = np.cumsum(step[code], dtype=np.int32)[ends] > 0
+            return counted
+
+        return self.holds(len(ends), covered)
+
+    def holds(self, size: int, having: Callable[[tuple[int, ...]], Bools]) -> Bools:
+        """Whether the condition holds in each of `size` cases; `having` says in which of them any of these keys is."""
         known: dict[tuple[int, ...], Bools] = {}
 
         def covered(keys: tuple[int, ...]) -> Bools:
             if keys not in known:
-                step = np.zeros(len(self.used), np.int8)
-                for key in keys:
-                    step[2 * key], step[2 * key + 1] = -1, 1
-                known[keys] = np.cumsum(step[code], dtype=np.int32)[ends] > 0
+                known[keys] = having(keys)
             return known[keys]
 
-        result = np.zeros(len(ends), np.bool_)
+        result = np.zeros(size, np.bool_)
         for clause in self.clauses:
-            every = np.ones(len(ends), np.bool_)
+            every = np.ones(size, np.bool_)
             for term in clause:
-                some = np.zeros(len(ends), np.bool_)
+                some = np.zeros(size, np.bool_)
                 for any_, none in term:
                     some |= covered(any_) & ~covered(none) if none else covered(any_)
                 every &= some

@@ -1,6 +1,6 @@
 """Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
@@ -19,26 +19,31 @@ def can_answer(questions: Sequence[ResolvedQuestion]) -> bool:
 
 def answers(version: FactVersion, policy: Policy, questions: Sequence[ResolvedQuestion]) -> list[dict[str, Any]]:
     """The answers to checks that `can_answer` accepts, as check.cypher gives them."""
-    return [_answer(version, policy, question) for question in questions]
+    return [answer(version, policy, question) for question in questions]
 
 
-def _answer(version: FactVersion, policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
+def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
+    """Those of the references that the question needs that exist."""
+    return [ref for ref in question.needed if version.exists(ref)]
+
+
+def answer(version: FactVersion, policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
+    """The answer to one check."""
     assert question.subject is not None, "a check has a subject"
-    known = [ref for ref in question.needed if version.exists(ref)]
-    acting = []
+    acted = []
     subject = version.numbers.find(question.subject.text)
     if subject is not None and version.existing.get(subject):
         clauses = question.requirement.clauses
-        for role, principals in _acting(version, question, subject):
-            found = _found(version, policy, question, subject, principals)
-            acting.append(
+        for role, principals in acting(version, question, subject):
+            facts = found(version, policy, question, subject, principals)
+            acted.append(
                 {
                     "role": role,
-                    "found": [{"fact": fact.text, "by": by} for fact, by in found],
-                    "allowed": allows(clauses, {fact for fact, _ in found}),
+                    "found": [{"fact": fact.text, "by": by} for fact, by in facts],
+                    "allowed": allows(clauses, {fact for fact, _ in facts}),
                 }
             )
-    return {"known": known, "acting": acting}
+    return {"known": known(version, question), "acting": acted}
 
 
 def allows(clauses: Clauses, true: set[Fact]) -> bool:
@@ -46,7 +51,7 @@ def allows(clauses: Clauses, true: set[Fact]) -> bool:
     return any(all(any(atom.holds(true) for atom in term) for term in clause) for clause in clauses)
 
 
-def _acting(version: FactVersion, question: ResolvedQuestion, subject: int) -> Iterator[tuple[str | None, set[int]]]:
+def acting(version: FactVersion, question: ResolvedQuestion, subject: int) -> Iterator[tuple[str | None, set[int]]]:
     """The principals that act together: all effective ones, or the subject with one role at a time."""
     effective = version.effective(subject)
     role = None if question.as_role is None else version.numbers.find(question.as_role)
@@ -59,13 +64,20 @@ def _acting(version: FactVersion, question: ResolvedQuestion, subject: int) -> I
         yield version.numbers.refs[each], {subject, *version.with_roles(each)}
 
 
-def _found(
-    version: FactVersion, policy: Policy, question: ResolvedQuestion, subject: int, principals: set[int]
+def found(
+    version: FactVersion,
+    policy: Policy,
+    question: ResolvedQuestion,
+    subject: int,
+    principals: set[int],
+    without: Collection[str] = (),
 ) -> Found:
-    """The facts of these principals on the places of the question."""
-    found: Found = []
+    """The facts of these principals on the places of the question, except for the places `without`."""
+    facts: Found = []
     plan, refs, find = question.requirement.plan, version.numbers.refs, version.numbers.find
     for place, stored in plan.stored.items():
+        if place in without:
+            continue
         number = find(plan.named.get(place) or question.places[place].text)
         granted = None if number is None else version.grants.get(number)
         if granted:
@@ -75,17 +87,19 @@ def _found(
                     continue
                 if isinstance(by, int):
                     if by in principals:
-                        found.append((fact, refs[by]))
+                        facts.append((fact, refs[by]))
                 else:
-                    found += [(fact, refs[each]) for each in by & principals]
+                    facts += [(fact, refs[each]) for each in by & principals]
     for fact in plan.properties_of_places:
-        ref = fact.entity or question.places[fact.place].text
-        if _has(version, policy, fact.kind, ref, subject, principals):
-            found.append((fact, None))
-    return found
+        if fact.place not in without:
+            ref = fact.entity or question.places[fact.place].text
+            if has(version, policy, fact.kind, ref, subject, principals):
+                facts.append((fact, None))
+    return facts
 
 
-def _has(version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: set[int]) -> bool:
+def has(version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: set[int]) -> bool:
+    """Whether a property of a place holds for a subject and the principals that act for it."""
     number = version.numbers.find(ref)
     if number is None:
         return False

@@ -15,14 +15,17 @@ from threading import Lock, Thread
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.facts.fact_version import Contradiction, FactOrigin, FactVersion
+from grantpath.engine.facts.fact_draft import Contradiction, advanced
+from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.graph_facts import read_facts
 from grantpath.engine.facts.memory_check import answers, can_answer
+from grantpath.engine.facts.memory_lists import MemoryList, listed
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Inconsistent
 from grantpath.graph.forks import remake_in_children
 from grantpath.graph.inputs import need_number
 from grantpath.graph.queries import load_query
+from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
@@ -49,6 +52,13 @@ class Replica:
         self.answered = self.left = 0
         self.after_fork()
         remake_in_children(self)
+
+    @classmethod
+    def of(cls, store: Store, tenant: str, policy: Policy) -> "Replica":
+        """A copy of a root; it is read now, or later if that is not possible now."""
+        replica = cls(store, tenant)
+        store.apart(lambda: replica.read(policy))
+        return replica
 
     def after_fork(self) -> None:
         """In a forked child: the copy stays, since it is never changed in place; the thread is gone."""
@@ -80,15 +90,27 @@ class Replica:
         """The answers to checks, as check.cypher gives them, and a row with their revision; None if the database must
         answer. Raises Unavailable, and InvalidInput if `at_least` is not an integer.
         """
-        if at_least is not None:
-            need_number("at_least", at_least)
-        if not can_answer(questions):
-            self.left += 1
-            return None
-        version = self.current(policy, at_least)
+        version = self._current_for(questions, policy, at_least)
         if version is None:
             return None
         return answers(version, policy, questions), {"revision": version.revision}
+
+    def listing(
+        self, policy: Policy, root: Reference, question: ResolvedQuestion, at_least: int | None
+    ) -> MemoryList | None:
+        """The answer to `who` or `which`; None if the database must answer. Raises the errors of `check`."""
+        version = self._current_for([question], policy, at_least)
+        return None if version is None else listed(version, policy, root, question)
+
+    def _current_for(
+        self, questions: Sequence[ResolvedQuestion], policy: Policy, at_least: int | None
+    ) -> FactVersion | None:
+        if at_least is not None:
+            need_number("at_least", at_least)
+        if can_answer(questions):
+            return self.current(policy, at_least)
+        self.left += 1
+        return None
 
     def _proved(self, policy: Policy) -> FactVersion | None:
         held = self._version
@@ -127,7 +149,7 @@ class Replica:
             if held is None or held.origin != origin_of(row):
                 return None
             if held.revision < row["revision"]:
-                held = self._version = held.after(_entries(row, held.revision), row["revision"])
+                held = self._version = advanced(held, _entries(row, held.revision), row["revision"])
             return held
 
     def _discard(self, version: FactVersion) -> None:
@@ -176,8 +198,8 @@ class Replica:
                 return None
             entries = _entries(row, version.revision)
             if len(row["entries"]) < PAGE:
-                return version.after(entries, row["revision"], exact=False)
-            version = version.after(entries, entries[-1]["revision"], exact=False)
+                return advanced(version, entries, row["revision"], exact=False)
+            version = advanced(version, entries, entries[-1]["revision"], exact=False)
         return None
 
     def _settled(self, after: int, limit: int) -> Row | None:

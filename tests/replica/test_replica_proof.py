@@ -5,12 +5,14 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, Unknown
 from grantpath.engine.change.log_prune import prune
 from grantpath.engine.facts import replica
+from grantpath.engine.facts.fact_draft import advanced
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer.importer import load
@@ -148,7 +150,7 @@ def test_copy_far_behind_is_read_again(auth: Authorizer) -> None:
 def test_fact_that_contradicts_the_log_ends_the_copy(auth: Authorizer, caplog: pytest.LogCaptureFixture) -> None:
     copy = replica_of(auth)
     assert copy._version is not None
-    copy._version = copy._version.after([{"added": [], "removed": [JOIN]}], copy._version.revision)
+    copy._version = advanced(copy._version, [{"added": [], "removed": [JOIN]}], copy._version.revision)
     other(auth).change(LEAVE)
     assert not auth.check(*ASKED)
     assert "its copy contradicts the log after revision" in caplog.text
@@ -190,3 +192,33 @@ def test_root_is_opened_with_a_copy(server: Connection, store: Store) -> None:
         assert asyncio.run(answered_on_an_event_loop(name)) == (True, 1)
     finally:
         registry.remove(store, name)
+
+
+@pytest.mark.parametrize(
+    "page", [{"limit": 3}, {"limit": 2, "after": "user:u1"}, {"limit": 0}, {"after": "user:u6"}, {}]
+)
+def test_pages_are_those_of_cypher(auth: Authorizer, page: dict[str, Any]) -> None:
+    assert not any(other(auth).given([f"member user:u{number} of role:analyst" for number in range(7)]))
+    found = [
+        (
+            each.who("USE_CATALOG", "catalog:hr", **page).read(),
+            each.which("catalog", "user:u1", "USE_CATALOG", **page).read(),
+        )
+        for each in (auth, other(auth))
+    ]
+    assert found[0] == found[1]
+    assert replica_of(auth).answered == 2
+
+
+def test_page_of_another_revision_is_refused(auth: Authorizer) -> None:
+    first = auth.who("USE_CATALOG", "catalog:hr", limit=1)
+    other(auth).change("add user:cas")
+    with pytest.raises(Inconsistent, match="must be of revision"):
+        auth.who("USE_CATALOG", "catalog:hr", limit=1, after="user:bob", at=first.revision)
+
+
+def test_list_that_is_read_while_the_root_changes_stays_at_its_revision(auth: Authorizer) -> None:
+    listed = auth.who("USE_CATALOG", "catalog:hr")
+    other(auth).change(LEAVE)
+    assert list(listed) == ["user:bob"]
+    assert list(auth.who("USE_CATALOG", "catalog:hr")) == []

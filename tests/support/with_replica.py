@@ -1,6 +1,7 @@
 """Authorizers that answer from a copy of the facts, and the counts of their answers."""
 
 import copy
+from typing import Any
 
 from grantpath.engine import Authorizer
 from grantpath.engine.facts.replica import Replica
@@ -12,6 +13,27 @@ def with_replica(auth: Authorizer) -> Authorizer:
     other.replica = Replica(other.store, other.tenant)
     assert other.replica.read(other.policy), "the root is quiet, so it can be read"
     return other
+
+
+def content(auth: Authorizer) -> dict[str, dict[str, object]]:
+    """All that the copy of an authorizer contains, by reference."""
+    version = replica_of(auth).current(auth.policy)
+    assert version is not None
+    refs = version.numbers.refs
+
+    def named(value: Any) -> object:
+        if isinstance(value, dict):
+            return {name: named(by) for name, by in value.items()}
+        if isinstance(value, bool):
+            return value
+        return {refs[each] for each in ([value] if isinstance(value, int) else list(value))}
+
+    maps: dict[str, dict[str, object]] = {}
+    for name in ("existing", "containers", "grants", "users_in", "others_in", "places_of"):
+        layers = getattr(version, name)
+        whole = {**layers._base, **layers._latest}
+        maps[name] = {refs[number]: named(value) for number, value in whole.items() if value is not None}
+    return {**maps, "listed": {type_: list(found) for type_, found in version.listed.items() if found}}
 
 
 def replica_of(auth: Authorizer) -> Replica:

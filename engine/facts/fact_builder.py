@@ -1,0 +1,83 @@
+"""Collects all facts of a root, one by one, into a first version."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from grantpath.engine.facts.fact_version import EntityNumbers, FactOrigin, FactVersion, Grants, Numbers
+from grantpath.engine.facts.layered_map import LayeredMap
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.reference import type_of
+
+
+class FactVersionBuilder:
+    """Collects the facts of a whole root."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._numbers = EntityNumbers(policy)
+        self._existing: dict[int, bool] = {}
+        self._containers: dict[int, tuple[int, ...]] = {}
+        self._grants: dict[int, Grants] = {}
+        self._several: dict[tuple[int, str], set[int]] = {}
+
+    def entity(self, ref: str) -> None:
+        """Adds an entity that exists."""
+        self._existing[self._numbers.of(ref)] = True
+
+    def member(self, ref: str, containers: Iterable[str]) -> None:
+        """Adds all groups and roles that a subject is in directly."""
+        if inside := tuple(map(self._numbers.of, containers)):
+            self._containers[self._numbers.of(ref)] = inside
+
+    def grant(self, subject: str, fact: str, object_: str) -> None:
+        """Adds a grant or an ownership; `fact` is 'ALLOW SELECT_TABLE' or OWNS."""
+        key, by, place = sys.intern(fact), self._numbers.of(subject), self._numbers.of(object_)
+        granted = self._grants.setdefault(place, {})
+        former = granted.setdefault(key, by)
+        if former != by:
+            self._several.setdefault((place, key), {former} if isinstance(former, int) else set()).add(by)
+
+    def version(self, origin: FactOrigin, revision: int) -> FactVersion:
+        """The facts, as those of a revision."""
+        for (place, key), several in self._several.items():
+            self._grants[place][key] = frozenset(several)
+        return FactVersion(
+            origin,
+            revision,
+            self._numbers,
+            LayeredMap(self._existing),
+            LayeredMap(self._containers),
+            LayeredMap(self._grants),
+            *self._members(),
+            LayeredMap(self._places()),
+            self._listed(),
+        )
+
+    def _members(self) -> tuple[LayeredMap[int, Numbers], LayeredMap[int, tuple[int, ...]]]:
+        users: dict[int, list[int]] = defaultdict(list)
+        others: dict[int, list[int]] = defaultdict(list)
+        for member, containers in self._containers.items():
+            members = users if member in self._numbers.users else others
+            for container in containers:
+                members[container].append(member)
+        return (
+            LayeredMap({container: np.array(found, np.int32) for container, found in users.items()}),
+            LayeredMap({container: tuple(found) for container, found in others.items()}),
+        )
+
+    def _places(self) -> dict[int, tuple[int, ...]]:
+        places: dict[int, dict[int, None]] = defaultdict(dict)
+        for place, granted in self._grants.items():
+            for by in granted.values():
+                for principal in (by,) if isinstance(by, int) else by:
+                    places[principal][place] = None
+        return {principal: tuple(found) for principal, found in places.items()}
+
+    def _listed(self) -> dict[str, list[str]]:
+        listed: dict[str, list[str]] = defaultdict(list)
+        for number in self._existing:
+            ref = self._numbers.refs[number]
+            listed[type_of(ref)].append(ref)
+        return {type_: sorted(refs) for type_, refs in listed.items()}

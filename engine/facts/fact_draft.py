@@ -1,0 +1,146 @@
+"""Steps from one version of the facts to a later one, by the deltas of the log."""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from grantpath.engine.facts.fact_version import OWNS, FactVersion, Grants, Numbers
+from grantpath.engine.facts.layered_map import LayeredMap
+from grantpath.graph.reference import type_of
+from grantpath.graph.statement import parse_statement
+
+Facts = Mapping[str, Iterable[str]]  # the lists `added` and `removed` of an entry of the log
+Value = TypeVar("Value")
+Drafted = dict[int, Value | None]  # the changes of a map; None removes a key
+NOBODY = np.empty(0, np.int32)
+
+
+class Contradiction(Exception):
+    """A delta removes a fact that the copy does not have, or adds one that it has."""
+
+
+def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exact: bool = True) -> FactVersion:
+    """The facts at a later revision, after the deltas of the log's entries.
+
+    Raises Contradiction if one of them does not fit and `exact` is true. A copy that was read while others changed the
+    graph may contain a part of what the deltas add, so it is not exact.
+    """
+    draft = FactDraft(version, exact)
+    for entry in entries:
+        for text in entry["removed"]:
+            draft.apply(text, adds=False)
+        for text in entry["added"]:
+            draft.apply(text, adds=True)
+    return draft.version(revision)
+
+
+class FactDraft:
+    """The changes from one version to the next."""
+
+    def __init__(self, former: FactVersion, exact: bool) -> None:
+        self._former = former
+        self._exact = exact
+        self._number = former.numbers.of
+        self._existing: Drafted[bool] = {}
+        self._containers: Drafted[tuple[int, ...]] = {}
+        self._grants: Drafted[Grants] = {}
+        self._users_in: Drafted[Numbers] = {}
+        self._others_in: Drafted[tuple[int, ...]] = {}
+        self._places_of: Drafted[tuple[int, ...]] = {}
+
+    def apply(self, text: str, adds: bool) -> None:
+        """Adds or removes the fact of a canonical statement. Raises Contradiction."""
+        words = parse_statement(text)
+        object_ = self._number(words.object)
+        if words.subject is None:
+            changed = self._entity(object_, adds)
+        elif words.kind == "member":
+            changed = self._member(self._number(words.subject), object_, adds)
+        else:
+            fact = OWNS if words.kind == "owner" else f"{words.effect} {words.privilege}"
+            changed = self._grant(self._number(words.subject), sys.intern(fact), object_, adds)
+        if self._exact and not changed:
+            raise Contradiction(text)
+
+    def version(self, revision: int) -> FactVersion:
+        """The version with these changes."""
+        former = self._former
+        return replace(
+            former,
+            revision=revision,
+            existing=former.existing.changed(self._existing),
+            containers=former.containers.changed(self._containers),
+            grants=former.grants.changed(self._grants),
+            users_in=former.users_in.changed(self._users_in),
+            others_in=former.others_in.changed(self._others_in),
+            places_of=former.places_of.changed(self._places_of),
+            listed=self._listed() if self._existing else former.listed,
+        )
+
+    def _listed(self) -> dict[str, list[str]]:
+        listed, copied = dict(self._former.listed), set[str]()
+        for number, exists in self._existing.items():
+            ref = self._former.numbers.refs[number]
+            type_ = type_of(ref)
+            if type_ not in copied:
+                copied.add(type_)
+                listed[type_] = [*listed.get(type_, ())]
+            at = bisect_left(listed[type_], ref)
+            if listed[type_][at : at + 1] == [ref]:
+                del listed[type_][at]
+            if exists:
+                listed[type_].insert(at, ref)
+        return listed
+
+    def _entity(self, entity: int, adds: bool) -> bool:
+        before = _latest(self._existing, self._former.existing, entity)
+        self._existing[entity] = True if adds else None
+        return (before is not None) != adds
+
+    def _member(self, subject: int, container: int, adds: bool) -> bool:
+        changed = _toggle(self._containers, self._former.containers, subject, container, adds)
+        if not changed:
+            return False
+        if subject in self._former.numbers.users:
+            before = _latest(self._users_in, self._former.users_in, container)
+            rest = NOBODY if before is None else before
+            rest = np.append(rest, np.int32(subject)) if adds else rest[rest != subject]
+            self._users_in[container] = rest if len(rest) else None
+        else:
+            _toggle(self._others_in, self._former.others_in, container, subject, adds)
+        return True
+
+    def _grant(self, principal: int, fact: str, place: int, adds: bool) -> bool:
+        former: Grants | None = _latest(self._grants, self._former.grants, place)
+        granted = dict(former or {})
+        before = granted.pop(fact, frozenset())
+        several = frozenset([before]) if isinstance(before, int) else before
+        if (principal in several) == adds:
+            return False
+        several = several | {principal} if adds else several - {principal}
+        if several:
+            granted[fact] = several if len(several) > 1 else next(iter(several))
+        self._grants[place] = granted or None
+        has_any = any(principal == by if isinstance(by, int) else principal in by for by in granted.values())
+        _toggle(self._places_of, self._former.places_of, principal, place, has_any)
+        return True
+
+
+def _latest(drafted: "Drafted[Value]", former: LayeredMap[int, Value], key: int) -> Value | None:
+    return drafted[key] if key in drafted else former.get(key)
+
+
+def _toggle(
+    drafted: "Drafted[tuple[int, ...]]", former: LayeredMap[int, tuple[int, ...]], key: int, member: int, adds: bool
+) -> bool:
+    """Adds a member to the tuple of a key, or removes it. False if nothing changes."""
+    before = _latest(drafted, former, key) or ()
+    if (member in before) == adds:
+        return False
+    rest = (*before, member) if adds else tuple(each for each in before if each != member)
+    drafted[key] = rest or None
+    return True
