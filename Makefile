@@ -10,7 +10,7 @@ WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
-.PHONY: help install demo quick test test-all trust bench docs types lint clean
+.PHONY: help install demo quick test test-all trust bench bench-bulk docs types lint clean
 
 help:
 	@echo "make demo      see the main job end to end"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-all  run the slow tests too"
 	@echo "make trust     try faults, races and hostile input at length, and print the figures: about two hours"
 	@echo "make bench     measure on a large estate"
+	@echo "make bench-bulk  measure Spark's answers for all users, with the memory that they need"
 	@echo "make docs      build the pages of docs/ as a site, in build/site"
 	@echo "make lint      check style and types"
 	@echo "make clean     remove the environment and what was built"
@@ -42,6 +43,9 @@ trust: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)
+
+bench-bulk: $(INSTALLED)
+	@$(RUN) benchmarks/bulk.py $(ARGS)
 
 docs: $(INSTALLED) types
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict

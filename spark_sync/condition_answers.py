@@ -10,8 +10,7 @@ from grantpath.engine.facts.snapshot_reader import ints
 from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.bounded_parquet import codes
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync.access_tables import listed_objects
-from grantpath.spark_sync.bulk_access import ALL_USERS, conditions, users
+from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, listed_objects, users
 from grantpath.spark_sync.snapshot import Snapshot
 
 

@@ -14,7 +14,7 @@ from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync.bulk_access import conditions, prepare, users
+from grantpath.spark_sync.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.verification import intervals_of
 

@@ -19,7 +19,7 @@ from grantpath.spark_sync.graph_rows import Graph, guarded_ask, read_graph
 from grantpath.spark_sync.parallel_mirror import mirror_in_tasks
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.snapshot_writer import write
-from grantpath.spark_sync.spark_session import engine, wanted_closure
+from grantpath.spark_sync.spark_session import clear_errors, engine, wanted_closure
 
 log = logging.getLogger("grantpath.spark")
 SMALL = 200_000  # entities and facts: starting Spark for a graph that is not larger would take longer than reading it
@@ -34,7 +34,7 @@ def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -
     are too frequent to read one revision, InvalidPolicy if this version cannot read the policy, Unavailable,
     ServerError, GrantpathError if the disk is full.
     """
-    with telemetry.span("mirror", root) as span, building(out) as folder, _opened(connection) as store:
+    with telemetry.span("mirror", root) as span, building(out) as folder, clear_errors(), _opened(connection) as store:
         wanted_closure()  # reports a wrong value before anything is read
         [size] = query_by_name(store.read, root)("mirror_size", most=SMALL + 1)
         if size["entities"] + size["facts"] > SMALL:

@@ -12,7 +12,7 @@ import numpy as np
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.intervals import AnyInts, Bools, Ints, offsets
 from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.spark_sync.access_tables import listed_objects
+from grantpath.spark_sync.bulk_questions import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
 from grantpath.spark_sync.grant_uses import GrantUse, GrantUses
 from grantpath.spark_sync.snapshot import Snapshot

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError
-from grantpath.spark_sync.bulk_access import access
+from grantpath.spark_sync.bulk_access import BROADCAST_MIB, access
 from grantpath.spark_sync.graph_reader import mirror
 
 
@@ -26,7 +26,7 @@ def main(given: Sequence[str] | None = None) -> int:
             meta = mirror(connection(), options.root, options.out, _report)
             _report(f"{options.out}: {meta.root} at revision {meta.revision}")
         else:
-            report = access(options.snapshot, options.names, options.expand, _report)
+            report = access(options.snapshot, options.names, options.expand, _report, options.broadcast_limit)
             _report(f"{report.snapshot}: {len(report.names)} names, {report.reach_rows:,} rows of reach")
     except GrantpathError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -44,6 +44,8 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     other.add_argument("snapshot", type=Path)
     other.add_argument("--names", type=_split, help="privileges and operations, separated by commas; default: all")
     other.add_argument("--expand", type=_split, default=[], help="names for which to write the intervals by user")
+    limit = "MiB of memory for all facts in a worker; more facts are joined to the subjects"
+    other.add_argument("--broadcast-limit", type=int, default=BROADCAST_MIB, help=limit)
     return parser.parse_args(given)
 
 

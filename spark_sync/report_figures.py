@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grantpath.engine.facts.intervals import Ints
-from grantpath.spark_sync.access_tables import listed_objects
+from grantpath.spark_sync.bulk_questions import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
 from grantpath.spark_sync.snapshot import Snapshot
 

@@ -20,11 +20,11 @@ from grantpath.engine.facts.snapshot_reader import POLICY_FILE, SnapshotMeta
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.errors import Inconsistent
+from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.closure import close, composition
 from grantpath.spark_sync.graph_rows import Graph
-from grantpath.spark_sync.snapshot import write_table
+from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
 
 MIRRORED = ("objects", "subjects", "members", "intervals", "closure")
@@ -117,6 +117,22 @@ def write_sorted(rows: DataFrame, folder: Path, name: str, *by: str) -> int:
 def count(folder: Path, name: str) -> int:
     """The number of rows of a table, from the footers of its files."""
     return int(pads.dataset(folder / name, format="parquet").count_rows())
+
+
+def need_complete(source: Snapshot) -> None:
+    """Raises InvalidInput if a table of the mirror lacks rows that the snapshot's metadata say."""
+    for name in MIRRORED:
+        try:
+            found = count(source.folder, name)
+        except (OSError, pa.ArrowException) as error:
+            raise InvalidInput(
+                f"{source.folder / name} cannot be read ({type(error).__name__}); write the snapshot again"
+            ) from None
+        if found != source.meta.counts.get(name):
+            raise InvalidInput(
+                f"{source.folder / name} has {found:,} rows, not {source.meta.counts.get(name, 0):,} as in meta.json; "
+                "write the snapshot again"
+            )
 
 
 def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> str:

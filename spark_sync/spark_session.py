@@ -2,17 +2,21 @@
 
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
+from grantpath.graph import errors
 from grantpath.graph.artifacts.java import java_for
-from grantpath.graph.errors import InvalidInput, ServerError
+from grantpath.graph.errors import GrantpathError, InvalidInput, ServerError
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.graphframes_jar import from_wheel
@@ -20,6 +24,8 @@ from grantpath.spark_sync.graphframes_jar import from_wheel
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
 CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; default: GraphFrames if available and worthwhile
 MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
+_RAISED = re.compile(r"^\s*grantpath\.graph\.errors\.(\w+): (.*)$", re.M)  # the last line of a Python stack trace
+_NO_MEMORY = re.compile(r"OutOfMemoryError|MemoryError|Python worker exited unexpectedly|Java heap space")
 LOGGING = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -75,6 +81,27 @@ def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str
     found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
     progress(f"Spark {spark.version}; the closure of memberships is computed by {found}")
     return SparkEngine(spark, usable)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turns the failure of a task into the error that was raised there, without Spark's stack traces.
+
+    Raises that error, or GrantpathError if a task ran out of memory; other failures pass unchanged.
+    """
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if found := _RAISED.search(text):
+            kind: type[GrantpathError] = getattr(errors, found[1])
+            raise kind(found[2]) from None
+        if not isinstance(error, GrantpathError) and (signs := _NO_MEMORY.search(text)):
+            raise GrantpathError(
+                f"Spark ran out of memory ({signs[0]}); give it more by {MEMORY_VARIABLE} (e.g. 8g), or by the "
+                "settings of the session, then run the command again"
+            ) from error
+        raise
 
 
 def place(path: Path) -> str:

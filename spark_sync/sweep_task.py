@@ -1,47 +1,153 @@
-"""A Spark task of a bulk answer: it sweeps over its share of the subjects, and counts."""
+"""A Spark task of a bulk answer: it sweeps over its share of the subjects, and counts.
+
+A worker reads the snapshot's files itself, once, so that nothing that grows with the root passes through the driver.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from grantpath.engine.facts.fact_table import Prepared
-from grantpath.engine.facts.intervals import ActingPrincipals, AnyInts, Bools, Ints, union
+from grantpath.engine.facts.fact_table import FactTable, Prepared
+from grantpath.engine.facts.interval_table import keys_of
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, IntervalRows, Ints, union
+from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, prepare, users, without_facts
+from grantpath.spark_sync.snapshot import Snapshot
 
 SCHEMA = "what string, condition int, a long, b long, c long"
-ROWS = 200_000  # the number of rows (subject, role, holder) collected for a sweep
+FACTS = "holder long, key long, start long, last long"
 Columns = tuple[Ints, Ints, Ints]
+_NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Tally:
-    """The data that all tasks share.
+class Sweep:
+    """What the tasks of one pass answer. `meta` is the snapshot's metadata, by which a worker knows it again.
 
     Kinds of rows: reach (a: subject, b: number of objects), step (from the a-th target on, b more subjects), interval
-    (a: subject, b to c: positions).
+    (a: subject, b to c: positions). `joined`: the facts come with the rows, and no worker reads them all.
     """
+
+    folder: Path
+    meta: str
+    names: tuple[str, ...] | None
+    expand: frozenset[str]
+    one_role: bool
+    joined: bool
+    rows: int  # about this many are in one sweep
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A pass, prepared in a worker."""
 
     prepared: Prepared
     numbers: Ints  # the number of each condition
     common: Ints  # by condition: the objects that every user has; users with only these get no row
+    shared: list[tuple[Ints, Ints]]  # by condition: the same as half-open intervals of targets
     expanded: Bools  # by condition: whether to write intervals
     users: Bools  # by position: whether the entity is a user that answers can contain
-    one_role: bool
 
 
-def sweep(tally: Tally, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turns rows (subject, role, holder), grouped by subject, into rows of SCHEMA."""
-    steps = _Steps(tally.prepared)
-    for subject, role, principal in _whole_subjects(batches):
-        counted = tally.users[subject]
-        for piece in _acting(subject[counted], role[counted], principal[counted]).pieces(tally.prepared.facts):
+@lru_cache(maxsize=1)
+def opened(folder: Path, meta: str) -> Snapshot:
+    """The snapshot with this metadata, which a worker reads once."""
+    source = Snapshot(folder)
+    assert source.meta.model_dump_json() == meta, "the snapshot was replaced"
+    return source
+
+
+@lru_cache(maxsize=1)
+def _work(plan: Sweep) -> _Work:
+    source = opened(plan.folder, plan.meta)
+    listed, questions = conditions(source.policy, plan.names)
+    chosen = [at for at, question in enumerate(questions) if question.one_role is plan.one_role]
+    none = FactTable(source.numbering, _NOTHING, _NOTHING, _NOTHING, ())
+    prepared = prepare(source, [questions[at] for at in chosen], none if plan.joined else None)
+    shared = [(_NOTHING, _NOTHING)] * len(chosen) if plan.one_role else without_facts(prepared)
+    counts = np.array([int((high - low).sum()) for low, high in shared], np.int64)
+    wanted = {each.condition for each in listed if each.name in plan.expand}
+    expanded = np.array([at in wanted for at in chosen], np.bool_)
+    return _Work(prepared, np.array(chosen), counts, shared, expanded, users(source))
+
+
+def fact_rows(plan: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turns rows (holder, effect, privilege, type, start) into the intervals of the facts that the questions need."""
+    prepared = _work(plan).prepared
+    for batch in batches:
+        words = {name: batch.column(name).dictionary_encode() for name in ("effect", "privilege", "type")}
+        key, keys = keys_of(pa.table(words))
+        holder, start = (batch.column(name).to_numpy().astype(np.int64) for name in ("holder", "start"))
+        rows = prepared.granted(FactTable(opened(plan.folder, plan.meta).numbering, holder, key, start, keys))
+        columns = [pa.array(getattr(rows, name)) for name in ("owner", "key", "start", "last")]
+        yield pa.RecordBatch.from_arrays(columns, ["holder", "key", "start", "last"])
+
+
+def common(plan: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For one row of input: the access that every user has, as rows of ALL_USERS."""
+    for batch in batches:
+        if batch.num_rows:
+            work = _work(plan)
+            for at, (low, high) in enumerate(work.shared):
+                if rows := _common_rows(work, at, low, high):
+                    yield _batch(rows)
+
+
+def _common_rows(work: _Work, at: int, low: Ints, high: Ints) -> list[tuple[str, int, Columns]]:
+    number, one = int(work.numbers[at]), np.full(1, ALL_USERS)
+    rows = [("reach", number, (one, work.common[at : at + 1], np.zeros(1, np.int64)))] if work.common[at] else []
+    if work.expanded[at] and len(low):
+        targets = work.prepared.asked[at].targets
+        ends = np.full(len(low), ALL_USERS), targets[low], targets[high - 1]
+        rows.append(("interval", number, ends))
+    return rows
+
+
+def sweep(plan: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turns rows (subject, role, holder), grouped by subject, into rows of SCHEMA.
+
+    With `joined`, each fact of a holder is a row, with the columns key, start and last, which are empty for a holder
+    without facts.
+    """
+    work = _work(plan)
+    steps = _Steps(work.prepared)
+    for table in _whole_subjects(batches, plan.rows):
+        chosen = table.filter(pa.array(work.users[table["subject"].to_numpy()]))
+        for piece, facts in _pieces(work, chosen, plan.joined):
             parts: list[tuple[str, int, Columns]] = []
-            for at, (row, low, high) in enumerate(tally.prepared.answers(piece)):
-                parts += _count(tally, at, piece.subject, (row, low, high), steps)
+            for at, answer in enumerate(work.prepared.answers(piece, facts)):
+                parts += _count(work, at, piece.subject, answer, plan.one_role, steps)
             if parts:
                 yield _batch(parts)
-    yield from (_batch([part]) for part in steps.rows(tally.numbers))
+    yield from (_batch([part]) for part in steps.rows(work.numbers))
+
+
+def _pieces(work: _Work, table: pa.Table, joined: bool) -> Iterator[tuple[ActingPrincipals, IntervalRows | None]]:
+    """The rows in parts that fit into one sweep, each with its facts if they came with the rows."""
+    subject, role, holder = (table[name].to_numpy() for name in ("subject", "role", "holder"))
+    row = np.cumsum(_changes(subject, role)) - 1
+    if not joined:
+        yield from ((piece, None) for piece in _acting(subject, role, holder).pieces(work.prepared.facts))
+    elif len(table):
+        fresh = _changes(subject, role, holder)
+        has = table["key"].is_valid().to_numpy()
+        key, start, last = (table[name].filter(pa.array(has)).to_numpy() for name in ("key", "start", "last"))
+        yield _acting(subject[fresh], role[fresh], holder[fresh]), IntervalRows(row[has], key, start, last)
+
+
+def _changes(*columns: Ints) -> Bools:
+    """By row: whether it differs from the one before it."""
+    fresh = np.ones(len(columns[0]), np.bool_)
+    fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return fresh
+
+
+def _acting(subject: Ints, role: Ints, principal: Ints) -> ActingPrincipals:
+    first = np.flatnonzero(_changes(subject, role))
+    return ActingPrincipals(subject[first], np.append(first, len(subject)).astype(np.int64), principal)
 
 
 @dataclass
@@ -62,12 +168,14 @@ class _Steps:
             yield "step", int(numbers[at]), (where, sums[where], np.zeros(len(where), np.int64))
 
 
-def _count(tally: Tally, at: int, subjects: Ints, answer: Columns, steps: _Steps) -> Iterator[tuple[str, int, Columns]]:
+def _count(
+    work: _Work, at: int, subjects: Ints, answer: Columns, one_role: bool, steps: _Steps
+) -> Iterator[tuple[str, int, Columns]]:
     row, low, high = answer
     if not len(row):
         return
     who = subjects[row]
-    if tally.one_role:
+    if one_role:
         who, low, high = union(who, low, high)
     steps.add(at, low, high)
     first = np.flatnonzero(np.append(True, who[1:] != who[:-1])) if _sorted(who) else None
@@ -76,12 +184,12 @@ def _count(tally: Tally, at: int, subjects: Ints, answer: Columns, steps: _Steps
         who, low, high = who[order], low[order], high[order]
         first = np.flatnonzero(np.append(True, who[1:] != who[:-1]))
     objects = np.add.reduceat(high - low, first)
-    own = objects != tally.common[at]
-    number = int(tally.numbers[at])
+    own = objects != work.common[at]
+    number = int(work.numbers[at])
     yield "reach", number, (who[first][own], objects[own], np.zeros(int(own.sum()), np.int64))
-    if tally.expanded[at]:
+    if work.expanded[at]:
         mine = np.repeat(own, np.diff(np.append(first, len(who))))
-        targets = tally.prepared.asked[at].targets
+        targets = work.prepared.asked[at].targets
         yield "interval", number, (who[mine], targets[low[mine]], targets[high[mine] - 1])
 
 
@@ -99,31 +207,19 @@ def _batch(parts: list[tuple[str, int, Columns]]) -> pa.RecordBatch:
     )
 
 
-def _whole_subjects(batches: Iterator[pa.RecordBatch]) -> Iterator[Columns]:
-    """Combines batches so that all rows of a subject are in one."""
+def _whole_subjects(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Combines batches to about this many rows, so that all rows of a subject are in one table."""
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    count = 0
     for batch in batches:
         waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= ROWS:
+        count += batch.num_rows
+        if count >= rows:
             table = pa.Table.from_batches(waiting)
             subject = table["subject"].to_numpy()
             whole = int(np.searchsorted(subject, subject[-1]))
             if whole:
-                yield _columns(table.slice(0, whole))
-            waiting, rows = table.slice(whole).to_batches(), table.num_rows - whole
-    if rows:
-        yield _columns(pa.Table.from_batches(waiting))
-
-
-def _columns(table: pa.Table) -> Columns:
-    return table["subject"].to_numpy(), table["role"].to_numpy(), table["holder"].to_numpy()
-
-
-def _acting(subject: Ints, role: Ints, principal: AnyInts) -> ActingPrincipals:
-    if not len(subject):
-        return ActingPrincipals(subject, np.zeros(1, np.int64), principal)
-    fresh = np.append(True, (subject[1:] != subject[:-1]) | (role[1:] != role[:-1]))
-    first = np.flatnonzero(fresh)
-    return ActingPrincipals(subject[first], np.append(first, len(subject)).astype(np.int64), principal)
+                yield table.slice(0, whole)
+            waiting, count = table.slice(whole).to_batches(), table.num_rows - whole
+    if count:
+        yield pa.Table.from_batches(waiting)

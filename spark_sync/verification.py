@@ -15,8 +15,7 @@ from grantpath.engine.facts.principals import Closure
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
-from grantpath.spark_sync.access_tables import listed_objects
-from grantpath.spark_sync.bulk_access import ALL_USERS, conditions, prepare, users
+from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, listed_objects, prepare, users
 from grantpath.spark_sync.moved_since import Entry, Touched
 from grantpath.spark_sync.snapshot import Snapshot
 

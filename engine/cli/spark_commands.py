@@ -41,6 +41,16 @@ Expand = Annotated[
     list[str], typer.Option("--expand", metavar="NAME,NAME", help="also write the intervals of each user for these")
 ]
 
+BroadcastLimit = Annotated[
+    int,
+    typer.Option(
+        "--broadcast-limit",
+        metavar="MIB",
+        min=0,
+        help="memory for all facts in each of Spark's workers; more facts are joined to the subjects (slower)",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
@@ -70,7 +80,13 @@ def mirror(session: CommandContext, target: Out) -> None:
     out().print(styled(f"  {counts}", "dim"))
 
 
-def access(session: CommandContext, snapshot: Snapshot, names: Names = [], expand: Expand = []) -> None:  # noqa: B006
+def access(
+    session: CommandContext,
+    snapshot: Snapshot,
+    names: Names = [],  # noqa: B006
+    expand: Expand = [],  # noqa: B006
+    broadcast_limit: BroadcastLimit = 256,
+) -> None:
     """Answer for all users at once: who can use what, as reach by user and exposure by object.
 
     Without --names, this covers all privileges, and all operations that need no second object. The Parquet files are
@@ -80,7 +96,7 @@ def access(session: CommandContext, snapshot: Snapshot, names: Names = [], expan
 
     asked = _split(names)
     with working("answering for all users") as progress:
-        report = compute(snapshot, asked or None, _split(expand), progress)
+        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
         emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})

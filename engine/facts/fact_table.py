@@ -28,7 +28,7 @@ OF_TARGETS = (
     FactKind.BUILTIN,
     FactKind.EVERY_BELOW,
 )  # true or false for each target, independent of the subject
-OF_PRINCIPALS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, FactKind.ALLOW_BELOW)
+GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.ALLOW_BELOW)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,6 @@ class Prepared:
 
     def __init__(self, fact_table: FactTable, asks: Sequence[TargetedQuestion]) -> None:
         self._numbering = fact_table.numbering
-        self._fact_table = fact_table
         self._with = dict(item for ask in asks for item in ask.with_.items())
         facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
         every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
@@ -95,17 +94,29 @@ class Prepared:
         self.last = self._numbering.last
         self._every = [self._prepare_every(fact) for fact in every]
         self._self = [self._prepare_self(fact) for fact in facts if fact.kind is FactKind.IS]
-        rows = [self._rows(fact) for fact in facts if fact.kind in OF_PRINCIPALS]
-        rows += [self._point_rows(key, code) for key, code in self._points.items()]
-        self.facts = PrincipalFacts(IntervalRows.concat(rows).merged(), len(self._numbering))
+        self._granted_facts = [fact for fact in facts if fact.kind in GRANTED]
+        held = [self._rows(fact, *self._held(fact)) for fact in facts if fact.kind is FactKind.HOLDS]
+        rows = IntervalRows.concat([*held, self.granted(fact_table)])
+        self.facts = PrincipalFacts(rows.merged(), len(self._numbering))
         self._counted: list[tuple[Ints, Ints]] = []
         self.asked = [self._prepare(ask) for ask in asks]
         self._everywhere = any(part.used[0] for asked in self.asked for part, _ in asked.parts)
-        del self._fact_table, self._numbering, self._counted
+        del self._counted
 
-    def answers(self, acting: ActingPrincipals) -> Iterator[AnswerIntervals]:
-        """For each question, the targets on which it is allowed. `acting` must fit into one sweep (see `pieces`)."""
+    def granted(self, fact_table: FactTable) -> IntervalRows:
+        """The intervals of grants and ownerships that the questions need, by principal. `fact_table` may be a part of
+        all facts."""
+        rows = [self._rows(fact, *self._granted(fact, fact_table)) for fact in self._granted_facts]
+        return IntervalRows.concat([*rows, *(_points(key, code, fact_table) for key, code in self._points.items())])
+
+    def answers(self, acting: ActingPrincipals, more: IntervalRows | None = None) -> Iterator[AnswerIntervals]:
+        """For each question, the targets on which it is allowed. `acting` must fit into one sweep (see `pieces`).
+
+        `more` are facts by row of `acting`, in addition to those of the fact table.
+        """
         found = acting.gather(self.facts)
+        if more is not None:
+            found = IntervalRows.concat([found, more])
         rows = IntervalRows.concat(
             [found, *self._own(acting), *(self._complete(each, found, acting) for each in self._every)]
         )
@@ -133,9 +144,8 @@ class Prepared:
             return type_, None
         return type_, int(self._numbering.above(np.array([self._with[key]]), type_)[0])
 
-    def _rows(self, fact: Fact) -> IntervalRows:
-        type_, fixed = self._place(fact)
-        principal, start = self._held(fact, type_) if fact.kind is FactKind.HOLDS else self._granted(fact, type_)
+    def _rows(self, fact: Fact, principal: Ints, start: Ints) -> IntervalRows:
+        _, fixed = self._place(fact)
         principal, start = principal[start >= 0], start[start >= 0]
         last = self._numbering.last[start]
         if fixed is not None:
@@ -144,24 +154,15 @@ class Prepared:
             last = self._numbering.last[start]
         return IntervalRows(principal, np.full(len(principal), self.codes[fact]), start, last)
 
-    def _point_rows(self, key: Fact, code: int) -> IntervalRows:
-        """The grants on their own places, without descendants, for EVERY."""
-        principal, place = self._base(key)
-        return IntervalRows(principal, np.full(len(principal), code), place, place)
-
-    def _granted(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
+    def _granted(self, fact: Fact, fact_table: FactTable) -> tuple[Ints, Ints]:
+        type_, _ = self._place(fact)
         if fact.kind is not FactKind.ALLOW_BELOW:
-            return self._base(Fact(fact.kind, type_, fact.privileges))
-        principal, place = self._base(Fact(FactKind.ALLOW, fact.types[0], fact.privileges))
+            return _base(Fact(fact.kind, type_, fact.privileges), fact_table)
+        principal, place = _base(Fact(FactKind.ALLOW, fact.types[0], fact.privileges), fact_table)
         return principal, self._numbering.above(place, type_)
 
-    def _base(self, key: Fact) -> tuple[Ints, Ints]:
-        if key not in self._fact_table.keys:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        chosen = self._fact_table.key == self._fact_table.keys.index(key)
-        return self._fact_table.principal[chosen].astype(np.int64), self._fact_table.place[chosen].astype(np.int64)
-
-    def _held(self, fact: Fact, type_: str) -> tuple[Ints, Ints]:
+    def _held(self, fact: Fact) -> tuple[Ints, Ints]:
+        type_, _ = self._place(fact)
         if fact.entity:
             principal = np.array([at for at, ref in enumerate(self._numbering.refs) if ref == fact.entity], np.int64)
             return principal, self.root[principal]
@@ -261,6 +262,20 @@ class Prepared:
             column = self._numbering.exists if fact.kind is FactKind.EXISTS else self._numbering.builtin
         truth: Bools = (above >= 0) & column[above]
         return truth
+
+
+def _base(key: Fact, fact_table: FactTable) -> tuple[Ints, Ints]:
+    """The principals that have a fact, each with its place."""
+    if key not in fact_table.keys:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    chosen = fact_table.key == fact_table.keys.index(key)
+    return fact_table.principal[chosen].astype(np.int64), fact_table.place[chosen].astype(np.int64)
+
+
+def _points(key: Fact, code: int, fact_table: FactTable) -> IntervalRows:
+    """The grants on their own places, without descendants, for EVERY."""
+    principal, place = _base(key, fact_table)
+    return IntervalRows(principal, np.full(len(principal), code), place, place)
 
 
 def _every_keys(fact: Fact) -> list[Fact]:

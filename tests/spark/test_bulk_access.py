@@ -9,13 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.facts.snapshot_questions import ask
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown
-from grantpath.spark_sync import spark_session, sweep_task
-from grantpath.spark_sync.bulk_access import ALL_USERS, access
+from grantpath.spark_sync import bulk_access, spark_session
+from grantpath.spark_sync.bulk_access import access
+from grantpath.spark_sync.bulk_questions import ALL_USERS
 from grantpath.spark_sync.difference import diff
 from grantpath.spark_sync.job import main
 from grantpath.spark_sync.snapshot import Snapshot
@@ -26,6 +28,7 @@ from grantpath.spark_sync.verification import exposed, verify, widest
 from ..oracle import Oracle, oracle
 from ..support.plain_access import write_snapshot
 from ..support.random_world import ROOT_NAME, random_world
+from ..support.table_sums import table_sums
 from ..support.tiers import others_slow
 
 pytestmark = pytest.mark.spark
@@ -67,8 +70,12 @@ def test_bulk_answers_agree_with_the_oracle(
     out = snapshot(made, tmp_path / "snapshot", engine)
     expand = sorted({name for type_ in made.types for name, keys in made.names_on(type_) if not keys})[::5]
     expand = [name for name in expand if name not in made.aliases and made.same_privilege(name) == name]
-    monkeypatch.setattr(sweep_task, "ROWS", 10)  # read in several pieces even here
+    monkeypatch.setattr(bulk_access, "ROWS", 10)  # read in several pieces even here
+    monkeypatch.setattr(bulk_access, "BLOCK", 3)
+    access(out, None, expand, print, broadcast_mib=0)
+    joined = table_sums(out)
     report = access(out, None, expand, print)
+    assert table_sums(out) == joined
     refs = Snapshot(out).numbering.refs
     people = [str(each) for each in made.existing if each.type in made.people]
     reach = {
@@ -203,6 +210,38 @@ def test_diff_of_two_policy_versions_refuses_names(gravitino: Path, tmp_path: Pa
     with pytest.raises(InvalidInput, match="different versions of the policy gravitino"):
         diff(gravitino, other, ["load_table"])
     assert diff(gravitino, other).facts_added == []
+
+
+def test_snapshot_that_is_half_written_has_no_access_and_then_one(gravitino: Path, tmp_path: Path) -> None:
+    """What the driver finds at once, what a task finds in a file, and a memory limit."""
+    half, odd = tmp_path / "half", tmp_path / "odd"
+    for out, damage in ((half, shutil.rmtree), (odd, swap_last)):
+        shutil.copytree(gravitino, out, ignore=shutil.ignore_patterns("access"))
+        damage(out / "intervals")
+    for out, message in (
+        (half, "intervals cannot be read"),
+        (odd, "'start' names positions that are not in `objects`"),
+    ):
+        with pytest.raises(InvalidInput, match=message) as error:
+            access(out, ["load_table"], [], print)
+        assert len(str(error.value).splitlines()) == 1
+        assert not (out / "access").exists() and not [*out.glob(".access*")]
+        shutil.rmtree(out)
+        shutil.copytree(gravitino, out, ignore=shutil.ignore_patterns("access"))
+        assert access(out, ["load_table"], [], print).reach_rows
+    with (
+        pytest.raises(GrantpathError, match=r"ran out of memory .*GRANTPATH_SPARK_MEMORY"),
+        spark_session.clear_errors(),
+    ):
+        raise RuntimeError("java.lang.OutOfMemoryError: Java heap space")
+
+
+def swap_last(table: Path) -> None:
+    """Makes the last row of `intervals` name an object that is not there."""
+    file = next(table.glob("*.parquet"))
+    rows = pq.read_table(file)
+    start = [*rows["start"].to_pylist()[:-1], 10**6]
+    pq.write_table(rows.set_column(rows.column_names.index("start"), "start", pa.array(start)), file)
 
 
 def test_snapshot_is_complete_or_absent(gravitino: Path, tmp_path: Path) -> None:

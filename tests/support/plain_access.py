@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
-from grantpath.spark_sync.bulk_access import conditions, prepare, users
+from grantpath.spark_sync.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.snapshot_folders import building

@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 from grantpath.engine.facts.snapshot_reader import TABLES
 from grantpath.spark_sync.snapshot import Snapshot
 
+UNSORTED = ("access/reach", "access/expand")  # their rows have no order
+
 
 def table_sums(folder: Path) -> dict[str, str]:
     """By table, the sha256 of its rows as Arrow sends them, with plain strings and 64-bit numbers."""
@@ -20,6 +22,8 @@ def _sum(source: Snapshot, name: str) -> str:
     kinds = {"text": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
     schema = pa.schema([(column, kinds[kind]) for column, kind in TABLES[name].items()])
     rows = pa.concat_tables([schema.empty_table(), *(each.cast(schema) for each in source.stream(name).tables)])
+    if name in UNSORTED:
+        rows = rows.sort_by([(column, "ascending") for column in rows.column_names])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_table(rows.combine_chunks())

@@ -1,0 +1,246 @@
+"""Measures Spark's answers for all users at several sizes: time, peak memory by process, files, and right answers."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from bench import SEED, FigureRow, Figures
+from generate import Size, generate
+from plain import PlainEstate
+from questions import Question, sample_questions
+
+from grantpath.engine import Authorizer
+from grantpath.engine.tenants import registry
+from grantpath.engine.transfer import importer
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.private_files import cache_folder
+
+NAMES = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
+ASKED = ("load_table", "alter_table", "drop_table")  # the names that plain Python answers, too
+LAKEHOUSE: dict[str, Any] = {"policy": "lakehouse", "nested": True, "catalogs": 10}
+SIZES = {
+    "S": Size(users=1_000, groups=50, roles=100, schemas=10, tables=10, grants=2_000, root="bulk-s", **LAKEHOUSE),
+    "M": Size(users=100_000, groups=5_000, roles=10_000, grants=200_000, root="bulk-m", **LAKEHOUSE),
+    "L": Size(users=1_000_000, groups=20_000, roles=50_000, tables=1_000, grants=2_000_000, root="bulk-l", **LAKEHOUSE),
+    "skew": Size(users=600_000, groups=5_000, roles=10_000, grants=200_000, root="bulk-skew", **LAKEHOUSE),
+}
+MIB = 2**20
+MOST_STAGES = 1_000
+LEAST_SECONDS = 1.0  # of the longest task of a stage, so that its ratio says something
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["S", "M"], help="skew: M with extreme popularity")
+    parser.add_argument("--questions", type=int, default=100_000, help="compared with plain Python at each size")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--one", choices=SIZES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(_measure(options.one, options.questions)))
+        return
+    figures = {size: _apart(size, options.questions) for size in options.sizes}
+    print(json.dumps(figures) if options.json else _table(figures))
+    if any(each["different"] for each in figures.values()):
+        raise SystemExit(1)
+
+
+def _apart(size: str, questions: int) -> Figures:
+    """The figures of a size, measured in a process of its own, whose memory starts small."""
+    _say(f"--- size {size}")
+    command = [sys.executable, __file__, "--one", size, "--questions", str(questions)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    figures: Figures = json.loads(ran.stdout.splitlines()[-1])
+    return figures
+
+
+def _measure(name: str, asked: int) -> Figures:
+    from grantpath.spark_sync import access, mirror
+
+    size = SIZES[name]
+    estate = _estate(name, size)
+    with Authorizer.open(size.root, size.policy, create=True) as authorizer:
+        registry.remove(authorizer.store, authorizer.tenant)
+    figures: Figures = {}
+    with Authorizer.open(size.root, size.policy, create=True) as authorizer:
+        started = time.perf_counter()
+        importer.load(authorizer, estate)
+        figures["load"] = time.perf_counter() - started
+        root = authorizer.tenant
+    memory = PeakMemory()
+    folder = Path(tempfile.mkdtemp(prefix="grantpath-bulk-"))
+    try:
+        out = folder / "snapshot"
+        started = time.perf_counter()
+        mirror(connection(), root, out, _say)
+        figures["mirror"] = time.perf_counter() - started
+        report = access(out, NAMES, [], _say)
+        figures["access"] = report.seconds
+        figures["pairs"] = sum(report.accessible.values())
+        figures["memory"] = memory.end()
+        figures["files"] = sum(file.stat().st_size for file in out.rglob("*.parquet")) / MIB
+        figures["skew"] = _task_ratios()
+        figures |= _compared(out, estate, asked)
+    finally:
+        shutil.rmtree(folder)
+    return figures
+
+
+def _estate(name: str, size: Size) -> Path:
+    """The estate's files, generated once."""
+    directory = cache_folder() / "bench" / f"bulk-{name}-{SEED}"
+    if not directory.is_dir():
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent) as fresh:
+            generate(Path(fresh) / "estate", size, SEED)
+            if name == "skew":
+                _skew(Path(fresh) / "estate")
+            (Path(fresh) / "estate").rename(directory)
+    return directory
+
+
+def _skew(estate: Path) -> None:
+    """Adds a role that every user holds, 100,000 grants on one catalog, and 5,000 roles of one user."""
+    subjects = pq.read_table(estate / "subjects.parquet")["ref"].to_pylist()
+    users, roles = ([ref for ref in subjects if ref.startswith(kind)] for kind in ("user:", "role:"))
+    pairs = {(user, roles[0]) for user in users} | {(users[0], role) for role in roles[:5_000]}
+    _append(estate, "members", [{"member": member, "of": of} for member, of in sorted(pairs)])
+    catalog = next(ref for ref in pq.read_table(estate / "objects.parquet")["ref"].to_pylist() if ref[:8] == "catalog:")
+    grant = {"effect": "allow", "privilege": "SELECT_TABLE", "object": catalog}
+    _append(estate, "grants", [{**grant, "subject": user} for user in users[:100_000]])
+
+
+def _append(estate: Path, table: str, rows: list[dict[str, str]]) -> None:
+    file = estate / f"{table}.parquet"
+    old = pq.read_table(file)
+    pq.write_table(pa.concat_tables([old, pa.Table.from_pylist(rows, old.schema)]), file)
+
+
+class PeakMemory:
+    """The largest resident memory of this process, of Spark's JVM, and of all Python workers together, in MiB."""
+
+    def __init__(self) -> None:
+        self._peaks = {"driver": 0.0, "JVM": 0.0, "workers": 0.0}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def end(self) -> dict[str, float]:
+        self._ended.set()
+        self._thread.join()
+        return self._peaks
+
+    def _watch(self) -> None:
+        me = psutil.Process()
+        while not self._ended.wait(0.2):
+            now = {"driver": me.memory_info().rss / MIB, "JVM": 0.0, "workers": 0.0}
+            for process in me.children(recursive=True):
+                try:
+                    words = process.cmdline()
+                    kind = "workers" if any("pyspark" in word for word in words) and "java" not in words[0] else "JVM"
+                    if kind == "workers" or any("spark" in word for word in words):
+                        now[kind] += process.memory_info().rss / MIB
+                except (psutil.Error, IndexError):
+                    continue  # it has ended
+            self._peaks = {kind: max(peak, now[kind]) for kind, peak in self._peaks.items()}
+
+
+def _task_ratios() -> float:
+    """The largest ratio of the longest task of a stage to its median task, of the stages whose longest one counts."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        return 1.0
+    context = spark.sparkContext
+    assert context._jsc is not None and context._gateway is not None
+    store = context._jsc.sc().statusStore()
+    quantiles = context._gateway.new_array(context._gateway.jvm.double, 2)
+    quantiles[0], quantiles[1] = 0.5, 1.0
+    ratio = 1.0
+    for stage in range(MOST_STAGES):
+        try:
+            attempt = store.lastStageAttempt(stage)
+        except Py4JJavaError:
+            continue  # it was skipped, or there are no more
+        found = store.taskSummary(stage, attempt.attemptId(), quantiles)
+        if attempt.numTasks() >= 3 and found.isDefined():
+            median, longest = (found.get().duration().apply(at) / 1000 for at in range(2))
+            if longest >= LEAST_SECONDS:
+                ratio = max(ratio, longest / max(median, 0.001))
+    return ratio
+
+
+def _compared(out: Path, estate: Path, asked: int) -> Figures:
+    """Answers of the snapshot, compared with those of plain Python, and the seconds of one list of each kind."""
+    from grantpath.spark_sync import Snapshot, ask
+    from grantpath.spark_sync.bulk_questions import conditions, prepare
+    from grantpath.spark_sync.verification import allowed
+
+    questions = [each for each in sample_questions(estate, asked * 10 // 9 + 9, SEED) if each[1] in ASKED][:asked]
+    seconds = []
+    for question in (f"who can load_table on {questions[0][2]}", f"which table can {questions[0][0]} load_table"):
+        started = time.perf_counter()
+        ask(out, question)
+        seconds.append(time.perf_counter() - started)
+    source, plain = Snapshot(out), PlainEstate(estate)
+    at = {ref: position for position, ref in enumerate(source.numbering.refs)}
+    closure, different = source.closure(), 0
+    for name in ASKED:
+        mine: list[Question] = [each for each in questions if each[1] == name]
+        listed, requirements = conditions(source.policy, [name])
+        wanted = requirements[listed[0].condition]
+        prepared = prepare(source, [wanted])
+        targets = prepared.asked[0].targets
+        people = np.unique(np.array([at[user] for user, _, _ in mine], np.int64))
+        may = allowed(source, prepared, wanted, people, closure)
+        for user, _, table in mine:
+            rank = int(np.searchsorted(targets, at[table]))
+            found = any(low <= rank < high for low, high in may.get(at[user], ()))
+            different += found is not plain.check((user, name, table))
+    return {"compared": len(questions), "different": different, "who": seconds[0], "which": seconds[1]}
+
+
+def _table(figures: dict[str, Figures]) -> str:
+    columns = [list(_rows(each)) for each in figures.values()]
+    lines = [("", *figures, "target")]
+    lines += [(rows[0][0], *(row[1] for row in rows), rows[0][2]) for rows in zip(*columns, strict=True)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+    texts = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(text.rstrip() for text in texts)
+
+
+def _rows(each: Figures) -> Iterator[FigureRow]:
+    yield "load", f"{each['load']:.0f} s", "L: under 180 s"
+    yield "mirror + access", f"{each['mirror']:.0f} + {each['access']:.0f} s", "M: under 45 s, L: under 240 s"
+    yield "pairs of user and object", f"{each['pairs']:,}", ""
+    yield "files", f"{each['files']:.0f} MiB", "L: under 250 MiB"
+    yield "peak of the driver's Python", f"{each['memory']['driver']:.0f} MiB", "under 600 MiB, flat"
+    yield "peak of the JVM", f"{each['memory']['JVM']:.0f} MiB", ""
+    yield "peak of all Python workers", f"{each['memory']['workers']:.0f} MiB", ""
+    yield "longest task / median task", f"{each['skew']:.1f}", "skew: at most 3"
+    yield "ask who / which", f"{each['who']:.1f} / {each['which']:.1f} s", "L: under 3 s"
+    yield "answers compared / different", f"{each['compared']:,} / {each['different']}", "100,000 / 0"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GRANTPATH_SPARK_MEMORY", "6g")
+    main()
