@@ -1,12 +1,12 @@
-// privilege.cypher: may a subject use one privilege on an object, by which grants, and by which paths? For a privilege
-// that needs nothing else: no ownership, no gate, and roles that count together. check.cypher answers everything.
+// privilege.cypher: may a subject use one privilege on an object, by which grants, and by which paths? Only
+// for privileges that need nothing else: no ownership, no gate, and roles that count together. check.cypher decides every question.
 // $root        STRING          'metalake:ml'
 // $subject     STRING          'user:bob'
 // $object      STRING          'table:hr.public.staff'
 // $privileges  LIST OF STRING  ['SELECT_TABLE'], the privilege, and those that imply it
-// $places      LIST OF STRING  ['table', 'schema', 'catalog', 'metalake'], the types on which grants of it count
+// $places      LIST OF STRING  ['table', 'schema', 'catalog', 'metalake'], the types on which a grant of it counts
 // Returns one row: allowed BOOLEAN, paths LIST (of three paths: from the subject to the grantee, the grant, and from the
-// object up to where it is granted)
+// object up to the place of the grant)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob', object: 'table:hr.public.staff', privileges: ['SELECT_TABLE'], places: ['table', 'schema', 'catalog', 'metalake']}
 // 1 the object, and the places above it

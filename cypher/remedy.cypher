@@ -1,18 +1,18 @@
-// remedy.cypher: the facts that decide which statements would make a denied question allowed.
+// remedy.cypher: which facts decide what statements would make a refused check allowed?
 // $root      STRING          'metalake:ml'
 // $subject   STRING          'user:bob'
 // $types     LIST OF STRING  the types that may hold grants
-// $names     LIST OF STRING  references that exist or not
+// $names     LIST OF STRING  references, to find out which of them exist
 // $joining   LIST OF MAP     member, container: memberships that might be added
 // $roles     LIST OF STRING  the roles that the subject might act through
-// $places    LIST OF MAP     the object, what is above it, second objects: at, ref
+// $places    LIST OF MAP     the object, its ancestors, second objects: at, ref
 // $below     LIST OF MAP     facts about descendants: fact, ref, types, privileges
-// $together  BOOLEAN         true: all roles of the subject count together; false: a role must do alone
+// $together  BOOLEAN         true: all roles of the subject count together; false: a single role must suffice
 // Returns one row: held LIST OF STRING (the principals that the subject belongs to, the direct ones first), existing LIST OF
 // STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close a cycle), found LIST OF
 // MAP (fact, by: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
 // (fact, refs: the descendants that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of the
-// policy that the tenant remembers), made STRING (another where it is made again)
+// tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob', types: ['role'], names: ['table:hr.public.staff', 'user:bob', 'role:for-bob'], joining: [{member: 'user:bob', container: 'role:analyst'}], roles: [], places: [{at: 'table', ref: 'table:hr.public.staff'}], below: [], together: true}
 MATCH (before:Revision {root: $root})
@@ -38,7 +38,7 @@ CALL () {
   RETURN collect(ref) AS existing
 }
 CALL () {
-  // 4 which memberships would close a cycle: the container is already in the member
+  // 4 which memberships would close a cycle: the container already belongs to the member
   UNWIND $joining AS joining
   MATCH (:Entity {root: $root, ref: joining.container})-[:MEMBER_OF|HAS_ROLE*0..]->(member {ref: joining.member})
   RETURN collect(DISTINCT joining) AS cycles
@@ -56,7 +56,7 @@ CALL () {
   RETURN found, [principal IN later | principal.ref] AS reached
 }
 CALL (principals) {
-  // 6 which descendants lack a grant that a clause asks for on all of them
+  // 6 which descendants lack a grant that a clause requires on all of them
   UNWIND $below AS place
   CALL (place, principals) {
     MATCH (:Entity {root: $root, ref: place.ref})<-[:CHILD_OF*1..]-(inner)

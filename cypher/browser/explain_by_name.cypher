@@ -1,8 +1,8 @@
-// explain_by_name.cypher: the paths that decide a check, drawn: if it is allowed, those that allow it; if not, those of each blocking
-// DENY and of the existing grants. It uses the copy of the policy in the graph, so three names suffice.
+// explain_by_name.cypher: which paths decide a check? Browser draws them: if it is allowed, the paths that allow it; if not, those of
+// each blocking DENY and of the existing grants. It uses the copy of the policy in the graph, so three names suffice.
 // $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
-// $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; where
+// $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; if
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
 // Returns one row: allowed BOOLEAN (null if the question cannot be answered), reason STRING, because LIST OF STRING (the
 // deciding facts), paths LIST (of each grant: from the subject to the grantee, the grant, and the tree between the
@@ -15,7 +15,7 @@
 // :param object => 'table:hr.public.staff'
 // The same in one line:
 // :params {subject: 'user:bob', operation: 'load_table', object: 'table:hr.public.staff'}
-// 1 the words: the first of each, and the rest after it; a quoted name can contain blanks
+// 1 the first word of each parameter, and the rest after it; a quoted name can contain spaces
 WITH [text IN [$subject, $operation, $object] | reduce(words = [], part IN split(text, ' ') |
   CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
 WITH said[0][0] AS subject, said[1][0] AS operation, said[2][0] AS object, split(said[2][0], ':')[0] AS type,
@@ -170,7 +170,7 @@ WITH *, head([each IN [
   [absent <> [], absent[0] + ' does not exist', absent[0]],
   [NOT subject IN known, subject + ' does not exist, so the answer is no', subject]
 ] WHERE each[0] | each]) AS problem
-// 9 similar names, in any case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
+// 9 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {
@@ -190,7 +190,7 @@ CALL (root, type, problem) {
   RETURN collect(name) AS near
 }
 WITH *, CASE WHEN problem IS NULL THEN coalesce(verdict.nearest.open = [], false) WHEN problem[1] ENDS WITH 'the answer is no' THEN false END AS allowed
-// 10 the paths that decide: if allowed, those of the clause; if not, all for and against it
+// 10 the facts that decide: if allowed, those of the clause that holds; if not, all that speak for or against it. Then their paths
 WITH *, [each IN CASE WHEN problem IS NULL THEN verdict.found ELSE [] END WHERE any(term IN CASE WHEN allowed THEN verdict.nearest.clause
     ELSE reduce(terms = [], clause IN clauses | terms + clause) END WHERE any(atom IN term WHERE each.fact IN atom.any
     OR NOT allowed AND each.fact IN atom.none))] AS shown

@@ -5,7 +5,7 @@
 // remedy can be longer; but a listed remedy works.
 // $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
-// $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; where
+// $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; if
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
 // Returns one row: allowed BOOLEAN (null if the question cannot be answered), reason STRING, remedy LIST OF STRING (statements;
 // empty if there is none of this kind, or none is needed), near LIST OF STRING (similar names), root STRING,
@@ -17,7 +17,7 @@
 // :param object => 'table:hr.public.staff'
 // The same in one line:
 // :params {subject: 'user:bob', operation: 'load_table', object: 'table:hr.public.staff'}
-// 1 the words: the first of each, and the rest after it; a quoted name can contain blanks
+// 1 the first word of each parameter, and the rest after it; a quoted name can contain spaces
 WITH [text IN [$subject, $operation, $object] | reduce(words = [], part IN split(text, ' ') |
   CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
 WITH said[0][0] AS subject, said[1][0] AS operation, said[2][0] AS object, split(said[2][0], ':')[0] AS type,
@@ -172,7 +172,7 @@ WITH *, head([each IN [
   [absent <> [], absent[0] + ' does not exist', absent[0]],
   [NOT subject IN known, subject + ' does not exist, so the answer is no', subject]
 ] WHERE each[0] | each]) AS problem
-// 9 similar names, in any case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
+// 9 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {

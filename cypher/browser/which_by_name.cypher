@@ -3,7 +3,7 @@
 // evaluated by itself; use which.cypher for very many objects.
 // $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
-// $type       STRING  'table'; with second objects 'table with tag=tag:pii, key=REF'; where several roots have the subject
+// $type       STRING  'table'; with second objects 'table with tag=tag:pii, key=REF'; if several roots have the subject
 //                     'table in metalake:ml'
 // Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
 // names), root STRING, revision INTEGER
@@ -14,7 +14,7 @@
 // :param type => 'table'
 // The same in one line:
 // :params {subject: 'user:bob', operation: 'load_table', type: 'table'}
-// 1 the words: the first of each, and the rest after it; a quoted name can contain blanks
+// 1 the first word of each parameter, and the rest after it; a quoted name can contain spaces
 WITH [text IN [$subject, $operation, $type] | reduce(words = [], part IN split(text, ' ') |
   CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
 WITH said[0][0] AS subject, said[1][0] AS operation, null AS object, said[2][0] AS type,
@@ -199,7 +199,7 @@ WITH *, head([each IN [
   [absent <> [], absent[0] + ' does not exist', absent[0]],
   [NOT subject IN known, subject + ' does not exist, so the list is empty', subject]
 ] WHERE each[0] | each]) AS problem
-// 11 similar names, in any case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
+// 11 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {

@@ -2,7 +2,7 @@
 // suffice. DENY overrides ALLOW. The list agrees with `grantpath who`: in byte order, complete. Each candidate user is
 // evaluated by itself; use who.cypher for very many users.
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
-// $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; where
+// $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; if
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
 // Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
 // names), root STRING, revision INTEGER
@@ -12,7 +12,7 @@
 // :param object => 'table:hr.public.staff'
 // The same in one line:
 // :params {operation: 'load_table', object: 'table:hr.public.staff'}
-// 1 the words: the first of each, and the rest after it; a quoted name can contain blanks
+// 1 the first word of each parameter, and the rest after it; a quoted name can contain spaces
 WITH [text IN [$operation, $object] | reduce(words = [], part IN split(text, ' ') |
   CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
 WITH null AS subject, said[0][0] AS operation, said[1][0] AS object, split(said[1][0], ':')[0] AS type,
@@ -213,7 +213,7 @@ WITH *, head([each IN [
   [policy.on_missing AND NOT object IN known AND kind.kind = 'object' AND depth <> kind.depth, object + ' has not ' + kind.depth + ' segments', null],
   [absent <> [], absent[0] + ' does not exist', absent[0]]
 ] WHERE each[0] | each]) AS problem
-// 10 similar names, in any case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
+// 10 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {

@@ -1,12 +1,12 @@
-// drop.cypher: removes entities with their subtrees and all edges; and names that were never created, with
-// their last grant. Members of $kept remain as names with only these memberships.
+// drop.cypher: removes entities with their subtrees and all edges. It also removes a name that was never created, if its last
+// grant is removed. A removed member of a group or role of $kept remains as a name that has only such memberships.
 // $root  STRING          'metalake:ml'
 // $refs  LIST OF STRING  ['table:hr.public.staff']
 // $all   BOOLEAN         true to remove the root with all users and groups
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
 // $most  INTEGER         200000, the number of removed facts to return
-// Returns one row: removed LIST (of each fact: the one of $refs that it goes with, 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or
-// 'DENY', its privilege, subject and object, or null; one more than $most if there are more)
+// Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or
+// 'DENY', and its privilege, subject and object, or null; if there are more than $most, it has one more than $most)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin'], most: 200000}
 CALL () {
@@ -20,7 +20,7 @@ UNION
 }
 WITH collect(DISTINCT inner) AS gone, collect({inner: inner, ref: ref}) AS reached
 CALL (gone, reached) {
-  // the facts that go with each: it, and its edges to and from others, without those to the lists that keep it
+  // the facts that are removed with each entity: itself and its edges, except its memberships in $kept
   UNWIND reached AS each
   WITH gone, each.inner AS inner, each.ref AS ref
   CALL (inner, gone) {
@@ -70,7 +70,7 @@ CALL (names) {
 }
 CALL () {
   UNWIND CASE WHEN $all THEN [true] ELSE [] END AS every
-  MATCH (part:RulePart {root: $root}) // the policy that is written beside the root
+  MATCH (part:RulePart {root: $root}) // the copy of the policy
   DETACH DELETE part
 }
 RETURN removed

@@ -5,8 +5,9 @@
 // $changes  LIST OF MAP     index (in this list), object, subject (which gains or loses something; null for
 //                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'NONE'),
 //                           privilege (or null)
-// Returns one row: existing LIST OF STRING, standing LIST OF MAP (index: of the change; edge: whether it exists; owner: of the
-// object; owning: something that the object owns; above: those of $joining that the object is, or is a member of, direct or through others)
+// Returns one row: existing LIST OF STRING, standing LIST OF MAP (the state for each change: index, of the change; edge, whether it
+// exists; owner, of the object; owning, something that the object owns; above, those of $joining that the object is, or is a member of,
+// directly or through others)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
 CALL () {

@@ -1,4 +1,4 @@
-// rename_privilege.cypher: replaces grants of an alias by grants of the privilege that it names.
+// rename_privilege.cypher: replaces grants under another name of a privilege (`old`) by grants under its own name (`new`).
 // $root   STRING       'metalake:ml'
 // $names  LIST OF MAP  old, new
 // Returns one row: renamed INTEGER

@@ -1,4 +1,4 @@
-// revoke.cypher: removes grants, and names that were never created, with their last grant.
+// revoke.cypher: removes grants. It also removes a name that was never created, if its last grant is removed.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  effect ('ALLOW' or 'DENY'), privilege, object, subject
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets

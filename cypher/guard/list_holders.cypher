@@ -1,5 +1,5 @@
-// list_holders.cypher: the transactions that hold or wait for the writer locks of these tenants. The status names those
-// that a transaction waits for.
+// list_holders.cypher: the transactions that hold or wait for the writer locks of these tenants. The status of a waiting
+// transaction names those that it waits for.
 // $roots  LIST OF STRING  ['metalake:ml']
 // Returns one row per transaction: id STRING, about MAP (root, holder, what, host, pid), status STRING, age FLOAT
 // (in seconds)

@@ -3,8 +3,8 @@
 // $root  STRING  'metalake:ml'
 // $dead  STRING  '5f0c', the dead load
 // $load  STRING  '6a1d', the id of the caller
-// Returns at most one row, none if another caller has taken it over: left INTEGER, doomed INTEGER (batches), done
-// BOOLEAN
+// Returns at most one row, none if another caller has taken it over: left INTEGER (written batches, to undo),
+// doomed INTEGER (batches to remove), done BOOLEAN (the dead load was committed)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', dead: '5f0c', load: '6a1d'}
 MATCH (mark:Revision {root: $root})

@@ -10,7 +10,7 @@
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', after: 0, limit: 20}
 MATCH (mark:Revision {root: $root})
-// the marks come first: what is committed before them is in the log by then
+// read the marks first: a change that was committed before this reading is then already in the log
 WITH mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, coalesce(mark.chain, '') AS chain,
   mark.digest AS policy
 CALL () {

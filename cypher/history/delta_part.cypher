@@ -1,4 +1,4 @@
-// delta_part.cypher: one part of the facts of a change that has many.
+// delta_part.cypher: one part of the facts of a change with so many facts that they are stored in parts.
 // $root  STRING   'metalake:ml'
 // $at    INTEGER  7, the revision of the change
 // $part  INTEGER  0

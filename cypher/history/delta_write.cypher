@@ -1,4 +1,4 @@
-// delta_write.cypher: writes the facts of a change that has many, beside its entry in the log.
+// delta_write.cypher: writes the facts of a change in parts, if there are too many for its entry in the log.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  revision, part (from 0), added, removed (canonical statements), touched (references)
 // Returns one row: written INTEGER

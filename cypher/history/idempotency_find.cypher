@@ -4,7 +4,8 @@
 // $parts  LIST OF STRING  ['5f0c.0', '5f0c.1'], the ids that the changes of a batch would get, or []
 // Returns one row: said STRING (a digest of the request), ids LIST OF STRING (one per statement; '' if it changed
 // nothing), revisions LIST OF INTEGER, hashes LIST OF STRING (of the entries; null if pruned), change MAP
-// (revision, actor, as_role, statement, hash; null if there is none), taken LIST OF STRING (one of $parts that another change already has, or empty)
+// (revision, actor, as_role, statement, hash; null if there is none), taken LIST OF STRING (empty, or one of $parts, if
+// another change or request already has this id)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', id: '5f0c', parts: []}
 OPTIONAL MATCH (request:Request {root: $root, id: $id})

@@ -3,10 +3,10 @@
 // $limit     INTEGER         20, the maximum number of entries
 // $after     INTEGER         0, only later revisions
 // $before    INTEGER         null, or only earlier revisions
-// $id        STRING          '5f0c', the change with this id, or the changes of the batch, or null for all
+// $id        STRING          '5f0c', the change with this id, or the batch of changes with it, or null for all
 // $actor     STRING          'user:ann', or null for all
-// $object    STRING          'table:hr.public.staff', the object of the change, or an entity that it changed too, or null for all
-// $subject   STRING          'role:analyst', the subject that gained or lost something, or such an entity, or null for all
+// $object    STRING          'table:hr.public.staff', the object of the change, or another entity that it changed, or null for all
+// $subject   STRING          'role:analyst', the subject that gained or lost something, or another changed entity, or null for all
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
 // Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, hash), begins INTEGER (the

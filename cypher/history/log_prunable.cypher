@@ -1,7 +1,7 @@
 // log_prunable.cypher: the entries of a log that would be pruned. For a writer that holds the lock.
 // $root    STRING          'metalake:ml'
 // $before  INTEGER         7, entries of earlier revisions, or null
-// $since   ZONED DATETIME  datetime('2026-01-31T00:00Z'), entries before the first one of this time or later, or null
+// $since   ZONED DATETIME  datetime('2026-01-31T00:00Z'), entries older than the first one at or after this time, or null
 // Returns one row: entries INTEGER (their number), up_to INTEGER (the revision of the newest of them), hash STRING (its hash),
 // chained INTEGER (the revision of the first entry that has a hash), made STRING (the root's creation id)
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,16 +1,16 @@
 // list_entities.cypher: the existing entities of a type, in byte order: one page.
-// Returns one row: known LIST OF STRING (those of $needed that the graph has), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// Returns one row: known LIST OF STRING (those of $needed that are in the graph), answer LIST OF STRING, revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root           STRING          'metalake:ml'
 // $needed         LIST OF STRING  ['schema:hr.public'], the references that the filters name
 // $type           STRING          'table'
-// $under          STRING          '', or the place below which they are
-// $owner          STRING          '', or their owner
+// $under          STRING          '', or a place: only entities below it
+// $owner          STRING          '', or a subject: only entities that it owns
 // $without_owner  BOOLEAN         whether only those without an owner are listed
-// $like           STRING          '', or a text in their name; upper and lower case are equal
+// $like           STRING          '', or a text: only entities with it in their name, in upper or lower case
 // $hidden         LIST OF STRING  [], references that answers omit
-// $after          STRING          '', or the last reference of the page before
+// $after          STRING          '', or the last reference of the previous page
 // $limit          INTEGER         1000
 // In Neo4j Browser run this first, without the slashes, then the whole file:
 // :params {root: 'metalake:ml', needed: ['schema:hr.public'], type: 'table', under: 'schema:hr.public', owner: '',
@@ -23,7 +23,7 @@ CALL () {
 }
 CALL () {
   CALL () {
-    // 1 where to look: at what the owner has, else below the place, else at all of the type
+    // 1 where to look: at what the owner owns; otherwise below the place; otherwise at all entities of the type
     UNWIND [ref IN [$owner] WHERE ref <> ''] AS ref
     MATCH (:Entity {root: $root, ref: ref})-[:OWNS]->(entity) WHERE entity.type = $type
     RETURN entity

@@ -1,8 +1,8 @@
 // list_grants.cypher: the grants, sorted by object, subject, privilege and effect: one page.
-// Returns one row: known LIST OF STRING (those of $needed that the graph has), answer LIST OF MAP (effect, privilege,
+// Returns one row: known LIST OF STRING (those of $needed that are in the graph), answer LIST OF MAP (effect, privilege,
 // object, subject), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root       STRING          'metalake:ml'
 // $needed     LIST OF STRING  ['table:hr.public.staff'], the references that the filters name
 // $on         STRING          '', or the object
@@ -10,8 +10,8 @@
 // $privilege  STRING          '', or the privilege
 // $effect     STRING          '', or 'ALLOW' or 'DENY'
 // $hidden     LIST OF STRING  [], references that answers omit
-// $after      LIST OF STRING  ['', '', '', ''], or object, subject, privilege and effect of the last grant of the page
-//                             before
+// $after      LIST OF STRING  ['', '', '', ''], or object, subject, privilege and effect of the last grant of the
+//                             previous page
 // $limit      INTEGER         1000
 // In Neo4j Browser run this first, without the slashes, then the whole file:
 // :params {root: 'metalake:ml', needed: ['table:hr.public.staff'], on: 'table:hr.public.staff', to: '',
@@ -24,7 +24,7 @@ CALL () {
 }
 CALL () {
   CALL () {
-    // 1 where to look: at the object, else at the subject, else at all objects
+    // 1 where to look: at the object; otherwise at the subject; otherwise at all objects
     UNWIND [ref IN [$on] WHERE ref <> ''] AS ref
     MATCH (subject)-[grant:ALLOW|DENY]->(object:Entity {root: $root, ref: ref})
     RETURN subject, grant, object

@@ -1,13 +1,13 @@
 // list_members.cypher: the members of a group or a role, in byte order: one page.
-// Returns one row: known LIST OF STRING ($ref, if the graph has it), answer LIST OF LIST OF STRING (for each member a
-// shortest path, from member to container), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// Returns one row: known LIST OF STRING ($ref, if it is in the graph), answer LIST OF LIST OF STRING (for each member a
+// shortest path from the member to the container), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root    STRING          'metalake:ml'
 // $ref     STRING          'role:analyst'
 // $all     BOOLEAN         false: only direct ones; true: also those through other groups and roles
 // $hidden  LIST OF STRING  [], references that answers omit
-// $after   STRING          '', or the last member of the page before
+// $after   STRING          '', or the last member of the previous page
 // $limit   INTEGER         1000
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', ref: 'role:analyst', all: true, hidden: [], after: '', limit: 1000}
@@ -33,7 +33,7 @@ CALL () {
   WITH container, member WHERE member.ref > $after AND coalesce(member.exists, true) AND NOT member.ref IN $hidden
   WITH container, member ORDER BY member.ref LIMIT toInteger($limit)
   CALL (container, member) {
-    // 3 the shortest path; in a wide group a search costs more than the test whether the membership is direct
+    // 3 the shortest path; a direct membership is tested first, because in a wide group a search costs more
     WITH * WHERE EXISTS { (member)-[:MEMBER_OF|HAS_ROLE]->(container) }
     RETURN [member.ref, container.ref] AS path
   UNION ALL

@@ -1,7 +1,7 @@
 // membership_edges.cypher: the memberships of a subject and of all groups and roles that it belongs to.
 // Returns one row: links LIST OF LIST OF STRING (member, type of the relationship, container), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root     STRING  'metalake:ml'
 // $subject  STRING  'user:bob'
 // In Neo4j Browser run this line first, then the whole file:

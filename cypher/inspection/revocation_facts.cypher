@@ -1,10 +1,10 @@
-// revocation_facts.cypher: what a smallest revocation depends on besides the facts of the check: grants below places, and
-// possible new owners.
+// revocation_facts.cypher: the facts that a smallest revocation needs and the check does not: grants below places, and possible
+// new owners.
 // Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), owners LIST OF
-// MAP (ref, owner: for each of $owned a new owner that the subject neither is nor belongs to: of the nearest object above,
-// else the first in byte order; an object without one is omitted), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// MAP (ref, owner: for each of $owned one possible new owner, which the subject neither is nor belongs to: the owner of the
+// nearest object above, otherwise the first in byte order; an object without one is omitted), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
 // $below    LIST OF MAP     facts about descendants: fact, ref, types, privileges

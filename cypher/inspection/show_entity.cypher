@@ -1,8 +1,8 @@
 // show_entity.cypher: one entity: its type, its owner, and how many edges of each kind it has.
-// Returns one row: known LIST OF STRING ($ref, if the graph has it), entity MAP (type, exists, builtin, owner; the numbers
-// of its direct members, memberships, grants_on, grants_to, owns; children: a list of type and number), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
+// Returns one row: known LIST OF STRING ($ref, if it is in the graph), entity MAP (type, exists, builtin, owner; the numbers
+// of its direct members, memberships, grants_on, grants_to, owns; children: a list of pairs of type and number), revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // $root    STRING          'metalake:ml'
 // $ref     STRING          'table:hr.public.staff'
 // $hidden  LIST OF STRING  [], references that answers omit

@@ -1,7 +1,7 @@
 // load_edges.cypher: the existing memberships, ownerships and grants of these subjects. For bulk import.
 // $nodes  LIST OF INTEGER  [1, 2], ids in the database
 // Returns one row per subject that has any: node INTEGER, labels LIST OF STRING ('MEMBER', 'OWNS', 'ALLOW SELECT_TABLE'), ends
-// LIST OF INTEGER (the ids of their ends), edges LIST OF INTEGER (their ids)
+// LIST OF INTEGER (the ids of the entities that they point to), edges LIST OF INTEGER (their own ids)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {nodes: [1, 2]}
 UNWIND $nodes AS node

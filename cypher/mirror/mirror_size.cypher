@@ -1,6 +1,6 @@
-// mirror_size.cypher: the number of entities and facts that a mirror of a tenant reads, as far as it is at most about a limit.
+// mirror_size.cypher: the size of a tenant, to choose how it is mirrored: counts at most $most entities, and the facts of these.
 // $root  STRING   'metalake:ml'
-// $most  INTEGER  200000, the number of entities to count; their facts are counted, too
+// $most  INTEGER  200000, the maximum number of entities to count
 // Returns one row: entities INTEGER, facts INTEGER (memberships, grants and ownerships)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', most: 200000}

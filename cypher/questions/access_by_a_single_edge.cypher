@@ -1,5 +1,5 @@
-// access_by_a_single_edge.cypher: on which single edges does a subject's privilege on an object depend? Without a
-// membership or grant of these rows, the subject has no ALLOW of the privilege there or above.
+// access_by_a_single_edge.cypher: on which single edges does a subject's privilege on an object depend? Each row is a
+// membership or grant: if it is removed, the subject has no ALLOW of the privilege there or above.
 // Leaves out: owners, privileges that imply it, DENYs and other conditions. Ask check_by_name for a decision.
 // $subject    STRING  'user:bob'
 // $privilege  STRING  'SELECT_TABLE'
@@ -12,25 +12,25 @@
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
 OPTIONAL CALL (subject, object) {
-  // 1 the subject with its groups and roles, and the ALLOWs of these there and above
+  // 1 the subject with its groups and roles, and their ALLOWs on the object and above it
   CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
   MATCH (object)-[:CHILD_OF*0..]->()<-[grant:ALLOW {privilege: $privilege}]-(grantee) WHERE grantee IN principals
   WITH principals, collect(grant) AS grants, collect(DISTINCT grantee) AS grantees
-  // 2 of the principals those that lead to a grantee, each with those that it leads to
+  // 2 the principals that lead to a grantee, each with all that it belongs to
   CALL (principals, grantees) {
     UNWIND principals AS node
     CALL (node) { MATCH (node)-[:MEMBER_OF|HAS_ROLE*0..]->(above) RETURN collect(DISTINCT above) AS above }
     WITH node, above WHERE any(grantee IN grantees WHERE grantee IN above)
     RETURN collect(node) AS leading, collect({node: node, above: above}) AS reached
   }
-  // 3 each with its edges along a way to a grant
+  // 3 the edges of each that lead to a grant
   UNWIND reached AS each
   WITH grants, leading, reached, each.node AS node, each.above AS above, [one IN reached WHERE each.node IN one.above | one.node] AS before
   CALL (node, grants, leading) {
     MATCH (node)-[edge:MEMBER_OF|HAS_ROLE|ALLOW]->(end) WHERE edge IN grants OR end IN leading AND type(edge) <> 'ALLOW'
     RETURN collect(edge) AS edges
   }
-  // 4 with one edge, and without a way past it
+  // 4 those with a single such edge, if no other path avoids it
   WITH * WHERE size(edges) = 1 AND all(other IN leading WHERE other IN above OR other IN before) AND NOT EXISTS {
     UNWIND before AS other
     MATCH (other)-[way:MEMBER_OF|HAS_ROLE|ALLOW]->(end) WHERE other <> node

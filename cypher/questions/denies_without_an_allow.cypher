@@ -1,5 +1,5 @@
-// denies_without_an_allow.cypher: which DENYs override nothing now? Nothing that belongs to the grantee has an ALLOW of
-// the privilege on the object, above or below it, itself or through others.
+// denies_without_an_allow.cypher: which DENYs override nothing now? Neither the grantee nor a member of it has an ALLOW of
+// the privilege on the object, above or below it, directly or through groups and roles.
 // Leaves out: privileges that imply the denied one, and ownership. A DENY without an ALLOW can be intended: it also
 // overrides later ALLOWs.
 // $root  STRING  'metalake:ml'
@@ -10,14 +10,14 @@ OPTIONAL MATCH (mark:Revision {root: $root})
 OPTIONAL CALL (mark) {
   // 1 the DENYs
   MATCH (subject:Entity {root: $root})-[grant:DENY]->(object) WHERE subject.ref >= ''
-  // 2 all that belong to the grantee, with their groups and roles
+  // 2 the grantee and its members, with their groups and roles
   CALL (subject) {
     MATCH (member)-[:MEMBER_OF|HAS_ROLE*0..]->(subject)
     WITH DISTINCT member
     MATCH (member)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     RETURN collect(DISTINCT principal) AS principals
   }
-  // 3 without an ALLOW on the object, above or below it
+  // 3 none of these has an ALLOW on the object, above or below it
   WITH * WHERE NOT EXISTS {
     MATCH (principal)-[:ALLOW {privilege: grant.privilege}]->(place) WHERE principal IN principals
       AND (EXISTS { (place)-[:CHILD_OF*0..]->(object) } OR EXISTS { (object)-[:CHILD_OF*0..]->(place) }) }

@@ -1,7 +1,7 @@
-// grants_behind_a_closed_gate.cypher: which ALLOWs are asleep, because the grantee does not pass the gate above the
-// object? The gate is a privilege on the objects of a type, e.g. USE_CATALOG on a catalog; the grantee passes it if it
+// grants_behind_a_closed_gate.cypher: which ALLOWs have no effect for the grantee, because it does not pass the gate
+// above the object? The gate is a privilege on the objects of a type, e.g. USE_CATALOG on a catalog; the grantee passes it if it
 // has the privilege there or above, itself or through its groups and roles, and no DENY of it.
-// Leaves out: members of the grantee that pass the gate by another group or role, for whom the grant is awake; and
+// Leaves out: members of the grantee that pass the gate by another group or role, for whom the ALLOW has effect; and
 // owners, who need no gate in some policies. Ask check_by_name for a decision.
 // $gate  STRING  'USE_CATALOG', the privilege that opens the gate
 // $type  STRING  'table', 'catalog', the type of the objects that have it
@@ -21,7 +21,7 @@ OPTIONAL CALL (mark) {
   // 2 their ALLOWs below an object of the gate's type
   MATCH path = (subject)-[grant:ALLOW]->(object) WHERE grant.privilege <> $gate
   MATCH tree = (object)-[:CHILD_OF*0..]->(place {type: $type})
-  // 3 what they have of the gate, there or above
+  // 3 their ALLOWs and DENYs of the gate's privilege, there or above
   WITH *, COLLECT {
     MATCH (place)-[:CHILD_OF*0..]->(above)<-[one:ALLOW|DENY {privilege: $gate}]-(principal) WHERE principal IN principals
     RETURN DISTINCT type(one) } AS effects

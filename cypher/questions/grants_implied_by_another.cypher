@@ -14,7 +14,7 @@ OPTIONAL CALL (mark) {
     MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     RETURN collect(DISTINCT principal) AS principals
   }
-  // 2 the ALLOWs of these
+  // 2 the ALLOWs to these
   UNWIND principals AS other
   MATCH implied_by = (other)-[wide:ALLOW]->(place)
   // 3 the ALLOWs of the same privilege to the subject, there and below

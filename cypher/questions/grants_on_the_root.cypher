@@ -1,5 +1,5 @@
 // grants_on_the_root.cypher: what is granted on the root object, and so on everything below it?
-// Leaves out: policies in which grants are not inherited, where these apply to the root object only.
+// Leaves out: whether the policy inherits grants; if it does not, these apply to the root object only.
 // $root  STRING  'metalake:ml'
 // Returns rows: effect STRING (ALLOW, DENY or OWNS), privilege STRING (null for OWNS), subject STRING, users INTEGER
 // (that it reaches: the subject, or its members), path PATH, says STRING (why a row has no answer)

@@ -15,7 +15,7 @@ OPTIONAL CALL (mark) {
     MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     RETURN collect(DISTINCT principal) AS principals
   }
-  // 2 the DENYs of these
+  // 2 the DENYs to these
   UNWIND principals AS denied
   MATCH deny = (denied)-[no:DENY]->(place)
   // 3 the ALLOWs of the same privilege there and below

@@ -1,4 +1,4 @@
-// nearest_common_role.cypher: which groups and roles have two subjects in common, the nearest first?
+// nearest_common_role.cypher: which groups and roles do two subjects share, the nearest first?
 // Leaves out: what is granted to them; and longer paths to the same group or role.
 // $subject  STRING  'user:bob'
 // $other    STRING  'user:ann', the other subject

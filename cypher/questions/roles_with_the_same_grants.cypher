@@ -10,7 +10,7 @@ OPTIONAL CALL (mark) {
   MATCH (role:Entity:Role {root: $root})-[grant:ALLOW|DENY]->(object) WHERE role.ref >= ''
   WITH role, type(grant) + ' ' + grant.privilege + ' on ' + object.ref AS line ORDER BY role.ref, line
   WITH role, collect(line) AS grants
-  // 2 the roles by these
+  // 2 the roles, grouped by their grants
   WITH grants, collect(role.ref) AS roles WHERE size(roles) > 1
   RETURN roles, grants
 }

@@ -17,7 +17,7 @@ OPTIONAL CALL (user_types) {
     WITH DISTINCT principal.ref AS ref ORDER BY ref
     RETURN collect(ref) AS principals
   }
-  // 3 the users by these
+  // 3 the users, grouped by these
   WITH user, principals ORDER BY user.ref
   WITH principals, collect(user.ref) AS users WHERE size(users) > 1 AND principals <> []
   RETURN users, principals

@@ -1,5 +1,5 @@
-// what_a_grant_here_would_open.cypher: which operations on an object would one more ALLOW allow a subject, which are
-// not allowed now?
+// what_a_grant_here_would_open.cypher: which operations on an object are not allowed to a subject now, but would be with
+// one more ALLOW?
 // Leaves out: what it would allow on objects below (see which_operations_a_grant_opens); operations with second
 // objects, one role at a time, and facts about what is below the object. It does not verify the copy of the policy.
 // $subject    STRING  'user:bob'
@@ -29,7 +29,7 @@ WITH *, [each IN found | each.fact] + [place IN places WHERE place = subject | '
 WITH *, [facts, facts + ('ALLOW ' + $privilege + ' ' + object.type)] AS states
 OPTIONAL MATCH (privilege:RulePrivilege:RulePart {root: $root, name: $privilege})
 OPTIONAL CALL (subject, object, states) {
-  // 3 the operations with a way of which every term holds, before and after
+  // 3 the operations that have a clause whose terms all hold, before and after
   MATCH (rule:RuleOperation:RulePart {root: $root, type: object.type}) WHERE subject IS NOT NULL AND NOT rule.one_role AND rule.alias_of IS NULL
   WITH rule, [facts IN states | EXISTS {
     MATCH (rule)-[any:ANY]->(clause) WHERE any.with = '' AND NOT EXISTS { MATCH (clause)-[:EACH]->(term) WHERE NOT EXISTS { MATCH (term)-[:SOME]->(atom)

@@ -1,7 +1,7 @@
 // what_a_leaving_user_leaves.cypher: what depends on a user that leaves: what it owns, what is granted to it, where it
 // is a member, and what it alone can reach? Alone: it holds the privilege on the object by an ALLOW there or above,
 // without a DENY, and no other user does.
-// Leaves out: privileges that imply others, owners as others that reach an object, and other conditions.
+// Leaves out: privileges that imply others; owners, who may also reach what is listed as alone; and other conditions.
 // $subject  STRING  'user:bob', a user
 // $root     STRING  'metalake:ml'
 // Returns rows: kind STRING (owns, granted, member or alone), what STRING (the object, group or role), privilege STRING

@@ -1,4 +1,4 @@
-// which_deny_stops_a_user.cypher: which DENYs stop a subject, who would be allowed without them? If all rows of one way
+// which_deny_stops_a_user.cypher: which DENYs stop a subject that would be allowed without them? If all rows of one way
 // are revoked, that way allows it.
 // Leaves out: second objects, one role at a time, and facts about what is below the object; it says so if the policy
 // needs these for the operation. It does not verify the copy of the policy, as check_by_name does.

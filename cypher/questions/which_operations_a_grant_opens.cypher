@@ -1,6 +1,6 @@
-// which_operations_a_grant_opens.cypher: which operations would a grant allow? It uses the copy of the policy in the graph: every
-// operation, on objects of the grant's type and below it, that a grant of this privilege can be a part of; `alone`: whether it
-// suffices by itself.
+// which_operations_a_grant_opens.cypher: which operations would a grant allow? It lists every operation, on objects of the grant's
+// type and below it, for which this privilege can count; `alone` says whether it suffices by itself. It uses the copy of the
+// policy in the graph.
 // Leaves out: what the grantee already has, and DENYs, which override the grant where both apply (see what_a_grant_here_would_open).
 // $privilege  STRING  'SELECT_TABLE'
 // $type       STRING  'schema', the type of the object that it is granted on
@@ -15,7 +15,7 @@
 MATCH (fact:RulePart {root: $root})
 WHERE fact:RuleFact AND fact.effect = 'ALLOW' AND fact.privilege = $privilege
   AND $type IN [fact.below, CASE WHEN fact.below IS NULL THEN split(fact.place, '.')[-1] END]
-// 2 the atoms, terms and clauses that it meets
+// 2 the atoms, terms and clauses that these facts meet
 MATCH (atom)-[:HAS]->(fact)
 MATCH (term)-[:SOME]->(atom)
 MATCH (clause)-[:EACH]->(term)

@@ -1,4 +1,4 @@
-// dropped_tenants.cypher: the dropped tenants, oldest first, without drops that were interrupted before the tenant ended.
+// dropped_tenants.cypher: the dropped tenants, oldest first; drops that were interrupted too early to end the tenant are omitted.
 // Returns rows: root STRING, policy STRING, revision INTEGER (the last one), head STRING (the hash of the log's newest entry,
 // or null), at STRING (the time), by STRING (the operator, or null)
 // In Neo4j Browser run the whole file; it has no parameters:

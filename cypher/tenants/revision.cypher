@@ -1,7 +1,8 @@
 // revision.cypher: the revision of a tenant.
 // $root  STRING  'metalake:ml'
-// Returns one row: revision INTEGER, begun INTEGER, revision_after INTEGER, begun_after INTEGER (both pairs are one reading),
-// policy STRING (the digest of the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
+// Returns one row: revision INTEGER, begun INTEGER, revision_after INTEGER, begun_after INTEGER (the same two
+// values, because it is a single read), policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})

@@ -1,4 +1,4 @@
-// tenant_state.cypher: all entities and edges of a small tenant, from which decisions follow.
+// tenant_state.cypher: all entities and edges of a small tenant: everything on which its decisions depend.
 // $root  STRING  'metalake:ml'
 // Returns one row: entities LIST OF MAP (ref, type, exists, builtin), edges LIST OF MAP (kind, source, target,
 // privilege), revision, begun, revision_after, begun_after

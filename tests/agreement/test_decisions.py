@@ -1,7 +1,4 @@
-"""Check = who = which = Spark = oracle on random tenants: at least DECISIONS per policy, 0 different.
-
-`make test` asks for FEWER.
-"""
+"""Check, who, which, Spark and the oracle give the same decisions on random tenants of every policy."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +11,7 @@ from grantpath.graph.statement import Check, Which, Who
 from ..conftest import Closing, Tenants
 from ..support.twin import POLICIES, SEED, Answer, Twin
 
-DECISIONS = 20_000
+DECISIONS = 20_000  # at least, for each policy
 FEWER = 4_000  # in `make test`
 SIZES: tuple[int, ...] = (40, 160, 500)  # facts in each world of a policy; `make test` omits the largest
 CHECKS = 500  # in a batch

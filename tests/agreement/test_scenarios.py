@@ -23,14 +23,14 @@ def wrong(report: runner.Report) -> list[str]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_cypher(store: Store, policy: str) -> None:
+def test_cypher_gives_the_expected_answers(store: Store, policy: str) -> None:
     report = runner.run(runner.read_files([SCENARIOS / policy]), store)
     assert wrong(report) == []
     assert report.passed >= 8
 
 
 @pytest.mark.spark
-def test_spark(store: Store, closing: Closing) -> None:
+def test_spark_gives_the_expected_answers(store: Store, closing: Closing) -> None:
     from grantpath.engine.cli.scenario_command import answer_by_spark
 
     report = runner.run(runner.read_files([SCENARIOS]), store, "spark", answer_by_spark)

@@ -257,7 +257,7 @@ def read_write_set(reads: str, writes: str, joins: bool = False) -> ReadWriteSet
     return ReadWriteSet(set(reads), set(writes), joins)
 
 
-def test_readers_run_after_writers_and_before_overwriters() -> None:
+def test_read_is_on_a_level_after_earlier_and_not_after_later_writes() -> None:
     assert levels([read_write_set("a", "a"), read_write_set("b", "b")]) == [[0, 1]]
     assert levels([read_write_set("a", "a"), read_write_set("a", "b"), read_write_set("b", "c")]) == [[0], [1], [2]]
     assert levels([read_write_set("ab", "b"), read_write_set("b", "c"), read_write_set("x", "b")]) == [[0], [1, 2]]

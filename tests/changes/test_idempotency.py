@@ -60,7 +60,7 @@ def test_change_can_be_repeated_with_its_assigned_id(auth: Authorizer) -> None:
     assert auth.log()[-1].statement == LEAVE
 
 
-def test_repeated_change_without_effect_never_has_one(auth: Authorizer) -> None:
+def test_change_that_had_no_effect_has_none_when_repeated(auth: Authorizer) -> None:
     auth.change(JOIN)
     first = auth.change(JOIN, by="user:ann", id="nothing new")
     assert (first.id, first.revision) == (None, len(FACTS) + 1)

@@ -1,4 +1,4 @@
-"""The number of the product's files through which a check passes: a reader must open each of them."""
+"""A check runs code of few files of the product, because a reader must open each of them."""
 
 import sys
 from pathlib import Path

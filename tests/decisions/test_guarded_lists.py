@@ -50,7 +50,9 @@ def test_who_on_a_concurrently_dropped_table_is_unknown(auth: Authorizer, monkey
         auth.who("SELECT_TABLE", TABLE)
 
 
-def test_table_in_every_revision_is_never_unknown(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_that_exists_in_every_revision_is_never_unknown(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unguarded(self: Store, *asked: Any) -> list[Any]:
         raise AssertionError("a look-up outside the guarded statement may see half of a change")
 

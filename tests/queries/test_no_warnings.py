@@ -1,7 +1,7 @@
-"""A database with one new root and nothing in it: every query of cypher/ is planned there without a warning.
+"""Every query of cypher/ is planned without a warning on a database that has only one new root.
 
-A warning prints the whole query, in Neo4j Browser too, and a person takes it for an error. A server warns of each
-label, relationship type and property that nothing has had yet; `schema.cypher` makes them all known.
+The server warns of each label, relationship type and property that it has never stored; `schema.cypher` makes all of
+them known. A warning contains the whole query, in Neo4j Browser too, and looks like an error.
 """
 
 import logging

@@ -190,7 +190,7 @@ def test_example_runs(driver: neo4j.Driver, graph: Authorizer, name: str) -> Non
         assert [way["members"] for way in rows[0]["paths"]] == [["user:bob", "group:readers", "role:analyst"]]
 
 
-def test_sent_as_on_disk(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_text_that_is_sent_is_a_file(graph: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
 
     def noting(run: Any) -> Any:
@@ -234,7 +234,7 @@ def test_queries_by_name_share_the_same_text() -> None:
     """Shared parts are the same text, so that a correction must be made in all of them."""
     check, explain, remedy = (cypher.load(f"{name}_by_name").text for name in ("check", "explain", "remedy"))
     shared = check[
-        check.index("// 1 the words") : check.index("WITH *, CASE WHEN problem IS NULL THEN coalesce(verdict")
+        check.index("// 1 the first word") : check.index("WITH *, CASE WHEN problem IS NULL THEN coalesce(verdict")
     ]
     assert len(shared.splitlines()) > 100
     assert shared in explain

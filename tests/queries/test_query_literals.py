@@ -1,7 +1,6 @@
-"""The queries that write, and some that read, broken by literal changes of their text, which probes must detect.
+"""Probes must detect each literal mutant of the queries that write, and of some that read.
 
-A mutant whose text is no longer in its file fails, and so does one that the database cannot plan, so that the list
-stays true.
+The list must stay up to date: a mutant fails if its text is no longer in its file, or if the database cannot plan it.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""An unknown name is not taken for an empty answer; and the questions to the log and about names without an entity."""
+"""An unknown name gives a row that says so, not an empty answer; and the questions about the log."""
 
 from typing import Any
 

@@ -90,7 +90,7 @@ def own(home: Path) -> ServerStatus:
     return found
 
 
-def test_status(running: ServerStatus) -> None:
+def test_running_server_has_its_version_and_home(running: ServerStatus) -> None:
     assert running.running and running.version.startswith("5.26.")
     assert running.home.name == "5.26"
     assert up(home=running.home.parent) == running
@@ -156,7 +156,9 @@ def test_wrong_logins_do_not_lock_the_user_out(running: ServerStatus) -> None:
 
 
 @pytest.mark.slow
-def test_connection(own: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_follows_arguments_and_variables(
+    own: ServerStatus, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert own.uri and own.password_file
     for variable in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD"):
         monkeypatch.delenv(variable, raising=False)

@@ -84,7 +84,7 @@ def test_password_is_not_sent_to_another_process_on_the_port(other_home: Path, m
 
 @pytest.mark.newest
 @pytest.mark.slow
-def test_newest_line(other_home: Path) -> None:
+def test_newest_neo4j_starts_and_stops(other_home: Path) -> None:
     found = up("2026", home=other_home, progress=silent)
     assert found.version.startswith("2026.") and found.home == other_home / "2026" and found.pid
     assert {address.removeprefix("::ffff:") for address, _ in listeners(found.pid)} == {"127.0.0.1"}

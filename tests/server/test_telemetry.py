@@ -90,7 +90,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
     monkeypatch.setattr(telemetry, "_otel", None)
 
 
-def test_questions(seen: Seen, tenant: Tenants) -> None:
+def test_questions_have_spans_and_counters(seen: Seen, tenant: Tenants) -> None:
     auth = tenant("gravitino", FACTS)
     revision = auth.revision_now()
     known = {"root": auth.tenant, "name": "USE_CATALOG", "revision": revision}
@@ -109,7 +109,7 @@ def test_questions(seen: Seen, tenant: Tenants) -> None:
     assert seen.metric("call.duration")[(("grantpath.verb", "check"),)] == 1
 
 
-def test_changes(seen: Seen, tenant: Tenants) -> None:
+def test_changes_have_spans_and_counters(seen: Seen, tenant: Tenants) -> None:
     auth = tenant("gravitino", FACTS)
     done = auth.change("add user:eve", id="once")
     assert seen.attributes() == {
@@ -143,7 +143,7 @@ def test_retried_change_is_counted(
     assert f"{auth.tenant}: retrying a change" in caplog.text
 
 
-def test_whole_roots(seen: Seen, tenant: Tenants, tmp_path: Path) -> None:
+def test_loads_dumps_and_upgrades_have_spans(seen: Seen, tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("gravitino", FACTS)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "subjects.csv").write_text("ref\nuser:zoe\n")

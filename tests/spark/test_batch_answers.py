@@ -1,6 +1,6 @@
 """Spark's answers on many tenants at once: every question line of the scenarios, and random worlds of every policy.
 
-What is expected is the oracle's word, which shares no code with the engine.
+The expected answers are the oracle's, which shares no code with the engine.
 """
 
 import random

@@ -115,8 +115,8 @@ def test_killed_client_leaves_no_half_change_and_no_lock(
     auth.close()
     say(
         capsys,
-        f"{how}: {len(moments)} clients killed, {odd} left an odd mark; the next answer and change came within"
-        f" {slowest:.2f} s; half applied 0, changes without their fact or the reverse 0",
+        f"{how}: {len(moments)} clients killed, {odd} left a begin mark without an end mark; the next answer and"
+        f" change came within {slowest:.2f} s; half applied 0, changes without their fact or the reverse 0",
     )
     assert odd >= 2
 

@@ -75,7 +75,7 @@ def state(graph: Authorizer) -> dict[str, list[str]]:
     return {part: sorted(map(repr, (sorted(each.items()) for each in row[part]))) for part in ("entities", "edges")}
 
 
-def test_references(closing: Closing) -> None:
+def test_hostile_references_are_data_or_refused(closing: Closing) -> None:
     words, tries = Words(f"references {SEED}"), Tries("references")
     spelled: dict[str, tuple[str, tuple[str, ...]]] = {}
     for _ in range(REFERENCES):
@@ -122,7 +122,7 @@ def test_references_and_lines_have_limits() -> None:
     assert tries.count["refused"] == len(too_much)
 
 
-def test_statements(tenant: Tenants, closing: Closing) -> None:
+def test_hostile_statements_are_data_or_refused(tenant: Tenants, closing: Closing) -> None:
     """The accepted statements and the resulting graph agree with the oracle exactly."""
     words, tries = Words(f"statements {SEED}"), Tries("statements")
     beside, graph, world = tenant("gravitino", FEW), tenant("gravitino", FEW), oracle("gravitino", "ml")
@@ -222,7 +222,7 @@ def test_single_changes_are_stored_unchanged(tenant: Tenants) -> None:
     assert kept > 30
 
 
-def test_parameters(tenant: Tenants, closing: Closing) -> None:
+def test_hostile_parameters_are_data_or_refused(tenant: Tenants, closing: Closing) -> None:
     """Every question is answered no or refused, and the graph is unchanged."""
     words, tries = Words(f"parameters {SEED}"), Tries("parameters")
     graph = tenant("gravitino", FEW)

@@ -56,7 +56,7 @@ def test_any_other_text_is_refused(text: str) -> None:
         assert str(fact) == text
 
 
-def test_queries_get_facts_in_this_form() -> None:
+def test_facts_are_printed_as_the_queries_expect_them() -> None:
     written = {
         "ALLOW SELECT_TABLE table": Fact(FactKind.ALLOW, "table", ("SELECT_TABLE",)),
         "DENY SELECT_TABLE with.tag.tag": Fact(FactKind.DENY, "with.tag.tag", ("SELECT_TABLE",)),
