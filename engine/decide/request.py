@@ -5,7 +5,6 @@ check, explain, who, which and Spark all use `resolve`, so that they report the 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
@@ -59,8 +58,23 @@ class ResolvedQuestion:
         """The evaluation of a check; `near` returns suggestions for a subject that does not exist."""
         assert self.subject is not None, "a check has a subject"
         subject, clauses = self.subject, self.requirement.clauses
-        similar = cache(partial(near, subject.text))
+        similar = _Suggestions(near, subject.text)
         return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, similar)
+
+
+class _Suggestions:
+    """The suggestions for one name, looked up at most once."""
+
+    __slots__ = ("_found", "_near", "_ref")
+
+    def __init__(self, near: Callable[[str], str], ref: str) -> None:
+        self._near, self._ref = near, ref
+        self._found: str | None = None
+
+    def __call__(self) -> str:
+        if self._found is None:
+            self._found = self._near(self._ref)
+        return self._found
 
 
 # ---- words to a question --------------------------------------------------------------------------------------------
@@ -85,7 +99,7 @@ def resolve_check(policy: Policy, root: Reference, check: AnyCheck) -> tuple[Che
     if not isinstance(check, Check):
         try:
             subject, name, object_ = check
-            check = Check(subject=subject, name=name, object=object_)
+            check = Check(subject=subject, name=name, object=object_, with_={})  # a default would be copied
         except (TypeError, ValueError):
             raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
     return check, resolve(policy, root, check)

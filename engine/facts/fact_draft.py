@@ -79,6 +79,7 @@ class FactDraft:
             others_in=former.others_in.changed(self._others_in),
             places_of=former.places_of.changed(self._places_of),
             listed=self._listed() if self._existing else former.listed,
+            closures={} if self._containers else former.closures,
         )
 
     def _listed(self) -> dict[str, list[str]]:

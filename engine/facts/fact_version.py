@@ -1,7 +1,8 @@
 """The facts of a root at one revision, in maps that questions look up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -15,6 +16,7 @@ OWNS = "OWNS"
 Grants = dict[str, int | frozenset[int]]  # by 'ALLOW SELECT_TABLE' or OWNS: the principal that has it, or several
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
+CLOSURES = 4_096  # subjects whose effective principals are kept
 
 
 class EntityNumbers:
@@ -90,21 +92,30 @@ class FactVersion:
     others_in: LayeredMap[int, tuple[int, ...]]
     places_of: LayeredMap[int, tuple[int, ...]]
     listed: Mapping[str, list[str]]
+    closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
 
     def exists(self, ref: str) -> bool:
         """Whether the entity exists. A name that only holds grants does not."""
         number = self.numbers.find(ref)
         return number is not None and self.existing.get(number) is not None
 
-    def effective(self, subject: int) -> set[int]:
-        """The subject with its groups and roles, direct or through others."""
+    def effective(self, subject: int) -> AbstractSet[int]:
+        """The subject with its groups and roles, direct or through others; kept while no membership changes."""
+        known = self.closures.get(subject)
+        if known is None:
+            if len(self.closures) >= CLOSURES:
+                self.closures.clear()
+            known = self.closures[subject] = self._closure(subject)
+        return known
+
+    def _closure(self, subject: int) -> frozenset[int]:
         found, waiting, containers = {subject}, [subject], self.containers.get
         while waiting:
             for each in containers(waiting.pop()) or ():
                 if each not in found:
                     found.add(each)
                     waiting.append(each)
-        return found
+        return frozenset(found)
 
     def held_roles(self, subject: int) -> list[int]:
         """The roles that a subject holds directly."""

@@ -20,7 +20,7 @@ class LayeredMap(Generic[Key, Value]):
 
     def get(self, key: Key) -> Value | None:
         """The value of a key, or None."""
-        if key in self._latest:
+        if self._latest and key in self._latest:
             return self._latest[key]
         return self._base.get(key)
 

@@ -1,6 +1,7 @@
 """Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
 
 from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
@@ -51,7 +52,9 @@ def allows(clauses: Clauses, true: set[Fact]) -> bool:
     return any(all(any(atom.holds(true) for atom in term) for term in clause) for clause in clauses)
 
 
-def acting(version: FactVersion, question: ResolvedQuestion, subject: int) -> Iterator[tuple[str | None, set[int]]]:
+def acting(
+    version: FactVersion, question: ResolvedQuestion, subject: int
+) -> Iterator[tuple[str | None, AbstractSet[int]]]:
     """The principals that act together: all effective ones, or the subject with one role at a time."""
     effective = version.effective(subject)
     role = None if question.as_role is None else version.numbers.find(question.as_role)
@@ -69,7 +72,7 @@ def found(
     policy: Policy,
     question: ResolvedQuestion,
     subject: int,
-    principals: set[int],
+    principals: AbstractSet[int],
     without: Collection[str] = (),
 ) -> Found:
     """The facts of these principals on the places of the question, except for the places `without`."""
@@ -98,7 +101,9 @@ def found(
     return facts
 
 
-def has(version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: set[int]) -> bool:
+def has(
+    version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: AbstractSet[int]
+) -> bool:
     """Whether a property of a place holds for a subject and the principals that act for it."""
     number = version.numbers.find(ref)
     if number is None:

@@ -6,6 +6,7 @@ since the references of its objects begin alike. For `who` they are the users, a
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,7 +86,7 @@ class _Objects:
         begin = f"{self.type}:{name_of(ref)}"
         return bisect_left(self.refs, f"{begin}."), bisect_left(self.refs, f"{begin}{AFTER_DOT}")
 
-    def facts(self, subject: int, principals: set[int]) -> Iterator[tuple[int, int, int]]:
+    def facts(self, subject: int, principals: AbstractSet[int]) -> Iterator[tuple[int, int, int]]:
         """The key and the half-open range of each fact of principals that act together."""
         plan, everything = self.question.requirement.plan, (0, len(self.refs))
         for fact, _ in found(self.version, self.policy, self.question, subject, principals, self._chain):
@@ -97,7 +98,7 @@ class _Objects:
                     yield self.codes[fact], begin, end
         yield from self._granted(principals)
 
-    def _granted(self, principals: set[int]) -> Iterator[tuple[int, int, int]]:
+    def _granted(self, principals: AbstractSet[int]) -> Iterator[tuple[int, int, int]]:
         refs, own = self.version.numbers.refs, self._own
         places = {place for each in principals for place in self.version.places_of.get(each) or ()}
         for place in places:
@@ -113,7 +114,7 @@ class _Objects:
                     begin, end = self.within(refs[place])
                     yield from ((key, begin, end) for key in keys)
 
-    def _property(self, fact: Fact, subject: int, principals: set[int]) -> Iterable[tuple[int, int]]:
+    def _property(self, fact: Fact, subject: int, principals: AbstractSet[int]) -> Iterable[tuple[int, int]]:
         """The ranges of a property of the places above the objects, or of the objects themselves."""
         refs, type_ = self.version.numbers.refs, place_type(fact.place)
         match fact.kind:

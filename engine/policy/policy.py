@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -168,18 +168,17 @@ class Policy:
         if chain is None:
             if len(self._chains) >= MANY_CHAINS:
                 self._chains.clear()
-            chain = self._chains[key] = tuple(self._climb(ref, root))
+            chain = self._chains[key] = ((ref.type, ref), *self._above(ref, root))
         return chain
 
-    def _climb(self, ref: Reference, root: Reference) -> Iterator[tuple[str, Reference]]:
-        for type_ in self.names.chain(ref.type):
-            if type_ == root.type:
-                yield type_, root
-            elif type_ == ref.type:
-                yield type_, ref
-            else:
-                depth = len(self.names.chain(type_)) - 1
-                yield type_, Reference(type_, ref.segments[:depth], type_ in self.names.one_segment)
+    def _above(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
+        """The ancestors. They are shared by all objects inside them, because their texts take time."""
+        if ref.type == root.type:
+            return ()
+        type_ = self.names.chain(ref.type)[1]
+        if type_ == root.type:
+            return ((type_, root),)
+        return self.chain(Reference(type_, ref.segments[:-1], type_ in self.names.one_segment), root)
 
     def parent(self, ref: Reference, root: Reference) -> Reference:
         """The parent of a reference. Raises Invalid for the root."""
