@@ -17,6 +17,7 @@ from grantpath.graph.progress import ReportLine
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_rows import Graph, guarded_ask, read_graph
 from grantpath.spark_sync.parallel_mirror import mirror_in_tasks
+from grantpath.spark_sync.parallel_reader import TenantMarks
 from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.snapshot_writer import write
 from grantpath.spark_sync.spark_session import clear_errors, engine, wanted_closure
@@ -40,19 +41,19 @@ def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -
         if size["entities"] + size["facts"] > SMALL:
             meta = mirror_in_tasks(engine(progress), connection, store, root, folder, progress)
         else:
-            revision, policy, graph = read(connection, root, progress)
-            meta = write(folder, root, policy, revision, graph, lambda: engine(progress), progress)
+            marks, policy, graph = read(connection, root, progress)
+            meta = write(folder, root, policy, marks.revision, graph, lambda: engine(progress), progress, marks.made)
         span.set(revision=meta.revision, entities=meta.counts["objects"])
     log.info("mirrored %s at revision %d to %s", root, meta.revision, out)
     return meta
 
 
-def read(connection: Connection, root: str, progress: ReportLine) -> tuple[int, Policy, Graph]:
-    """The revision, policy and graph of a small tenant. Reads again if a change was committed in between."""
+def read(connection: Connection, root: str, progress: ReportLine) -> tuple[TenantMarks, Policy, Graph]:
+    """The marks, policy and graph of a small tenant. Reads again if a change was committed in between."""
     started = time.monotonic()
 
-    def work(ask: GuardedAsk) -> tuple[int, Policy, Graph]:
-        revision, kept = int(ask("revision")["revision"]), registry.find(store, root)
+    def work(ask: GuardedAsk) -> tuple[TenantMarks, Policy, Graph]:
+        marks, kept = ask("revision"), registry.find(store, root)
         if kept is None:
             raise Unknown(f"{root} was dropped while it was read")
         # the policy of the revision: an upgrade is a change with its own revision
@@ -60,16 +61,18 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[int, 
         ask("revision")
         if not graph.entities:
             raise registry.dropped(root)
-        return revision, policy, graph
+        return TenantMarks(marks["revision"], marks["made"] or "", policy.digest), policy, graph
 
     def again() -> None:
         progress(f"{root} changed while it was read; reading it again")
         time.sleep(1)
 
     with _opened(connection) as store:
-        revision, policy, graph = at_one_revision(root, guarded_ask(store, root), work, again)
-    progress(f"read {len(graph.entities):,} entities at revision {revision} in {time.monotonic() - started:.0f} s")
-    return revision, policy, graph
+        marks, policy, graph = at_one_revision(root, guarded_ask(store, root), work, again)
+    progress(
+        f"read {len(graph.entities):,} entities at revision {marks.revision} in {time.monotonic() - started:.0f} s"
+    )
+    return marks, policy, graph
 
 
 def _opened(connection: Connection) -> closing[Store]:

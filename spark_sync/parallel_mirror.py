@@ -47,7 +47,7 @@ def mirror_in_tasks(
     _write_edges(engine, folder, rows)
     shutil.rmtree(raw)
     closed_by = write_closure(folder, engine, progress)
-    return finish(folder, root, read.policy, read.marks.revision, closed_by)
+    return finish(folder, root, read.policy, read.marks.revision, closed_by, read.marks.made)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------

@@ -38,8 +38,10 @@ def write(
     graph: Graph,
     spark: Callable[[], SparkEngine],
     progress: ReportLine,
+    made: str | None = None,
 ) -> SnapshotMeta:
-    """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it."""
+    """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it. `made` is the
+    root's creation id."""
     numbering = number(policy, root, graph.entities)
     types, refs = np.array(numbering.types)[numbering.type], pa.array(numbering.refs)
     write_table(
@@ -69,8 +71,8 @@ def write(
     small = None if wanted_closure() else close_small(subjects, source, target)
     if small is not None:
         write_table(folder, "closure", dict(zip(("subject", "holder"), small, strict=True)))
-        return finish(folder, root, policy, revision, small_closure.NAME)
-    return finish(folder, root, policy, revision, write_closure(folder, spark(), progress))
+        return finish(folder, root, policy, revision, small_closure.NAME, made)
+    return finish(folder, root, policy, revision, write_closure(folder, spark(), progress), made)
 
 
 class Positions:
@@ -145,11 +147,14 @@ def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> st
     return composition(engine).name
 
 
-def finish(folder: Path, root: str, policy: Policy, revision: int, closed_by: str) -> SnapshotMeta:
-    """Writes the policy and the metadata of a snapshot whose tables are complete."""
+def finish(
+    folder: Path, root: str, policy: Policy, revision: int, closed_by: str, made: str | None = None
+) -> SnapshotMeta:
+    """Writes the policy and the metadata of a snapshot whose tables are complete; `made` is the root's creation id."""
     (folder / POLICY_FILE).write_text(policy.source)
     meta = SnapshotMeta(
         root=root,
+        made=made,
         revision=revision,
         policy=policy.name,
         policy_digest=policy.digest,

@@ -196,17 +196,17 @@ class _Actors:
         """These principals, and all that are in them, directly or through others."""
         found = set(principals)
         waiting = list(found)
-        column = np.zeros(len(self.refs), np.bool_)
+        members: list[Numbers] = []
         while waiting:
             container = waiting.pop()
             users = self._version.users_in.get(container)
             if users is not None:
-                column |= self._of(users)
+                members.append(users)
             for each in self._version.others_in.get(container) or ():
                 if each not in found:
                     found.add(each)
                     waiting.append(each)
-        return column | self._of(np.fromiter(found, np.int32, len(found)))
+        return self._of(np.concatenate([*members, np.fromiter(found, np.int32, len(found))]))
 
     def _of(self, numbers: Numbers) -> Bools:
         column = np.zeros(len(self.refs), np.bool_)

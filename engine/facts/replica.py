@@ -11,6 +11,7 @@ that was acknowledged before the question is at or below the revision that the q
 import logging
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
@@ -20,8 +21,9 @@ from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.graph_facts import read_facts
 from grantpath.engine.facts.memory_check import answers, can_answer
 from grantpath.engine.facts.memory_lists import MemoryList, listed
+from grantpath.engine.facts.snapshot_facts import read_snapshot
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.errors import GrantpathError, Inconsistent
+from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
 from grantpath.graph.forks import remake_in_children
 from grantpath.graph.inputs import need_number
 from grantpath.graph.queries import load_query
@@ -54,10 +56,10 @@ class Replica:
         remake_in_children(self)
 
     @classmethod
-    def of(cls, store: Store, tenant: str, policy: Policy) -> "Replica":
-        """A copy of a root; it is read now, or later if that is not possible now."""
+    def of(cls, store: Store, tenant: str, policy: Policy, snapshot: Path | None = None) -> "Replica":
+        """A copy of a root; it is read now, from a snapshot if one is given, or later if that is not possible now."""
         replica = cls(store, tenant)
-        store.apart(lambda: replica.read(policy))
+        store.apart(lambda: replica.read(policy, snapshot))
         return replica
 
     def after_fork(self) -> None:
@@ -158,11 +160,14 @@ class Replica:
                 self._version = None
 
     # ---- reading the whole root --------------------------------------------------------------------------------------
-    def read(self, policy: Policy) -> bool:
-        """Reads the root into a new copy. False if that was not possible now; the log says why. Raises nothing."""
+    def read(self, policy: Policy, snapshot: Path | None = None) -> bool:
+        """Reads the root into a new copy, or a snapshot of it and what has changed since, if the log says all of that.
+
+        False if that was not possible now; the log says why. Raises nothing.
+        """
         try:
-            for _ in range(READS):
-                version = self._read(policy)
+            for turn in range(READS):
+                version = self._read(policy, snapshot if turn == 0 else None)
                 if version is not None:
                     with self._applying:
                         self._version = version
@@ -181,7 +186,7 @@ class Replica:
                 self._thread = Thread(target=self.read, args=(policy,), name="grantpath-replica", daemon=True)
                 self._thread.start()
 
-    def _read(self, policy: Policy) -> FactVersion | None:
+    def _read(self, policy: Policy, snapshot: Path | None) -> FactVersion | None:
         """A new copy, proved at its end; None if the log does not connect its beginning with its end."""
         began = self._proof(0, 0)
         if began is None:
@@ -191,7 +196,7 @@ class Replica:
             raise Inconsistent(f"{self._tenant} was given another policy")
         if not self._settled(began["revision"], 0):
             raise Inconsistent(f"{self._tenant} is being written")
-        version = read_facts(self._store, self._tenant, policy, origin, began["revision"])
+        version = self._beginning(policy, snapshot, origin, began["revision"])
         row: Row | None
         while (row := self._settled(version.revision, PAGE)) is not None:
             if origin_of(row) != origin or not _can_follow(row, version.revision, PAGE + 1):
@@ -201,6 +206,15 @@ class Replica:
                 return advanced(version, entries, row["revision"], exact=False)
             version = advanced(version, entries, entries[-1]["revision"], exact=False)
         return None
+
+    def _beginning(self, policy: Policy, snapshot: Path | None, origin: FactOrigin, revision: int) -> FactVersion:
+        """The facts of the snapshot, or of the graph if there is no snapshot of this root."""
+        if snapshot is not None:
+            try:
+                return read_snapshot(snapshot, self._tenant, policy, origin, revision)
+            except InvalidInput as error:
+                log.warning("%s: reading the graph and not the snapshot: %s", self._tenant, error)
+        return read_facts(self._store, self._tenant, policy, origin, revision)
 
     def _settled(self, after: int, limit: int) -> Row | None:
         """A proof from a moment without a writer; None if there is none for SETTLE_SECONDS, as during a load."""

@@ -59,6 +59,7 @@ class SnapshotMeta(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     schema_version: Literal[3] = 3
     root: str
+    made: str | None = None  # the root's creation id; snapshots of earlier versions have none
     revision: int
     policy: str
     policy_digest: str

@@ -62,8 +62,8 @@ def test_change_during_the_read_repeats_it(
         return found
 
     monkeypatch.setattr(mirroring, "read_graph", changing)
-    revision, _, found = read(server, auth.tenant, print)
-    assert revision == before + 3
+    marks, _, found = read(server, auth.tenant, print)
+    assert marks.revision == before.revision + 3
     assert {"user:b0", "user:b1", "user:b2"} <= {entity.ref for entity in found.entities}
     turns = iter(range(3, 100))
     with pytest.raises(Inconsistent, match="changed during each of 5 tries"):
@@ -77,7 +77,7 @@ def test_mirror_repairs_a_dead_writers_mark_and_refuses_during_a_load(
     auth = tenant("gravitino", ["add user:a"])
     mark = "MATCH (mark:Revision {root: $root}) SET mark.begun = mark.revision + 1, mark.loading = $load"
     store.execute(mark, {"root": auth.tenant, "load": None})
-    assert read(server, auth.tenant, print)[0] == 2
+    assert read(server, auth.tenant, print)[0].revision == 2
     store.execute(mark, {"root": auth.tenant, "load": "x"})
     store.execute("CREATE (:Heartbeat {root: $root, holder: 'x', at: datetime()})", {"root": auth.tenant})
     with pytest.raises(Inconsistent, match="is under way; reads and changes are refused"):

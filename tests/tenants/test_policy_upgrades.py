@@ -66,8 +66,8 @@ def test_root_is_upgraded_to_an_edited_policy(
     ):
         with pytest.raises(Inconsistent, match="another policy since it was opened"):
             late()
-    revision, mirrored, _ = mirroring.read(server, auth.tenant, print)
-    assert (revision, mirrored.digest) == (done.revision, edited(NEW_PRIVILEGE).digest)
+    marks, mirrored, _ = mirroring.read(server, auth.tenant, print)
+    assert (marks.revision, mirrored.digest) == (done.revision, edited(NEW_PRIVILEGE).digest)
     fresh = reopened(auth)
     fresh.change("allow ARCHIVE on table:hr.s.t to role:analyst")
     assert fresh.check("user:bob", "ARCHIVE", "table:hr.s.t")

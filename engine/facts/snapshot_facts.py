@@ -1,0 +1,54 @@
+"""Reads the facts of a snapshot into memory, as the start of a copy that the log then brings up to date."""
+
+from pathlib import Path
+
+from grantpath.engine.facts.fact_builder import FactVersionBuilder
+from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion
+from grantpath.engine.facts.snapshot_reader import SnapshotReader, ints
+from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import InvalidInput
+
+
+def read_snapshot(folder: Path, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> FactVersion:
+    """The facts of a snapshot of this root, which is of `origin` and at `revision` now.
+
+    Raises InvalidInput if it is not a snapshot, or is one of another root, of an earlier root with this name, or of
+    another policy.
+    """
+    source = SnapshotReader(folder)
+    _check(source, tenant, policy, origin, revision)
+    builder, refs = FactVersionBuilder(policy), source.numbering.refs
+    for ref, exists in zip(refs, source.numbering.exists.tolist(), strict=True):
+        if exists:
+            builder.entity(ref)
+    containers: dict[int, list[str]] = {}
+    members = source.table("members")
+    for member, container in zip(ints(members, "source").tolist(), ints(members, "target").tolist(), strict=True):
+        containers.setdefault(member, []).append(refs[container])
+    for member, found in containers.items():
+        builder.member(refs[member], found)
+    table = source.fact_table
+    names = [_stored(fact) for fact in table.keys]
+    for principal, key, place in zip(table.principal.tolist(), table.key.tolist(), table.place.tolist(), strict=True):
+        builder.grant(refs[principal], names[key], refs[place])
+    return builder.version(origin, source.meta.revision)
+
+
+def _stored(fact: Fact) -> str:
+    return OWNS if fact.kind is FactKind.OWNS else f"{fact.kind.value} {fact.privileges[0]}"
+
+
+def _check(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:
+    meta = source.meta
+    if meta.root != tenant:
+        problem = f"is a snapshot of {meta.root}, not of {tenant}"
+    elif meta.policy_digest != policy.digest:
+        problem = f"is a snapshot with another policy ({meta.policy}) than the root has now"
+    elif not meta.made:
+        problem = "does not say when its root was created, as those of earlier versions"
+    elif meta.made != origin.made or not 0 < meta.revision <= revision:
+        problem = f"is a snapshot of an earlier root with the name {tenant}"
+    else:
+        return
+    raise InvalidInput(f"{source.folder} {problem}; write one with `grantpath mirror OUT`")
