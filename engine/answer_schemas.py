@@ -1,4 +1,4 @@
-"""The JSON schemas of the answers, as docs/reference/schemas has them."""
+"""The JSON schemas of the answers; docs/reference/schemas contains them as files."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ ERROR: dict[str, Any] = {
             "anyOf": [{"type": "integer"}, {"type": "null"}],
         },
         "question": {
-            "description": "The method that failed (`verb`) and its arguments; of a batch, the member that failed.",
+            "description": "The method that failed (`verb`) and its arguments; for a batch, only the item that failed.",
             "anyOf": [{"type": "object", "required": ["verb"]}, {"type": "null"}],
         },
     },

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from grantpath.engine.decide.listing import Listing, ReferencePage
 from grantpath.graph.errors import InvalidInput
 
-AT_ONCE = 1_000  # references of a list that are taken without a pause for other tasks
+AT_ONCE = 1_000  # references that are read before other tasks get a turn
 Result = TypeVar("Result")
 
 

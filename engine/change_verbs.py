@@ -99,13 +99,13 @@ class ChangeVerbs(OpenTenant):
     ) -> Log:
         """The last `limit` accepted changes that match, oldest first; with `refused`, the refused attempts.
 
-        The list states its `revision`, and with `complete` whether earlier entries match, too.
+        `revision` of the list is the revision that was read; `complete` is false if earlier entries match, too.
 
         `limit` is at most 10,000. `id` is the id of a change, or of a batch (then all its changes match); for refused
         attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (UTC if without an offset).
         `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
-        `before`. `object` and `subject` are references in the statements, or of what the changes
-        changed too, e.g. what a drop removed along with its object.
+        `before`. `object` and `subject` match a statement that names the reference, and a change that affected it in
+        another way, e.g. a drop that removed it along with its parent.
 
         Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
         """

@@ -82,7 +82,7 @@ def _manager(connection: Connection, workers: Workers) -> AsyncAuthManager:
 
 
 async def _open(opened: Any, given: tuple[Any, ...], auth: AsyncAuthManager, timeout: float) -> Any:
-    """A new connection; with the provider's next login if the server refuses the last one."""
+    """Opens a connection; with the provider's next login if the server refuses the last one."""
     if not isinstance(auth, AsyncRenewed):
         return await opened(*given)
     until = time.monotonic() + timeout

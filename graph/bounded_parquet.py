@@ -2,8 +2,8 @@
 
 A Parquet file of one kilobyte can contain millions of rows, or repeat one long string a million times. So the column
 types and the decoded size are read from the file's footer and checked against limits. String columns are read as
-dictionaries, which store a repeated string once. A string must not be longer than a reference. A stream reads them
-in the same way, and decodes a bounded number of rows at a time.
+dictionaries, which store a repeated string once. The length of a string is limited. A stream checks a file in the same
+way, and decodes a bounded number of rows at a time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

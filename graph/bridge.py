@@ -1,7 +1,7 @@
 """Runs synchronous code in a greenlet, from which it can wait for awaitables of an event loop.
 
-The code runs in the thread of the event loop. When it waits, its greenlet is left, the event loop goes on with other
-tasks, and the greenlet is entered again with the result. So one synchronous engine serves both kinds of callers.
+The code runs in the thread of the event loop. When it waits, its greenlet is suspended, the event loop continues with
+other tasks, and the greenlet is resumed with the result. So one synchronous engine serves both kinds of callers.
 """
 
 import asyncio

@@ -12,8 +12,8 @@ A load that also removes facts records them as :DoomedBatch nodes before it remo
 leaves the marks unequal and sets `loading_done`: from here on the load is completed and never undone. The recorded
 removals follow batch by batch, each together with its record, and then the marks are made equal.
 
-What proves that a load owns the root is its id on the mark and its heartbeats, not the lock: a load that loses the
-connection of its lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load
+A load owns the root by its id on the mark and its heartbeats, not by the lock: a load that loses the connection of its
+lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load
 that died, and so gives no sign of life, is undone or completed by the next caller (graph/load_recovery.py). In both
 cases `revision` and `begun` end equal and one higher than before, so that a reader that began before the load cannot
 mistake the state after it for the state before it.

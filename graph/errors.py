@@ -4,10 +4,10 @@ GrantpathError
 ├── Invalid                 the input is malformed or breaks a rule of the policy, for every caller
 │   ├── InvalidReference    a reference that cannot be parsed
 │   ├── InvalidPolicy       a policy file that is malformed or contradicts itself
-│   ├── InvalidInput        a scenario, an import row or an option that cannot be read
+│   ├── InvalidInput        an argument, an option, a scenario or an import row that is not valid
 │   └── Unknown             a name, type, object or root that does not exist
 ├── Refused                 a change that the acting user may not make
-├── Unavailable             the database cannot be reached, or refuses the login
+├── Unavailable             the database cannot be reached, refuses the login, or was not free in time
 ├── Inconsistent            no answer from a single state of the graph was possible
 └── ServerError             the embedded server cannot be installed, started or stopped
 """
@@ -46,10 +46,10 @@ class GrantpathError(Exception):
     """The base class of all errors that grantpath raises on purpose.
 
     `index` is the position in the batch that the error is about, counted from 0. `question` is the call that failed, if
-    a method of `Authorizer` failed: its name is `verb`, the others are its arguments. `code` is a stable word for the
-    error. The text is for operators: it may name roles, groups, DENYs and similar names, and reveal whether something
-    exists. `public` is the text for end users. Several texts become one line each; a line break inside a text is part
-    of a name.
+    a method of `Authorizer` failed: `verb` is the name of the method, the other keys are its arguments. `code` is a
+    stable word for the error. The text is for operators: it may name roles, groups, DENYs and similar names, and reveal
+    whether something exists. `public` is the text for end users. Several texts become one line each; a line break
+    inside a text is part of a name.
     """
 
     code = "error"
@@ -106,7 +106,7 @@ class InvalidPolicy(Invalid):
 
 
 class InvalidInput(Invalid):
-    """A scenario, an import row or an option that cannot be read."""
+    """An argument, an option, a scenario or an import row that is not valid."""
 
     code = "invalid_input"
 
@@ -159,7 +159,7 @@ class Refused(GrantpathError):
 
 
 class Unavailable(GrantpathError):
-    """The database cannot be reached, or refuses the login.
+    """The database cannot be reached, refuses the login, or was not free in time.
 
     `unknown`: the connection was lost during a commit, and whether the change was made is not known.
     """

@@ -33,7 +33,7 @@ TICK = 0.5  # seconds between two rounds of the thread
 BEAT = 1.0  # seconds between two heartbeats, and the age of a claim at its first one
 IDLE = 10.0  # seconds without a claim after which the thread ends
 PART = 2 / 3  # of the limit: the silence after which a holder is ended, so that cleaning up still fits into the limit
-LOST = 1 / 3  # of the limit: the same for a load that has lost its lock
+LOST = 1 / 3  # of the limit: the silence after which a load that has lost its lock counts as dead
 HOST = socket.gethostname()
 
 

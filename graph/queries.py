@@ -1,10 +1,10 @@
-"""The queries of `cypher`, for the rooms above: they load each query here, and none needs to know where its file is."""
+"""Loads the queries of `cypher` for the packages above, so that these need not know where the files are."""
 
 from grantpath.cypher import Query, load, statements
 
 
 def load_query(name: str) -> Query:
-    """The query in `<name>.cypher`. Raises ValueError if its header and text name other parameters."""
+    """The query in `<name>.cypher`. Raises ValueError if its header and its text name different parameters."""
     return load(name)
 
 

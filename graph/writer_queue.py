@@ -1,4 +1,4 @@
-"""Fair queues of the threads that wait to change a root: first come, first served."""
+"""Fair queues of the threads that wait for a root: first come, first served, but waiting questions run together."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ class _Line:
         self.waiting: deque[_Turn] = deque()
 
     def advance(self) -> None:
-        """Starts the first turn; if it is shared, all shared turns that wait, since they do not disturb each other."""
+        """Starts the first turn. If it is shared, starts all waiting shared turns: they do not disturb each other."""
         if self.active or not self.waiting:
             return
         if self.waiting[0].shared:
@@ -53,7 +53,8 @@ class _Line:
 class Turns:
     """The queues of one process, one for each root. A thread takes its turn here before the lock in the database.
 
-    Only the first thread of a queue waits for that lock, so the others need no connection, and none is overtaken.
+    Only the first thread of a queue waits for that lock, so the others need no connection, and no change overtakes
+    another one.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.transaction import QueryRunner
 
-AT_ONCE = 500  # rows in one statement
+AT_ONCE = 500  # rows in one query
 # In this order: removals first, and entities before the edges that need them.
 WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
 
@@ -63,7 +63,8 @@ class BatchApplier:
                 return
 
     def first_wrong(self, steps: Sequence[PlannedChange]) -> int | None:
-        """The index of the first wrong step, which gets its error; None if all are right or finding it needs writes."""
+        """The index of the first wrong step, and sets its error. None if no step is wrong, or if that cannot be known
+        before other steps are written."""
         part, sets = self._next_part(steps)
         first = next(iter(levels(sets)), [])
         self._validate([part[index] for index in first])
@@ -183,7 +184,8 @@ class BatchApplier:
         rows.effects.add(step, ("OWNS", "", owner, object_))
 
     def _name(self, ref: Reference) -> list[dict[str, Any]]:
-        """The rows of a name that gets grants before it is created, and of the missing names above it."""
+        """The rows of a name that gets grants before it is created, and of all names above it except the root. The
+        query changes no existing entity."""
         chain = reversed(self._policy.chain(ref, self._root)[:-1])
         return [self._entity(each, exists=False) for _, each in chain]
 
@@ -203,7 +205,8 @@ class BatchApplier:
         }
 
     def _grant_to_creator(self, step: PlannedChange, actor: Actor, role: str | None, rows: _Rows) -> None:
-        """Gives the creator the ownership of the new object (or gives it to the active role), or a privilege on it."""
+        """Makes the creator, or its active role, the owner of the new object, or grants the creator a privilege on it.
+        The policy decides which."""
         gives, object_ = self._policy.file.creating, step.change.object
         creator = role or actor.ref.text
         if gives == "owner":
@@ -227,7 +230,7 @@ class BatchApplier:
                         written.effects.written(query, self._ask(query, rows=rows))
 
     def _drop(self, refs: list[str], written: _Rows) -> None:
-        if written.drops_root:  # everything goes with the first
+        if written.drops_root:  # the first row then removes everything
             refs = [self._root.text, *(ref for ref in refs if ref != self._root.text)]
         found = self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden, most=BULK)
         written.effects.written("drop", found)

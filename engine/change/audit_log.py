@@ -49,7 +49,7 @@ class Logged(Frozen):
 
 
 class ReadLog(Frozen):
-    """Which are the last `limit` entries that match? None means no limit.
+    """Which are the last `limit` entries that match? A filter that is None matches every entry.
 
     `id` is the id of a change or a batch. `since` is inclusive, `until` is exclusive; both are in UTC. The revisions
     `after` and `before` are exclusive. `refused`: refused attempts instead of accepted changes.

@@ -17,7 +17,7 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import AskByName, Row, Send, Writing
 
-KEPT = 1_000  # refused attempts of one actor in one root; at a tenth more, the oldest are removed
+KEPT = 1_000  # refused attempts kept per actor and root; once there are a tenth more, the oldest are removed
 
 
 def query_by_name(ask: Send, root: str) -> AskByName:

@@ -1,4 +1,4 @@
-"""Stores the delta of a log entry, and reads the deltas of a log again.
+"""Stores the delta of a log entry, and reads the deltas of a log.
 
 The facts of a revision are those of the revision before it, without `removed`, with `added`. A short delta is on its
 :Change node; a long one is in :Delta nodes beside it, whose content the entry proves by a hash.
@@ -13,7 +13,7 @@ from typing import Any
 from grantpath.engine.change.deltas import BULK, Delta
 from grantpath.engine.tenants.one_revision import GuardedAsk
 
-SHORT = 1_000  # facts on the :Change itself
+SHORT = 1_000  # facts that fit on the :Change itself
 PART = 10_000  # facts of one :Delta
 PAGE = 500  # entries of one query
 

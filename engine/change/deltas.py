@@ -1,4 +1,4 @@
-"""Computes the facts that a change adds and removes, as canonical statements, by reading the graph before and after it.
+"""Deltas: the facts that a change adds and removes, as canonical statements.
 
 A delta is complete: it includes the facts that a drop removes together with its object, and those that the creator of
 an object gets. The statements are in an order in which they can be applied: additions from the top down, entities
@@ -54,7 +54,7 @@ class Watch:
         self._before = self._facts()
 
     def deltas(self) -> list[Delta]:
-        """The delta of each change, by number. A fact that several changes affect is only in the first delta."""
+        """The deltas, in the order of the changes' numbers. A fact that several changes affect is in the first only."""
         after, found = self._facts(), []
         seen: set[StoredFact] = set()
         for at in sorted({scope["at"] for scope in self._scopes}):

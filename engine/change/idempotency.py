@@ -40,7 +40,8 @@ class Request:
         return hashlib.sha256(json.dumps([*actor_names(self._actor), *self._texts]).encode()).hexdigest()
 
     def earlier(self, writing: QueryRunner) -> list[Change] | None:
-        """The changes that were made with this id before. Raises Invalid if the id belongs to another request."""
+        """The changes that were made with this id before; None if there are none. Raises Invalid if the id belongs to
+        another request."""
         row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
         if row["said"] == self._digest:
             done = zip(row["ids"], row["revisions"], row["hashes"], self._questions, strict=True)

@@ -21,8 +21,8 @@ AT_ONCE = 5_000
 
 @dataclass(frozen=True)
 class Pruned:
-    """The number of removed entries, their last revision (None: nothing was removed), the root's revision now,
-    and the hash of the log entry that records the pruning."""
+    """The number of removed entries, their last revision (None: nothing was removed), the root's revision now, the
+    hash of the log entry that records the pruning, and the root's creation id."""
 
     entries: int
     up_to: int | None

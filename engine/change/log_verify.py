@@ -95,9 +95,9 @@ def _follow(ask: GuardedAsk, head: str | None, progress: Callable[[int], None]) 
 
 
 def _check_parts(ask: GuardedAsk, walk: Walk, entry: Entry) -> None:
-    """Compares the facts of an entry that has many with the hash in the entry."""
+    """Compares the :Delta nodes of an entry, if it has any, with the hash of them in the entry."""
     if entry.get("parts") and parts_hash(read_parts(ask, entry["revision"], entry["parts"])) != entry.get("facts_hash"):
-        walk.note(entry, "has facts beside it that do not match its hash: they were changed or removed")
+        walk.note(entry, "has :Delta nodes that do not match its `facts_hash`: they were changed or removed")
 
 
 def _checked(walk: Walk) -> LogCheck:

@@ -11,7 +11,7 @@ Reads and writes are sets of keys:
     below REF     all of these for the entity and everything inside it, and any edge of a subject
     edge ...      one membership or grant
     actor         the actor's effective principals
-    leaving       a group or role loses a member or is dropped, which may open a cycle
+    leaving       a group or role loses a member or is dropped, so that a later membership no longer closes a cycle
     owning        the owners of all objects
 """
 

@@ -215,7 +215,8 @@ class ChangeService:
             return self._read_back(tries[-1], request, named)
 
     def _precheck(self, steps: Sequence[PlannedChange], actor: Actor, request: Request | None) -> Precheck | None:
-        """The facts that were read before the lock is taken. Raises _Stopped if a step is wrong, which needs no lock.
+        """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
+        _Stopped if a step is wrong: a refusal needs no lock.
 
         Changes that were already made with the id of `request` are not validated again.
         """

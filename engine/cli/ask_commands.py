@@ -76,7 +76,7 @@ def check(
 
     grantpath check -- "$S" "$NAME" "$REF"
 
-    With --file, each line is a check, SUBJECT NAME OBJECT or a JSON object; empty lines and lines that begin with #
+    With --file, each line is a check: SUBJECT NAME OBJECT, or a JSON object. Empty lines and lines that begin with #
     are skipped. The answers are in the order of the lines, in batches of 1,000, and each batch has one revision. Exit
     code 0: all are allowed, 1: at least one is not, 2: an error, which names the line. With --json, each answer is one
     JSON object.

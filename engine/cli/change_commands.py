@@ -64,7 +64,7 @@ def change(
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
     --create, the facts can be the first ones of a new root. Before dropping the root itself, this asks for its name;
-    without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: invalid.
+    without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: an error.
     """
     from grantpath.graph.statement import parse_statement
 

@@ -44,7 +44,7 @@ class _CheckLine:
 
 @dataclass
 class _Answers:
-    """What was answered until now."""
+    """Prints answers, and counts them."""
 
     session: CommandContext
     allowed: int = 0

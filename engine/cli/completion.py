@@ -53,8 +53,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _without_unused_packages() -> None:
-    """The driver imports these packages if it can, which takes most of a second. Only for a process of its own."""
-    import grantpath.engine.cli.main  # noqa: F401  # it looks for them first
+    """Hides packages that the driver would import, which takes most of a second. Other code in the process cannot
+    import them afterwards."""
+    import grantpath.engine.cli.main  # noqa: F401  # imported first, because it checks that they are installed
 
     for package in ("numpy", "pandas", "pyarrow"):
         sys.modules.setdefault(package, None)  # type: ignore[arg-type]

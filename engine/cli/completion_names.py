@@ -1,4 +1,4 @@
-"""Live names for completion, from a server that runs. Every failure means that there are no names."""
+"""Live names for completion, from a running server. A failure means no names, not an error."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ class LiveNames:
         return self._of_policy(lambda policy: {*policy.names.privileges, *policy.names.operation_types})
 
     def second_objects(self, current: str) -> list[str]:
-        """KEY=REF; the key is known only to the operation, so only its reference is completed."""
+        """The values KEY=REF. Only REF is completed, because the keys depend on the operation."""
         key, equals, ref = current.partition("=")
         return [f"{key}={each}" for each in self.references(ref)] if equals else []
 

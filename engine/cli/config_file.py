@@ -17,7 +17,7 @@ from grantpath.graph.near_names import nearest
 DEFAULT = "default"
 PATHS = ("password_file", "ca", "home", "cache")
 MESSAGES = {
-    "string_type": "it must be a text; write it in quotes",
+    "string_type": "it must be a string; write it in quotes",
     "string_too_short": "it is empty; give it a value, or remove it",
     "float_type": "it must be a number; write it without quotes",
     "model_type": "it must be a table; write [default] or [profile.NAME] before the keys",
@@ -140,6 +140,6 @@ def _problem(error: Any) -> str:
         return f"{place}: this place takes no settings; write them below [default] or [profile.NAME]"
     if key == "password":
         return (
-            f"{place}: a password must not be in this file; write it into another one, and name that by password_file"
+            f"{place}: a password must not be in this file; write it into another file, and name that by password_file"
         )
     return f"{place}: this key does not exist{nearest(str(key), VARIABLES)}; the keys are {', '.join(VARIABLES)}"

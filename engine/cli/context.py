@@ -84,7 +84,7 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active
 
 HELP, VERSION = ("--help", "-h"), "--version"
 INSTALL_COMPLETION, SHOW_COMPLETION = "--install-completion", "--show-completion"
-ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # they print something and end
+ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # options that print something and end the command
 # Every command takes these options, and the command `grantpath` takes them before the name of the command.
 SHARED: tuple[tuple[str, Any, Any], ...] = (
     ("root", Root, None),
@@ -121,7 +121,7 @@ class CommandContext:
 
     @contextmanager
     def running(self) -> Iterator["CommandContext"]:
-        """While a command runs: the options with the values of the variables and of the profile, and its quietness.
+        """Applies the variables, the profile and --quiet while a command runs. Yields the resulting options.
 
         Raises InvalidInput for a configuration file that cannot be used.
         """

@@ -116,7 +116,7 @@ def mark(authorizer: "Authorizer") -> None:
 
 
 def made_here(authorizer: "Authorizer") -> bool:
-    """Whether a demo created this root. A root that was never written to counts as one."""
+    """Whether a demo created this root. A root that was never changed counts as created by a demo."""
     return authorizer.revision_now() == 0 or bool(authorizer.log(id=MARK, limit=1))
 
 

@@ -19,7 +19,7 @@ MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
 Limit = Annotated[int, typer.Option(min=0, max=MOST, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
-ALSO = ", also along with another"
+ALSO = ", also if the statement names another one"
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
 Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help=f"only changes of this subject{ALSO}")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"only changes at or after this time: {TIME}")]
@@ -33,7 +33,9 @@ Head = Annotated[str | None, typer.Option(metavar="HASH", help="for --verify: a 
 PruneBefore = Annotated[
     str | None,
     typer.Option(
-        "--prune-before", metavar="TIME|REVISION", help="remove the entries before this; --by names the operator"
+        "--prune-before",
+        metavar="TIME|REVISION",
+        help="remove the entries before this time or revision; --by names the operator",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="with --prune-before: do not ask")]
@@ -66,8 +68,8 @@ def log(
     """Show the accepted changes of a root, or the refused attempts: when, by whom, and what; the newest last.
 
     An entry must match all of the given options. A load is a single entry with the number of its changes. --object
-    and --subject also find changes of something else that changed it too, e.g. the drop of its parent; they do not find
-    changes of more than 200,000 facts, and no such changes in entries of older versions.
+    and --subject also find a change whose statement names another entity but that affected this one, e.g. the drop of
+    its parent. Such a change is not found if it has more than 200,000 facts, or if an older version wrote its entry.
 
     --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
     --prune-before removes old entries permanently, and keeps the chain verifiable.

@@ -24,7 +24,7 @@ Subject = Annotated[
 ]
 Every = Annotated[bool, typer.Option("--all", help="also those through other groups and roles")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of results")]
-After = Annotated[str, typer.Option(metavar="TEXT", help="only what follows this one, the last of the previous page")]
+After = Annotated[str, typer.Option(metavar="TEXT", help="only entries after this one, the last of the previous page")]
 
 
 class EffectOption(StrEnum):
@@ -70,7 +70,7 @@ def list_entities(
 ) -> None:
     """List the existing entities of TYPE.
 
-    Prints one reference per line, in byte order. --like compares the part after the type, in upper or lower case.
+    Prints one reference per line, in byte order. --like compares the part after the type, and ignores case.
     """
     with session.open() as authorizer:
         found = authorizer.list(

@@ -143,9 +143,8 @@ for module in (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs a command. Returns its exit code: 0 done or allowed, 1 refused or not allowed, 2 an error; 130, 141 signals.
-
-    No failure ends with 0 or 1.
+    """Runs a command. Returns its exit code: 0 done or allowed, 1 refused or not allowed, 2 an error, 130 interrupted,
+    141 broken pipe. An error never ends with 0 or 1.
     """
     given = sys.argv[1:] if arguments is None else arguments
     _prepare_streams()

@@ -66,7 +66,8 @@ def note(text: str, style: str = "dim") -> None:
 
 
 def starting() -> ReportLine | None:
-    """Where the embedded server reports its start: nowhere with --quiet, else (None) to standard error."""
+    """The function that reports the start of the embedded server: it prints nothing with --quiet; None means the
+    default, standard error."""
     return (lambda text: None) if _QUIET.get() else None
 
 
@@ -167,7 +168,7 @@ def counting() -> Iterator[ReportCount]:
 
 
 def emit_error(error: GrantpathError, as_json: bool) -> None:
-    """Prints the error to standard error: its texts, one per line, or all that it says as JSON."""
+    """Prints the error to standard error: its texts, one per line, or the whole error as JSON."""
     if as_json:
         print(json.dumps(error.as_dict(), ensure_ascii=False), file=sys.stderr, flush=True)
     else:

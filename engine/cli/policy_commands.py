@@ -120,7 +120,7 @@ def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: D
 def verify(session: CommandContext, name: RootName = None) -> int:
     """Compare the copy of the policy in the graph, which is for Neo4j Browser, with the policy of the root.
 
-    Lists each difference. They arise if the copy was edited by hand, or if an older grantpath created the root.
+    Lists each difference. The copy differs if it was edited by hand, or if an older grantpath created the root.
     `grantpath policy write` writes the copy again. Exit code 0 if both are equal, 1 if they differ.
     """
     from grantpath.engine.tenants import policy_graph

@@ -13,7 +13,7 @@ from grantpath.engine.cli.spark_commands import PANEL, Snapshot
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the file to create; default: SNAPSHOT with .html added")
 ]
-Top = Annotated[int, typer.Option("--top", min=1, max=10_000, metavar="N", help="the rows of a table, at most")]
+Top = Annotated[int, typer.Option("--top", min=1, max=10_000, metavar="N", help="the maximum number of rows per table")]
 
 
 def register(app: typer.Typer) -> None:

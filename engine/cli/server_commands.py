@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PANEL = "Server"
 Line = Annotated[
-    str | None, typer.Option("--neo4j", metavar="LINE", help="5.26 or 2026 [env: GRANTPATH_NEO4J, else 5.26]")
+    str | None, typer.Option("--neo4j", metavar="LINE", help="5.26 or 2026; default: GRANTPATH_NEO4J, then 5.26")
 ]
 
 

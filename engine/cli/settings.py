@@ -33,7 +33,7 @@ VARIABLES = {
     "maven": "GRANTPATH_MAVEN",
     "spark_memory": "GRANTPATH_SPARK_MEMORY",
 }
-OTHER_VARIABLES = {"user": "NEO4J_USERNAME", "password_file": "NEO4J_PASSWORD"}  # with the same meaning
+OTHER_VARIABLES = {"user": "NEO4J_USERNAME", "password_file": "NEO4J_PASSWORD"}  # they override these keys, too
 OPTIONS = ("uri", "root", "policy", "timeout")
 DEFAULTS = {"user": "neo4j", "database": "neo4j", "timeout": "10", "neo4j": "5.26"}
 LOGIN = ("user", "password_file", "database", "ca")  # they belong to the `uri` of the same table
@@ -41,7 +41,8 @@ LOGIN = ("user", "password_file", "database", "ca")  # they belong to the `uri` 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: its key, its value (None: not set), and where it comes from; `table` is that of the file."""
+    """A setting: its key, its value (None: not set), and where it comes from. `table` is the table of the configuration
+    file that contains it; None if it does not come from there."""
 
     key: str
     value: str | None
@@ -101,7 +102,7 @@ def _setting(key: str, options: "CommandContext", supplied: dict[str, tuple[str,
 
 
 def _variable(key: str) -> str | None:
-    """The variable that is set for a key; an empty one is not, unless it is the password."""
+    """The variable that is set for a key. An empty variable counts as not set, except NEO4J_PASSWORD."""
     if os.environ.get("NEO4J_PASSWORD") is not None and key == "password_file":
         return "NEO4J_PASSWORD"
     return next((name for name in (VARIABLES[key], OTHER_VARIABLES.get(key, "")) if os.environ.get(name)), None)

@@ -38,7 +38,7 @@ Names = Annotated[
     list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, separated by commas")
 ]
 Expand = Annotated[
-    list[str], typer.Option("--expand", metavar="NAME,NAME", help="also write the intervals of each user for these")
+    list[str], typer.Option("--expand", metavar="NAME,NAME", help="names to write the intervals of each user for")
 ]
 
 BroadcastLimit = Annotated[

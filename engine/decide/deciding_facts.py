@@ -15,8 +15,8 @@ WITHOUT_EDGE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
 class Deciding:
     """The deciding facts of one acting principal.
 
-    `role` is the acting role, or None where all that the subject belongs to counts together. `unshown`: a grant on
-    everything below a place decides too, which is no single edge.
+    `role` is the acting role; None if all groups and roles of the subject count together. `unshown`: a fact about
+    everything below a place decides, too, and no single edge can show it.
     """
 
     role: str | None

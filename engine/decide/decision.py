@@ -31,8 +31,8 @@ class Decision(Frozen):
     """The answer to one check, the `question`; its truth value is `allowed`.
 
     `because` lists the reasons if it is allowed, `missing` what the nearest remedy would change if it is not.
-    `revision` is the revision of the graph that was read. All of these are for operators: they can name roles, groups,
-    DENYs and similar names. `public` is for end users.
+    `revision` is the revision of the graph that was read. All of these are for operators: they can reveal roles,
+    groups, DENYs and existing names that are similar to a missing one. `public` is for end users.
     """
 
     allowed: bool
@@ -102,13 +102,13 @@ class Explanation(Decision):
 
     If it is allowed, these are paths that allow it; if not, those of each DENY that the nearest remedy revokes.
     If very many roles or groups have the same grant, 50 of them are listed. `typed_paths` are the paths as nodes and
-    edges, `paths` the same as text, in the same order. For a decision that does not depend on an edge `typed_paths` is
-    empty, and `paths` has a sentence with the reason.
+    edges; `paths` are the same paths as text, in the same order. If the decision does not depend on an edge,
+    `typed_paths` is empty, and `paths` has a sentence with the reason.
 
     `remedy` lists the statements that together would make a refused check allowed; it is empty if none would.
-    `complete` is false if other grants or memberships decide the same: then to revoke what the paths show does not
-    change the decision. `explain(..., all=True)` has the paths of every deciding fact: for each fact those of 50 roles
-    or groups at most, to each of these 10 at most, and of 10 acting roles at most; `complete` says whether that is all.
+    `complete` is false if other grants or memberships decide the same: then revoking what the paths show does not
+    change the decision. `explain(..., all=True)` has the paths of every deciding fact: for at most 10 acting roles, 50
+    roles or groups for each fact, and 10 paths to each of these. If paths are missing, `complete` is false.
     """
 
     paths: list[str]

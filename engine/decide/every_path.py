@@ -53,7 +53,7 @@ class Routes:
                 yield route
                 continue
             for above in self._up[route[-1]]:
-                if above in distance:  # the longest unfinished route first: else all are unfinished for long
+                if above in distance:  # of routes with equal totals, the longest first: it is finished soonest
                     heappush(waiting, (distance[above] - negative + 1, negative - 1, (*route, above)))
 
     def _distances(self, end: str) -> dict[str, int]:

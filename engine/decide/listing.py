@@ -101,7 +101,7 @@ class Listing:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing follows; without a limit nothing does. Otherwise this reads the list."""
+        """Whether no reference follows. True without a limit; otherwise this reads the list to find out."""
         return self._limit is None or self.read().complete
 
     def to_arrow(self) -> "pa.Table":

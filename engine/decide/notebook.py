@@ -19,7 +19,7 @@ def verdict_html(verdict: str, words: str, lists: Sequence[tuple[str, Sequence[s
 
 
 def table_html(columns: Mapping[str, Sequence[Any]], revision: int, complete: bool) -> str:
-    """A table of a list, by column. A line below says of which revision it is, and whether it is complete."""
+    """A list as a table, by column. The line below it gives its revision, and says whether it is complete."""
     head = "".join(f"<th>{as_html(name)}</th>" for name in columns)
     rows = [*zip(*columns.values(), strict=True)]
     body = "".join(

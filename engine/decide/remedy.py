@@ -60,14 +60,14 @@ def _no_acting_principal(evaluation: Evaluation) -> str:
 
 
 def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
-    """A text that names the statements that the policy allows to no actor, only to the operator as facts."""
+    """A text that names the statements that no actor may make, so that the operator must write them as facts."""
     rules, found = Rules(evaluation.policy, evaluation.root), []
     for statement in statements:
         change = rules.resolve(parse_statement(statement), loading=False)
         grantee = change.subject.type if change.subject else None
         if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.second_objects)):
             found.append(statement)
-    what = "allows this change to no actor; the operator must write it as a fact"
+    what = "allows no actor to make this change; the operator must write it as a fact"
     return [f"the policy {evaluation.policy.name} {what}: {'; '.join(found)}"] if found else []
 
 

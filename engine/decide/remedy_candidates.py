@@ -13,9 +13,9 @@ from grantpath.graph.messages import indefinite
 from grantpath.graph.reference import Reference, type_of
 
 MAX_NAME = 200  # bytes: new names must not exceed the limit for names
-NAMES = 5
+NAMES = 5  # names that are tried for a new role
 NEW = 400  # a new role: two more statements, and one more role to maintain
-CAME_WITH_THE_POLICY = 150
+CAME_WITH_THE_POLICY = 150  # a grant to a built-in role
 HELD_BY_ALL = 2_500  # a grant to a role that all users hold is a grant to all users
 
 

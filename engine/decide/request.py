@@ -21,7 +21,7 @@ from grantpath.graph.statement import Check, Which, Who
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
-STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # of each decision
+STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", Check, Who, Which)
 
 

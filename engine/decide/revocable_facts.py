@@ -1,7 +1,8 @@
-"""The facts on which a yes depends, each with the edges that support it, and what remains of them without some edges.
+"""The facts on which a yes depends, each with the edges that support it, and the facts that remain without some edges.
 
-ALLOW, ownership and membership can only help a subject, and DENY can only stop it. If an edge is removed, a fact that
-does not need the edge therefore remains true. A membership can also bring a DENY, which then ends with it.
+ALLOW and ownership can only help a subject, and DENY can only stop it. A membership can do both: it makes the grants of
+a group or role count, and its DENYs. So the removal of an edge makes only those facts false that need the edge, and the
+removal of a membership can also end a DENY.
 """
 
 from collections import deque
@@ -29,7 +30,7 @@ class HeldEdge(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """One way in which a fact is true: a principal, and its edge; without an edge, to be the principal suffices."""
+    """One way in which a fact is true: a principal and its edge. Without an edge, being the principal suffices."""
 
     by: str
     edge: HeldEdge | None
@@ -37,7 +38,7 @@ class Holding(NamedTuple):
 
 Needs = Sequence[Sequence[Holding]]  # a fact is true if each of these has a holding that is left
 Proof = frozenset[HeldEdge]  # edges of which at least one must be removed before the answer can be no
-Reach = Mapping[str, Proof]  # by principal: the edges of a path from the subject that can be removed
+Reach = Mapping[str, Proof]  # by principal: the removable edges of a path from the subject to it
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class RevocableFacts:
         return edge in state.added if edge in self.later else edge not in state.gone
 
     def _stopped(self, reach: Reach, deny: HeldEdge | None) -> frozenset[Fact]:
-        """The facts that stop atoms: DENYs of the principals, and that a place is built in."""
+        """The facts that stop atoms: DENYs of the principals, and the BUILTIN facts of places."""
         found = {
             fact
             for fact, needs in self.needs.items()

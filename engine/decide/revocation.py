@@ -30,8 +30,8 @@ class Revocation(Frozen):
     has this effect, or, if `statements` is None, none has it. That is proved if at most 20 facts are `candidates`.
     `denies` are DENY statements of which each alone has this effect.
 
-    A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. What else the
-    statements take away, from this subject or from others, is not considered.
+    A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. The search does
+    not consider that the statements can also remove other access, of this subject or of others.
     """
 
     question: Check
@@ -145,11 +145,12 @@ class _Candidates:
         self.facts = RevocableFacts(evaluation, memberships, needs, frozenset(later), frozenset(self._by_edge))
 
     def removals(self) -> dict[HeldEdge, list[Removal]]:
-        """The candidates: what concerns only the subject comes first, revokes before memberships and owners."""
+        """The candidates: edges of the subject itself first; in each group grants, then memberships, then owners."""
         return {edge: self._by_edge[edge] for edge in sorted(self.facts.relevant(), key=self._preference)}
 
     def denies(self) -> list[str]:
-        """The DENY statements of which each alone would do: for each privilege and principal on the lowest place."""
+        """The DENY statements each of which suffices alone; for each privilege and principal only the one on the lowest
+        place."""
         places = [*self._evaluation.by_at]
         lowest_first = sorted(self.facts.denials, key=lambda fact: places.index(fact.place))
         found: dict[tuple[str, str], str] = {}
@@ -160,7 +161,7 @@ class _Candidates:
         return [*found.values()]
 
     def _deniable(self) -> list[str]:
-        """The subject if it can hold a DENY, which then does whatever another one does; else its groups and roles."""
+        """The subject if it can hold a DENY (one for its groups or roles does no more); else its groups and roles."""
         subject, to = self._evaluation.subject, self._evaluation.policy.file.grants.to
         if subject.type in to:
             return [subject.text]
@@ -211,7 +212,7 @@ class _Candidates:
         yield from (removal for removal in found if self._removable(removal))
 
     def _new_owners(self, edge: HeldEdge) -> Iterator[Removal]:
-        """A new owner that the subject does not belong to; if there is none, those that it can be removed from."""
+        """A new owner that the subject does not belong to; else its own groups and roles, which it can then leave."""
         outside = self._owners.get(edge.to)
         if outside is not None:
             yield Removal(f"owner {outside} of {edge.to}", edge)
@@ -226,8 +227,9 @@ class _Candidates:
         return edge.by != self._evaluation.subject.text, kind, edge
 
     def _removable(self, removal: Removal) -> bool:
-        """Whether the policy accepts a removal. Of grants and memberships it asks once for all names of the same types,
-        because it makes exceptions only for the root and for what is built in; a subject can have thousands."""
+        """Whether the policy accepts a removal. A subject can have thousands of grants and memberships, so those whose
+        ends have the same types are checked once: the policy makes exceptions only for the root and built-in subjects.
+        """
         edge, exceptions = removal.edge, self._exceptions
         if edge.kind == "OWNS" or edge.by in exceptions or edge.to in exceptions:
             return self._accepted(removal.statement)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from grantpath.engine.decide.revocable_facts import NOTHING, EdgeState, HeldEdge, Proof, RevocableFacts
 
 MAX_PROVED = 20  # candidate facts
-MAX_TRIES = 20_000  # of the search that does not prove
-LOOKAHEAD = 3  # the number of proofs from which removals are compared by what they leave
-MAX_OMITTED = 200  # statements that are tried whether the others suffice
+MAX_TRIES = 20_000  # steps of the search for a set that is not proved smallest
+LOOKAHEAD = 3  # with at most this number of proofs left, removals are compared by the number of proofs that they leave
+MAX_OMITTED = 200  # chosen statements for which the search tries whether the others suffice
 
 
 @dataclass(frozen=True)

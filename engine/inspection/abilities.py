@@ -103,7 +103,7 @@ def _resolved(
 
 
 def _without_identity(clauses: Clauses) -> Clauses:
-    """The clauses if the subject is none of their places: a new user is not the group that it belongs to."""
+    """The clauses without the facts that a place is the subject itself: a new user is not the group it belongs to."""
     kept = (
         tuple(
             tuple(

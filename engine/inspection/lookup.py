@@ -154,6 +154,6 @@ def _grant_key(view: RootView, after: str) -> list[str]:
         return [""] * 4
     grant = parse_statement(after)
     if grant.kind != "grant" or not (grant.subject and grant.privilege and grant.effect):
-        raise InvalidInput(f"after={short(after)} is not a grant; write the last one of the page before")
+        raise InvalidInput(f"after={short(after)} is not a grant; write the last grant of the previous page")
     on, to = (view.policy.reference(ref, view.root).text for ref in (grant.object, grant.subject))
     return [on, to, view.policy.names.canonical(grant.privilege), grant.effect]

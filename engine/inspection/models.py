@@ -89,7 +89,7 @@ class Membership(Frozen):
 
 
 class _Page(Tabular):
-    after: str | None  # where the next page begins: pass it as `after`, and `revision` as `at`
+    after: str | None  # the last entry if more follow: pass it as `after` for the next page, and `revision` as `at`
 
 
 class EntityPage(_Page):
@@ -142,10 +142,11 @@ class EdgeCounts(Frozen):
 
 
 class EntityView(Frozen):
-    """One entity with its surroundings. `complete` of each page says whether the page is cut.
+    """One entity with its surroundings. `complete` of a page is false if the page is cut.
 
-    `exists` is false for a name that holds grants before it is created, `builtin` is true for what the policy brings.
-    `parents` are the places above it, the nearest first; `children` numbers the objects directly below it by type.
+    `exists` is false for a name that holds grants before it is created. `builtin` is true for an entity that comes with
+    the policy. `parents` are the places above it, the nearest first; `children` counts the objects directly below it by
+    type.
     """
 
     question: ShowEntity

@@ -1,4 +1,4 @@
-"""What the questions of this room need of an open root, and the pages in which they are answered."""
+"""The part of an open root that the questions of this package need, and the pages in which they are answered."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Expands the conditions of a policy into clauses: resolves places, and inlines gates, ladders, aliases and `can()`."""
+"""Expands the conditions of a policy into clauses: resolves places; inlines definitions, ladders and `can()`."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -71,7 +71,7 @@ class Expander:
         return Scope(key, TypedPlace(type_), named, frozenset(entry.with_.keys() - named.keys()))
 
     def _asked_operation(self, entry: ConditionEntry, scope: Scope) -> Clauses:
-        """The condition of an operation. If missing objects can hold grants, the object must exist."""
+        """The condition of an operation. With `grants.on_missing` the object must exist, unless the entry is `new`."""
         clauses = self._entry(entry, scope)
         if self.file.grants.on_missing and not entry.new:
             return both([clauses, atom([Fact(FactKind.EXISTS, self._at(scope.object))])])

@@ -17,7 +17,7 @@ from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unk
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference, parse
 
-MANY_CHAINS = 10_000  # cached references: a question or a change resolves each several times, and so does the next one
+MANY_CHAINS = 10_000  # cached references: one call resolves a reference several times, and later calls do so again
 
 
 @dataclass(frozen=True, eq=False)

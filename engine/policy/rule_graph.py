@@ -50,7 +50,7 @@ def _graph(key: _ByDigest) -> Row:
 
 
 def second_objects(entry: ConditionEntry) -> list[frozenset[str]]:
-    """The sets of second objects with which an operation can be asked and that are written."""
+    """The sets of second objects for which the graph contains the clauses of an operation."""
     needed = frozenset(key for key, second in entry.with_.items() if not second.optional)
     optional = [key for key in entry.with_ if key not in needed]
     sizes = range(len(optional) + 1) if len(optional) <= MAX_OPTIONAL else (0, len(optional))

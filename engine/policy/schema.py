@@ -42,7 +42,7 @@ class TypeEntry(_Entry):
 
     in_: str | None = Field(default=None, alias="in", description="the type of its parent")
     kind: Literal["object", "user", "service_principal", "group", "role"] = Field(
-        default="object", description="its role as a subject; questions are asked about users and service principals"
+        default="object", description="an object, or a kind of subject; `who` lists users and service principals"
     )
     owned_by: NameList = Field(default=[], description="the types that can own it")
     keep_while_owning: bool = Field(default=False, description="it cannot be dropped while it owns an object")

@@ -114,7 +114,8 @@ class Rules:
             if wanted is None:
                 known = ", ".join(entry.with_) if entry and entry.with_ else "none"
                 raise Invalid(
-                    f"adding {indefinite(change.object.type)} takes no second object {key!r} (only {known}); omit it"
+                    f"adding {indefinite(change.object.type)} takes no second object {key!r} "
+                    f"(it takes {known}); omit it"
                 )
             if second.type != wanted.type:
                 raise Invalid(

@@ -272,7 +272,7 @@ def check_conditions(expander: "Expander") -> None:
 
 
 def _parse_all(expander: "Expander") -> None:
-    """Parses all named conditions and gates, including those that nothing refers to."""
+    """Parses all conditions in `define` and `in_effect`, including those that nothing refers to."""
     for types, text in expander.file.in_effect.items():
         expander.parse(text, ("in_effect", types))
     for name, definition in expander.file.define.items():

@@ -27,7 +27,8 @@ Bulk = Callable[[Sequence[TenantState], Sequence[tuple[str, Question]]], Sequenc
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one line. It passes if `expected` and `got` are equal; for an error, their first words."""
+    """The result of one line. It passes if `expected` and `got` are equal. Of a text such as `error: REASON`, only the
+    word before the colon counts."""
 
     file: str
     scenario: str
@@ -78,7 +79,8 @@ def run(
 ) -> Report:
     """Runs scenarios. `bulk` is the Spark engine: it answers all questions of the run, about all states, at once.
 
-    Raises Unavailable, ServerError. Other errors of a line are its result.
+    Raises Unavailable, Inconsistent, ServerError and InvalidPolicy, and Invalid if Spark must answer but `bulk` is
+    missing. Other errors of a line are its result.
     """
     runner = _Runner(store, engine)
     for at, scenario in enumerate(scenarios):

@@ -1,4 +1,4 @@
-"""Finds subjects of a scenario's questions that the scenario mentions nowhere else: usually misspelled names.
+"""Finds subjects of questions, and actors of changes, that a scenario mentions nowhere else: usually misspelled names.
 
 A user that does not exist is not allowed anything, so `user:bobb cannot ...` passes for the wrong reason. A file lists
 the subjects that intentionally do not exist under `absent:`.
@@ -18,7 +18,7 @@ from grantpath.graph.statement import Check, Which, parse_statement
 
 
 def unmentioned(scenarios: Sequence[Scenario]) -> list[str]:
-    """A text with file and line for each subject of a question that no `given` or `do` line of its scenario mentions.
+    """A text with file and line for each subject or actor that no `given` or `do` statement of its scenario mentions.
 
     Raises InvalidPolicy or Unknown if a policy cannot be loaded.
     """

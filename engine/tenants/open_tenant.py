@@ -73,7 +73,7 @@ class OpenTenant:
         self.close()
 
     def follow(self) -> None:
-        """Makes methods continue with the root's new policy from now on if they find another policy than their own."""
+        """From now on, a method that finds that the root has a new policy is repeated with that policy."""
         view = copy(self)
         view._view = None  # the view itself keeps its policy
         self._view = view

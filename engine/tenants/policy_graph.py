@@ -93,7 +93,7 @@ def _value(value: object) -> str:
 
 # ---- edges ----------------------------------------------------------------------------------------------------------
 def _edges(graph: Mapping[str, Any]) -> Counter[Key]:
-    """The number of each edge, which is its relationship, its ends and, for ANY, the question that it answers."""
+    """How often each edge exists. Its key is its relationship, its ends and, for ANY, the question that it answers."""
     found: Counter[Key] = Counter()
     for kind in EDGES:
         for row in graph[f"edges_{kind}"]:

@@ -54,7 +54,7 @@ class DeltaBuilder:
         return self._store.transaction(lambda tx: [dict(record) for record in loaded.run(tx.run, **parameters)])
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
-        """The number, the database id, and whether it is created, of each entity of the graph that has a number."""
+        """For each entity of the graph that has a number: the number, the database id, and whether it is created."""
         few = [row["ref"] for row in self._ask("load_first_entities", root=self._tenant, limit=SMALL)]
         texts = self.names.texts if len(few) == SMALL else [ref for ref in few if self.names.known(ref) != ABSENT]
         for at in range(0, len(texts), BATCH):
@@ -105,7 +105,7 @@ class DeltaBuilder:
         problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
 
     def _on_a_list(self, links: Links) -> Marks:
-        """Rows that put a name on a list of the operator: such a name need not exist."""
+        """Marks the rows that add members to a hidden subject. The operator lists these, and they need not exist."""
         return np.isin(links.end, [self.names.known(ref) for ref in self._policy.hidden])
 
     def _check_existing(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:
@@ -241,7 +241,7 @@ class DeltaBuilder:
         return numbers[np.argsort(order, kind="stable")]
 
     def _wanted_names(self) -> Marks:
-        """Objects of grants that do not exist, with the names above them, and names on a list of the operator."""
+        """Marks missing objects of grants, the missing names above them, and missing members of hidden subjects."""
         wanted = np.zeros(len(self.names), dtype=np.bool_)
         members, _, grants = self._rows.links
         named = np.concatenate([grants.end, members.start[self._on_a_list(members)]])
@@ -281,7 +281,7 @@ def _same(text: str) -> Callable[[int], str]:
 
 
 def _cycles(above: dict[str, set[str]], row_of: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:
-    """Finds cycles, each a list in which every subject is in the next one. Each found cycle loses one new edge."""
+    """Finds cycles, each a list in which every subject is in the next one. Removes an edge of each to find the next."""
     shown = 0
     while shown < SHOWN:
         try:

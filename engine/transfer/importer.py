@@ -35,9 +35,9 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
-RESTORE_TRIES = 3  # to restore a dump into an unused root that must be recreated, while others write to it
+RESTORE_TRIES = 3  # attempts to recreate an unused root for a dump, while other callers write to it
 BATCH = 10_000
-FEW = 2_000  # entities that are removed with all their edges in one transaction
+FEW = 2_000  # entities that one transaction removes with all their edges
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ BYTES_PER_BYTE = 100
 def read_parquet(name: str, file: Path, columns: Sequence[str], problems: Problems) -> Table:
     """Reads one table. Rows with an empty value are added to `problems`.
 
-    Raises InvalidInput for a file that cannot be read, has other columns or types, has more rows or would take more
-    memory than a file of its size needs, or contains a text longer than a line of a text table may be.
+    Raises InvalidInput for a file that cannot be read, has other columns or types, has far more rows or decoded bytes
+    than distinct rows would give a file of its size, or contains a string longer than a line of a text table may be.
     """
     _check_footer(file)
     # A text that is too long for a reference is reported later, with its row.
@@ -53,8 +53,8 @@ def _check_footer(file: Path) -> None:
         raise InvalidInput(f"{file}: more than {tables.MAX_ROWS:,} rows; load it in parts")
     if rows > FREE_ROWS + ROWS_PER_BYTE * size or taken > FREE_BYTES + BYTES_PER_BYTE * size:
         raise InvalidInput(
-            f"{file}: its {size:,} bytes decode to {rows:,} rows of {taken:,} bytes; a table without duplicates is "
-            "larger: remove duplicate rows and long texts"
+            f"{file}: its {size:,} bytes decode to {rows:,} rows of {taken:,} bytes, so it repeats rows or long texts; "
+            "remove the duplicates"
         )
 
 

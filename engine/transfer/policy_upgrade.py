@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from grantpath.engine.change.audit_writer import append, query_by_name, whole
 from grantpath.engine.change.deltas import Delta
@@ -11,16 +10,13 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import UPGRADING, OpenTenant
+from grantpath.engine.transfer.upgrade_facts import UpgradeFacts
 from grantpath.graph import telemetry
 from grantpath.graph.bulk_write import bulk_write
 from grantpath.graph.errors import Invalid
 from grantpath.graph.messages import indefinite
 from grantpath.graph.progress import ReportCount
 from grantpath.graph.transaction import Send
-
-if TYPE_CHECKING:
-    pass
-from grantpath.engine.transfer.upgrade_facts import UpgradeFacts
 
 log = logging.getLogger("grantpath.change")
 SHOWN = 20
@@ -59,8 +55,8 @@ def upgrade(
     the problems. `progress` receives the step, the number of facts done and their total.
 
     Raises Invalid, which lists the facts that violate the policy, Unknown if the root was dropped, Inconsistent,
-    Unavailable; nothing is changed then. Callers that have the root open with the old policy get Inconsistent
-    afterwards, and must open it again.
+    Unavailable; nothing is changed then. A caller that has the root open with the old policy continues with the new one
+    if it follows the policy; otherwise it gets Inconsistent, and must open the root again.
     """
     with telemetry.span("upgrade", authorizer.tenant) as span:
         done = _upgrade(authorizer, new, by, dry_run, progress or (lambda *_: None))

@@ -27,7 +27,7 @@ STEP = 10_000  # facts between two reports of progress
 
 
 class _Rehearsed(Exception):
-    """Rolls the transaction of a rehearsal back."""
+    """Rolls back the transaction of a rehearsal."""
 
     def __init__(self, delta: Delta) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class UpgradeFacts:
         yield from self._cycles()
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """The missing names that are needed (with grants, above such names, or on an operator list), and the rest."""
+        """The missing names that are needed (with grants, above such names, or in hidden subjects), and the rest."""
         needed: set[str] = set()
         for _, _, object_, _ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)

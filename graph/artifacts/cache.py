@@ -13,7 +13,7 @@ from grantpath.graph.private_files import cache_folder
 def code_folder(name: str) -> Path:
     """A subfolder of the cache for executable code (jars, a Java runtime); created if missing, closed to other users.
 
-    Raises ServerError if another user may write to it or to the cache, and could so replace the code that is run.
+    Raises ServerError if another user may write to it or to the cache, and so could replace the code that is run.
     """
     cache = cache_folder()
     try:

@@ -1,4 +1,4 @@
-"""The files of Neo4j Browser in a folder, in which grantpath puts pages of its own: the server serves both."""
+"""Unpacks Neo4j Browser into a folder and adds pages of grantpath, so that the server serves both."""
 
 import shutil
 import zipfile
@@ -8,7 +8,7 @@ from grantpath.graph.errors import ServerError
 
 JAR = "neo4j-browser-"
 FOLDER = "browser"  # in the folder of the server
-OWN = "grantpath"  # the folder of the own pages, below that of Browser
+OWN = "grantpath"  # the folder of grantpath's pages, inside that of Browser
 
 
 def unpacked(jars: list[Path], folder: Path) -> Path:
@@ -32,7 +32,7 @@ def unpacked(jars: list[Path], folder: Path) -> Path:
 def write_page(home: Path, name: str, text: str) -> None:
     """Writes a page that the server of `home` serves as /browser/grantpath/NAME.
 
-    Raises ServerError if the server was started before its version of grantpath could serve pages.
+    Raises ServerError if the server was started by a version of grantpath that could not serve pages.
     """
     found = sorted((home / FOLDER).glob(f"{JAR}*/browser"))
     if not found:

@@ -32,7 +32,7 @@ def connection(
 
     Without an address: the embedded server, started if necessary, unless GRANTPATH_EMBEDDED=never forbids that. The
     embedded server's own address needs no password. `ca` names a file of trusted certificates; it defaults to NEO4J_CA
-    if the address verifies certificates. `progress` receives the lines of a start of the embedded server.
+    if the address verifies certificates. `progress` receives a line for each step of a start of the embedded server.
 
     Raises Unavailable if a password is missing or the address is not one of a Neo4j server, InvalidInput if `auth` is
     not a login or the file of the password is not private, ServerError if the embedded server cannot be started or is

@@ -66,7 +66,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def listens(pid: int, port: int) -> bool:
-    """Is it this process that listens on the port?"""
+    """Does this process listen on the port?"""
     try:
         return any(
             connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)

@@ -116,7 +116,7 @@ def test_remedy_that_no_actor_can_apply_names_the_operator(tenant: Tenants) -> N
     auth, asked = tenant("github", ["add org:hr", "add repository:hr.public"]), ("push", "repository:hr.public")
     explained = auth.explain("user:new", *asked)
     assert explained.remedy[0] == "add user:new"
-    expected = "the policy github allows this change to no actor; the operator must write it as a fact: "
+    expected = "the policy github allows no actor to make this change; the operator must write it as a fact: "
     assert explained.decision.missing[-1].startswith(f"{expected}add user:new")
     assert auth.check("user:new", *asked).missing[-1] == f"{expected}add user:new"
     other = tenant("gravitino", ["add catalog:c"])
