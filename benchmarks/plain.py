@@ -18,7 +18,8 @@ class PlainEstate:
         self._grants: set[tuple[str, ...]] = set(
             self._rows(directory, "grants", "effect", "privilege", "object", "subject")
         )
-        (self._root,) = {ref for _, _, ref, _ in self._grants if ref.startswith("metalake:")} or {"metalake:none"}
+        placed = {*self._owner, *(ref for _, _, ref, _ in self._grants)}
+        (self._root,) = {ref for ref in placed if ref.startswith("metalake:")} or {"metalake:none"}
 
     @staticmethod
     def _rows(directory: Path, table: str, *names: str) -> "zip[tuple[str, ...]]":

@@ -34,7 +34,7 @@ def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> lis
     they are not made. The views of a snapshot that was registered before in this schema are replaced or removed. Spark
     reads the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
     """
-    source, tables, views = _found(Path(path), schema)
+    source, tables, views = _found(path, schema)
     spark.sql(f"create schema if not exists {schema}")
     for each in _views():
         spark.sql(f"drop view if exists {schema}.{each.name}")
@@ -55,7 +55,7 @@ def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
 
     Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
     """
-    source, tables, views = _found(Path(path), schema)
+    source, tables, views = _found(path, schema)
     lines = [f"create schema if not exists {schema};"]
     stale = [*(each.name for each in reversed(_views())), *map(_raw, _needed())]
     lines += [f"drop view if exists {schema}.{name};" for name in stale]
@@ -66,17 +66,17 @@ def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _found(path: Path, schema: str) -> tuple[Snapshot, dict[str, Path], list[_View]]:
+def _found(path: Path | str, schema: str) -> tuple[Snapshot, dict[str, Path], list[_View]]:
     """The snapshot, its files by their names in views.sql, and the views that can be made of these."""
     if not _NAME.match(schema):
         raise InvalidInput(f"{short(schema)!r} cannot be the name of a schema; use letters, digits and _")
     source = Snapshot(path)
     tables = {}
     for name in _needed():
-        if (path / name).exists():
-            tables[name] = path / name
+        if (source.folder / name).exists():
+            tables[name] = source.folder / name
         elif not name.startswith("access/"):
-            raise InvalidInput(f"{path / name} does not exist; write the snapshot again")
+            raise InvalidInput(f"{source.folder / name} does not exist; write the snapshot again")
     return source, tables, [each for each in _views() if tables.keys() >= {*each.needs}]
 
 

@@ -38,7 +38,11 @@ class AccessReport:
 
 
 def access(
-    snapshot: Path, names: list[str] | None, expand: list[str], progress: ReportLine, broadcast_mib: int = BROADCAST_MIB
+    snapshot: Path | str,
+    names: list[str] | None,
+    expand: list[str],
+    progress: ReportLine,
+    broadcast_mib: int = BROADCAST_MIB,
 ) -> AccessReport:
     """Computes reach, exposure and, for the names in `expand`, intervals, into the snapshot's folder `access`.
 
@@ -59,9 +63,9 @@ def access(
     spark = engine(progress).spark
     facts = source.meta.counts["intervals"]
     joined = facts * FACT_BYTES > broadcast_mib * 2**20
-    plan = Sweep(snapshot, source.meta.model_dump_json(), wanted, frozenset(expand), False, joined, ROWS)
+    plan = Sweep(source.folder, source.meta.model_dump_json(), wanted, frozenset(expand), False, joined, ROWS)
     need_complete(source)
-    with building(snapshot / "access", replace=True) as folder, clear_errors():
+    with building(source.folder / "access", replace=True) as folder, clear_errors():
         tables = AccessTables(spark, folder, listed, source)
         for one_role in sorted({question.one_role for question in questions}):
             number = sum(question.one_role is one_role for question in questions)
@@ -73,7 +77,7 @@ def access(
             tables.named("interval", ["subject", "start", "last"], "expand")
         accessible = tables.exposure(BLOCK)
         shutil.rmtree(folder / "raw", ignore_errors=True)
-        report = AccessReport(snapshot, listed, expand, reach_rows, accessible, time.monotonic() - started)
+        report = AccessReport(source.folder, listed, expand, reach_rows, accessible, time.monotonic() - started)
     progress(f"access of {source.meta.counts['objects']:,} entities for {len(listed)} names in {report.seconds:.0f} s")
     return report
 

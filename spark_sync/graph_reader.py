@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from grantpath.engine.change.audit_writer import query_by_name
-from grantpath.engine.facts.snapshot_reader import SnapshotMeta
+from grantpath.engine.facts.snapshot_reader import SnapshotMeta, local_folder
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
@@ -27,15 +27,21 @@ SMALL = 200_000  # entities and facts: starting Spark for a graph that is not la
 CONNECT_SECONDS = 30.0
 
 
-def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -> SnapshotMeta:
-    """Writes the snapshot `out` of the tenant `root`, completely or not at all.
+def mirror(connection: Connection, root: str, out: Path | str, progress: ReportLine) -> SnapshotMeta:
+    """Writes the snapshot `out` of the tenant `root`, completely or not at all. `out` is a path or a `file:` URI.
 
     It contains the policy of the tenant at that revision. Writers are not kept out. Raises InvalidInput if `out`
     already exists, Unknown if the root does not exist or was dropped, Inconsistent if a load is in progress or changes
     are too frequent to read one revision, InvalidPolicy if this version cannot read the policy, Unavailable,
     ServerError, GrantpathError if the disk is full.
     """
-    with telemetry.span("mirror", root) as span, building(out) as folder, clear_errors(), _opened(connection) as store:
+    target = local_folder(out)
+    with (
+        telemetry.span("mirror", root) as span,
+        building(target) as folder,
+        clear_errors(),
+        _opened(connection) as store,
+    ):
         wanted_closure()  # reports a wrong value before anything is read
         [size] = query_by_name(store.read, root)("mirror_size", most=SMALL + 1)
         if size["entities"] + size["facts"] > SMALL:
@@ -44,7 +50,7 @@ def mirror(connection: Connection, root: str, out: Path, progress: ReportLine) -
             marks, policy, graph = read(connection, root, progress)
             meta = write(folder, root, policy, marks.revision, graph, lambda: engine(progress), progress, marks.made)
         span.set(revision=meta.revision, entities=meta.counts["objects"])
-    log.info("mirrored %s at revision %d to %s", root, meta.revision, out)
+    log.info("mirrored %s at revision %d to %s", root, meta.revision, target)
     return meta
 
 

@@ -10,7 +10,6 @@ grantpath must be installed on all of them.
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError
@@ -39,9 +38,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("mirror", help="write the graph of a tenant as a snapshot")
     one.add_argument("root")
-    one.add_argument("out", type=Path)
+    one.add_argument("out", help="a path or a file: URI")
     other = commands.add_parser("access", help="compute the bulk answers of a snapshot")
-    other.add_argument("snapshot", type=Path)
+    other.add_argument("snapshot", help="a path or a file: URI")
     other.add_argument("--names", type=_split, help="privileges and operations, separated by commas; default: all")
     other.add_argument("--expand", type=_split, default=[], help="names for which to write the intervals by user")
     limit = "MiB of memory for all facts in a worker; more facts are joined to the subjects"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot(SnapshotReader):
-    """A complete snapshot. Raises InvalidInput if the folder is not one."""
+    """A complete snapshot, by its path or its `file:` URI. Raises InvalidInput if the folder is not one."""
 
     def graph(self, spark: "SparkSession", relationships: Collection[str] | None = None) -> "GraphFrame":
         """The snapshot as a GraphFrame. Spark reads the files when the GraphFrame is used; nothing is collected.

@@ -52,7 +52,7 @@ def _top(
     snapshot: Path, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
 ) -> list[tuple[str, int]]:
     source = Snapshot(snapshot)
-    if not (snapshot / "access" / "names").exists():
+    if not (source.folder / "access" / "names").exists():
         raise InvalidInput(f"{snapshot} has no bulk answers yet; run `grantpath access {snapshot}` first")
     known = source.table("access/names")
     if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):

@@ -159,7 +159,7 @@ def _acting(
     return [direct.acting(subjects, closure(np.unique(used)))]
 
 
-def ask(snapshot: Path, question: str) -> SnapshotAnswer:
+def ask(snapshot: Path | str, question: str) -> SnapshotAnswer:
     """The answer to `who can ...`, `which ... can ...`, or a check line, from a snapshot alone.
 
     The answer to a check line is whether the line is true. Raises Unknown, InvalidReference, Invalid, InvalidInput.

@@ -1,5 +1,6 @@
 """Reads a snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
+from pyarrow.fs import FileSystem
 from pydantic import BaseModel, ConfigDict
 
 from grantpath.engine.facts.fact_table import FactTable
@@ -23,6 +25,7 @@ from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 
 POLICY_FILE = "policy.json"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a URI
 MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
 TABLES: Mapping[str, Mapping[str, Kind]] = {
     "objects": {
@@ -69,15 +72,15 @@ class SnapshotMeta(BaseModel):
 
 
 class SnapshotReader:
-    """A complete snapshot. Raises InvalidInput if the folder is not one."""
+    """A complete snapshot, by its path or its `file:` URI. Raises InvalidInput if the folder is not one."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = local_folder(folder)
         try:
-            self.meta = SnapshotMeta.model_validate_json(_read(folder / "meta.json"))
+            self.meta = SnapshotMeta.model_validate_json(_read(self.folder / "meta.json"))
         except (OSError, ValueError) as error:
             raise InvalidInput(
-                f"{short(str(folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
+                f"{short(str(self.folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
                 "write one with `grantpath mirror OUT`"
             ) from None
 
@@ -182,6 +185,32 @@ class SnapshotReader:
         table = self.table("closure", chosen=chosen).sort_by("subject")
         subject, principal = (self._positions("closure", table, column) for column in ("subject", "holder"))
         return Closure.of(subject, principal, len(self.numbering))
+
+
+def local_folder(location: Path | str) -> Path:
+    """The folder of a snapshot, from its path or its `file:` URI, e.g. file:///data/my%20snapshot.
+
+    Raises InvalidInput for a URI of another kind, or one that cannot be parsed.
+    """
+    text = str(location)
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        return Path(location)
+    if scheme[1] != "file":
+        raise InvalidInput(
+            f"{short(text)}: a snapshot must be on a path that this machine and all workers have; mount it, then name "
+            "its path"
+        )
+    try:
+        if "#" in text or "?" in text:
+            raise ValueError("# and ? must be written as %23 and %3F")
+        _, path = FileSystem.from_uri(text)
+    except (pa.ArrowException, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InvalidInput(
+            f"{short(text)} is not a URI of a file: {reason}; write it as Path(...).as_uri() does"
+        ) from None
+    return Path(path)
 
 
 def ints(table: pa.Table, name: str) -> Ints:

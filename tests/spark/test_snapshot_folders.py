@@ -17,12 +17,16 @@ import pytest
 
 from grantpath.engine.facts.snapshot_questions import ask
 from grantpath.graph import bounded_parquet
+from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.spark_sync import spark_session
+from grantpath.spark_sync import graph_reader, spark_session
 from grantpath.spark_sync.bulk_access import access
+from grantpath.spark_sync.graph_reader import mirror
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 
+from ..conftest import Tenants
+from ..support.tiers import others_slow
 from .test_bulk_access import snapshot, world
 
 QUESTION = "which table can user:strong load_table"
@@ -172,6 +176,36 @@ def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> No
 
 # ---- names that mean something to Spark
 NAMES = ["a[b]", "ab", "{x,y}", "x", "st*r", "a b%20c", "ä?é", "[c:d]#"]
+
+
+@pytest.mark.parametrize("name", others_slow([*NAMES[-2:], "a#b?c=d%41"]))
+def test_snapshot_is_written_and_read_at_a_uri(
+    server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """In this process and in Spark's tasks; the command line gives a URI as a path, with a single slash."""
+    auth = tenant("gravitino", ["add user:u", "add catalog:c", "owner user:u of catalog:c"])
+    for way, small in (("here", 10**6), ("tasks", 0)):
+        monkeypatch.setattr(graph_reader, "SMALL", small)
+        uri = (tmp_path / way / name).as_uri()
+        mirror(server, auth.tenant, uri, print)
+        assert access(uri, ["load_catalog"], [], print).snapshot == tmp_path / way / name
+        for given in (uri, Path(uri)):
+            assert ask(given, "which catalog can user:u load_catalog").answer == ["catalog:c"]
+    assert {each.name for each in tmp_path.iterdir()} == {"here", "tasks"}
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("s3://bucket/snapshot", "must be on a path that this machine and all workers have"),
+        ("file://host/snapshot", "Unsupported hostname"),
+        ("file:///tmp/a b", "is not a URI of a file"),
+        ("file:///tmp/a#b", "must be written as %23"),
+    ],
+)
+def test_other_uris_are_refused(uri: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Snapshot(uri)
 
 
 @pytest.mark.slow
