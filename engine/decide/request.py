@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from grantpath.engine.decide.decision import Decision, Evidence
-from grantpath.engine.decide.evaluation import Evaluation
+from grantpath.engine.decide.evaluation import Evaluation, Suggestions
 from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact, second_object
@@ -58,23 +58,8 @@ class ResolvedQuestion:
         """The evaluation of a check; `near` returns suggestions for a subject that does not exist."""
         assert self.subject is not None, "a check has a subject"
         subject, clauses = self.subject, self.requirement.clauses
-        similar = _Suggestions(near, subject.text)
+        similar = Suggestions(near, subject.text)
         return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, similar)
-
-
-class _Suggestions:
-    """The suggestions for one name, looked up at most once."""
-
-    __slots__ = ("_found", "_near", "_ref")
-
-    def __init__(self, near: Callable[[str], str], ref: str) -> None:
-        self._near, self._ref = near, ref
-        self._found: str | None = None
-
-    def __call__(self) -> str:
-        if self._found is None:
-            self._found = self._near(self._ref)
-        return self._found
 
 
 # ---- words to a question --------------------------------------------------------------------------------------------
