@@ -1,15 +1,15 @@
-// explain.cypher: the edges that decide a question, each with the path from the subject to it and the tree to the object;
-// at most 50 principals for each fact.
+// explain.cypher: which grants, ownerships and memberships decide a check? Each comes with the path from the subject
+// to it and from the object to it; at most 50 principals for each fact.
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
-// $role     STRING          null, or the role that acts where roles act one at a time
-// $places   LIST OF MAP     the object, what is above it, second objects: at, ref, of (whose way up it stands on)
+// $role     STRING          null, or the acting role if roles act one at a time
+// $places   LIST OF MAP     the object, its ancestors, second objects and theirs: at, ref, of (the object below it)
 // $facts    LIST OF STRING  the facts that are asked for
 // $below    LIST OF MAP     of these, those about descendants: at, ref, types, privileges
 // Returns one row: paths LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the policy that the tenant remembers), made STRING (another
-// where it is made again)
-// In Neo4j Browser run this line first, then the whole file (`grantpath params` prints it for a question of yours):
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
+// In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml', subject: 'user:bob', role: null, places: [{at: 'table', ref: 'table:hr.public.staff', of: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml', of: 'table:hr.public.staff'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], below: []}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
@@ -21,19 +21,14 @@ CALL () {
     MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
     RETURN acting
   }
-  CALL (subject, actor) {
-    MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
-    WITH subject, collect(DISTINCT principal) AS principals
-    RETURN principals + subject AS principals
-  }
+  WITH *, [subject] + COLLECT {
+    MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN DISTINCT principal } AS principals
   CALL (principals) {
     // 2 what is granted where: grants on the places, and their owners
     UNWIND $places AS place
     MATCH (object:Entity {root: $root, ref: place.ref})
-    MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(object)
-    WHERE principal IN principals
-      AND type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at IN $facts
-    MATCH granted = (principal)-[grant]->(object)
+    MATCH granted = (principal)-[grant:ALLOW|DENY|OWNS]->(object)
+    WHERE principal IN principals AND type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at IN $facts
     OPTIONAL MATCH tree = (:Entity {root: $root, ref: place.of})-[:CHILD_OF*0..]->(object)
     RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, principal, grant, granted, tree,
       false AS below
@@ -55,13 +50,12 @@ CALL () {
     MATCH (principal:Entity {root: $root, ref: ref}) WHERE principal IN principals
     RETURN fact, principal, null AS grant, null AS granted, null AS tree, false AS below
   }
-  // 3 of each fact no more principals than a person reads: in a wide group, each costs a search of its own
+  // 3 at most 50 principals for each fact: the path to each one is a search of its own
   WITH subject, actor, acting, fact, principal, grant, granted, tree, below ORDER BY principal.ref
-  WITH subject, actor, acting, fact, collect({principal: principal, grant: grant, granted: granted, tree: tree, below: below}) AS edges
-  UNWIND edges[..50] AS edge
-  WITH subject, actor, acting, fact, edge.principal AS principal, edge.grant AS grant, edge.granted AS granted, edge.tree AS tree,
-    edge.below AS below
-  // 4 the path from who acts to the principal; what the subject itself is granted counts whichever role acts
+  WITH subject, actor, acting, fact, collect([principal, grant, granted, tree, below])[..50] AS edges
+  UNWIND edges AS edge
+  WITH *, edge[0] AS principal, edge[1] AS grant, edge[2] AS granted, edge[3] AS tree, edge[4] AS below
+  // 4 the path from the subject or its role to the principal; a grant to the subject itself counts with every role
   WITH *, CASE WHEN principal = subject THEN subject ELSE actor END AS start
   MATCH held = SHORTEST 1 (start)-[:MEMBER_OF|HAS_ROLE]->*(principal)
   WITH *, CASE WHEN principal = subject THEN null ELSE acting END AS first
