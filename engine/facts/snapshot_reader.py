@@ -100,17 +100,17 @@ class SnapshotReader:
 
     def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
         """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
-        return self._complete(name, read_bounded(self._files(name), TABLES[name], columns, chosen))
+        return self._complete(name, read_bounded(self.files(name), TABLES[name], columns, chosen))
 
     def stream(self, name: str) -> TableStream:
         """The same table with plain strings, in parts of a bounded size, in the order of its files.
 
         Raises InvalidInput if the table cannot be read; its iterator does, too.
         """
-        found = stream_bounded(self._files(name), TABLES[name])
+        found = stream_bounded(self.files(name), TABLES[name])
         return replace(found, tables=(self._complete(name, each) for each in found.tables))
 
-    def _files(self, name: str) -> list[Path]:
+    def files(self, name: str) -> list[Path]:
         """The part files of a table, in the order of the rows. Raises InvalidInput if there is none."""
         path = self.folder / name
         files = sorted(path.glob("*.parquet"))

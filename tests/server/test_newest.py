@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.server import down, up
-from grantpath.graph.private_files import cache_folder
+
+from ..support.newest_spark import pyspark_folder
 
 pytestmark = [pytest.mark.newest, pytest.mark.slow]
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-SPARK = "pyspark>=4.0,<4.1"
 PART = [SCENARIOS / name for name in ("gravitino/worked-example.yaml", "deltastream/04_active_role.yaml", "cdap")]
 
 
@@ -72,11 +71,7 @@ def test_scenarios_pass_on_the_newest_neo4j(newest_server: Connection) -> None:
 
 
 def test_scenarios_pass_on_the_newest_spark(server: Connection) -> None:
-    folder = cache_folder() / "spark-4.0"
-    with lock_folder(folder):
-        if not (folder / "pyspark").is_dir():
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "--target", str(folder), SPARK], check=True, timeout=900)
+    folder = pyspark_folder("4.0")
     version = subprocess.run(
         [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"],
         env={**os.environ, "PYTHONPATH": str(folder)},

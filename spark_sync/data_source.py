@@ -1,0 +1,118 @@
+"""The tables of a snapshot as a data source of Spark 4: `spark.read.format("grantpath").load("OUT")`.
+
+Tasks read the files, with the checks of a snapshot: its version, its columns, and the memory that a file needs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import and_, eq, ge, gt, le, lt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from grantpath.engine.facts.snapshot_reader import TABLES, SnapshotReader
+from grantpath.graph.bounded_parquet import read_bounded, stream_bounded
+from grantpath.graph.errors import InvalidInput, ServerError
+from grantpath.graph.messages import short
+
+try:
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition  # type: ignore[import-not-found]
+except ImportError:
+    raise ServerError(
+        "the data source `grantpath` needs Spark 4.0 or newer; with Spark 3.5 use grantpath.spark_sync.register"
+    ) from None
+
+TABLE = "table"
+DEFAULT = "objects"
+_SQL = {"int": "bigint", "text": "string", "bool": "boolean"}
+_ARROW = {"int": pa.int64(), "text": pa.string(), "bool": pa.bool_()}
+_COMPARISONS: dict[str, Callable[[pads.Expression, Any], pads.Expression]] = {
+    "EqualTo": eq,
+    "EqualNullSafe": eq,
+    "GreaterThan": gt,
+    "GreaterThanOrEqual": ge,
+    "LessThan": lt,
+    "LessThanOrEqual": le,
+}
+
+
+class SnapshotSource(DataSource):  # type: ignore[misc]
+    """Register it once in a session: `spark.dataSource.register(SnapshotSource)`.
+
+    `load` takes the folder of the snapshot. The option `table` selects a table of docs/snapshot.md, e.g. `closure` or
+    `access/reach`; the default is `objects`. The schema is that of the page: bigint, string and boolean columns.
+    With Spark 4.1 and newer, comparisons, `in` and `is [not] null` on single columns are evaluated where the files are
+    read, if `spark.sql.python.filterPushdown.enabled` is true. Raises InvalidInput if the folder is not a snapshot, or
+    the table does not exist in it.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "grantpath"
+
+    def schema(self) -> str:
+        return ", ".join(f"{column} {_SQL[kind]}" for column, kind in TABLES[self._table()].items())
+
+    def reader(self, schema: Any) -> "SnapshotTableReader":
+        if "path" not in self.options:
+            raise InvalidInput('the data source `grantpath` needs the folder of a snapshot; use .load("OUT")')
+        return SnapshotTableReader(Path(self.options["path"]), self._table())
+
+    def _table(self) -> str:
+        table = self.options.get(TABLE, DEFAULT)
+        if table not in TABLES:
+            raise InvalidInput(f"a snapshot has no table {short(str(table))!r}; the tables are {', '.join(TABLES)}")
+        return str(table)
+
+
+class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
+    """Reads one table, one file in each task."""
+
+    def __init__(self, folder: Path, table: str) -> None:
+        self._table = table
+        self._files = SnapshotReader(folder).files(table)
+        if missing := [path for path in self._files if not path.exists()]:
+            raise InvalidInput(f"{missing[0]} does not exist; write it with `grantpath access {folder}`")
+        self._chosen: list[tuple[str, str, Any]] = []  # the name of a filter, the column, the value
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        """Keeps the filters that a task can evaluate, and returns the others, which Spark evaluates."""
+        for each in filters:
+            column = each.attribute[0] if len(getattr(each, "attribute", ())) == 1 else None
+            condition = (type(each).__name__, column, getattr(each, "value", None))
+            if column in TABLES[self._table] and _expression(*condition) is not None:
+                self._chosen.append(condition)
+            else:
+                yield each
+
+    def partitions(self) -> list[Any]:
+        return [InputPartition(at) for at in range(len(self._files))]
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """The rows of one file that pass the filters. Raises InvalidInput if it cannot be read."""
+        file, kinds = [self._files[partition.value]], TABLES[self._table]
+        conditions = [_expression(*each) for each in self._chosen]
+        if conditions:
+            found = read_bounded(file, kinds, None, reduce(and_, conditions))
+            tables: Iterable[pa.Table] = [found]
+        else:
+            tables = stream_bounded(file, kinds).tables
+        schema = pa.schema([(column, _ARROW[kind]) for column, kind in kinds.items()])
+        for table in tables:
+            yield from table.select(schema.names).cast(schema).to_batches()
+
+
+def _expression(kind: str, column: str, value: Any) -> pads.Expression | None:
+    """A filter of Spark as one of Arrow; None if it has no equal. A comparison with null has none."""
+    field = pads.field(column)
+    if kind == "IsNull":
+        return field.is_null()
+    if kind == "IsNotNull":
+        return field.is_valid()
+    if kind == "In" and all(each is not None for each in value):
+        return field.isin(list(value))
+    if kind in _COMPARISONS and value is not None:
+        return _COMPARISONS[kind](field, value)
+    return None

@@ -1,0 +1,119 @@
+"""The data source `grantpath` of Spark 4.0 and 4.1 reads what is in the files, and Spark 4.1 lets it filter them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.engine.facts.snapshot_reader import TABLES, table_path
+from grantpath.graph.errors import ServerError
+
+from ..oracle import oracle
+from ..support.newest_spark import pyspark_folder
+from ..support.plain_access import write_access, write_snapshot
+from ..support.random_world import ROOT_NAME
+
+READ = """
+import json, sys
+from grantpath.spark_sync import spark_session
+from grantpath.spark_sync.data_source import SnapshotSource
+
+folder, tables, conditions = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+spark = spark_session.engine(lambda line: None).spark
+spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+spark.dataSource.register(SnapshotSource)
+load = lambda table: spark.read.format("grantpath").option("table", table).load(folder)
+found = {"rows": {table: sorted(map(list, load(table).collect())) for table in tables}}
+filtered = [load(table).where(condition) for table, condition in conditions]
+found["filtered"] = [sorted(map(list, rows.collect())) for rows in filtered]
+plans = [rows._jdf.queryExecution().executedPlan().toString() for rows in filtered]
+steps = [[line.lstrip(" :+-*()0123456789") for line in plan.splitlines()] for plan in plans]
+found["left to Spark"] = [any(step.startswith("Filter") for step in each) for each in steps]
+errors = []
+for path, table in (folder, "objekts"), (folder + "/no", "objects"), (None, "objects"), (folder, "access/expand"):
+    try:
+        spark.read.format("grantpath").option("table", table).load(path).collect()
+    except Exception as error:
+        errors.append(str(error))
+print(json.dumps(found | {"errors": errors, "version": spark.version}))
+"""
+FACTS = [
+    *(f"add user:{name}" for name in ("ann", "bob")),
+    "add role:reader",
+    "member user:ann of role:reader",
+    "add catalog:hr",
+    "add schema:hr.public",
+    *(f"add table:hr.public.`it's {number}`" for number in range(3)),
+    "allow SELECT_TABLE on catalog:hr to role:reader",
+]
+CONDITIONS = [
+    ("objects", "type = 'table'"),
+    ("objects", "position >= 2 and position < 5"),
+    ("objects", "ref in ('catalog:hr', 'user:ann')"),
+    ("objects", "ref = 'schema:hr.public' and exists"),
+    ("members", "kind is not null and source <> target"),
+    ("access/reach", "name = 'SELECT_TABLE' and objects > 0"),
+]
+
+
+def test_spark_3_5_refuses_the_data_source_and_names_the_views() -> None:
+    with pytest.raises(
+        ServerError, match=r"needs Spark 4\.0 or newer; with Spark 3\.5 use grantpath\.spark_sync\.register"
+    ):
+        import grantpath.spark_sync.data_source  # noqa: F401
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+@pytest.mark.spark
+@pytest.mark.parametrize("line", ["4.0", "4.1"])
+def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: Path) -> None:
+    made = oracle("gravitino", ROOT_NAME)
+    for fact in FACTS:
+        assert made.given(fact) == "done"
+    snapshot = write_snapshot(made, tmp_path / "odd [name] {x}")
+    write_access(snapshot, ["SELECT_TABLE", "load_table"])
+    found = read(line, snapshot)
+    assert found["version"].startswith(line)
+    for table in tables():
+        rows = pq.read_table(table_path(snapshot, table), columns=list(TABLES[table])).to_pylist()
+        assert found["rows"][table] == sorted(list(row.values()) for row in rows), table
+    for (table, condition), rows in zip(CONDITIONS, found["filtered"], strict=True):
+        assert rows, condition
+        assert all(row in found["rows"][table] for row in rows)
+    position, ref, kind = 0, 3, 4
+    objects = found["rows"]["objects"]
+    assert found["filtered"][0] == [row for row in objects if row[kind] == "table"]
+    assert found["filtered"][1] == [row for row in objects if 2 <= row[position] < 5]
+    assert found["filtered"][2] == [row for row in objects if row[ref] in ("catalog:hr", "user:ann")]
+    # Spark 4.0 evaluates all conditions itself; 4.1 only those that the source returns
+    assert found["left to Spark"] == ([True] * 6 if line == "4.0" else [False, False, False, False, True, False])
+    unknown, missing, nowhere, later = found["errors"]
+    assert "a snapshot has no table 'objekts'; the tables are objects, subjects" in unknown
+    assert "is not a snapshot of this version" in missing
+    assert 'needs the folder of a snapshot; use .load(\\"OUT\\")' in nowhere or 'use .load("OUT")' in nowhere
+    assert "write it with `grantpath access" in later
+
+
+def tables() -> list[str]:
+    return [table for table in TABLES if table != "access/expand"]
+
+
+def read(line: str, snapshot: Path) -> dict[str, Any]:
+    """What READ prints in a process with this version of Spark."""
+    ran = subprocess.run(
+        [sys.executable, "-c", READ, str(snapshot), json.dumps(tables()), json.dumps(CONDITIONS)],
+        env={**os.environ, "PYTHONPATH": str(pyspark_folder(line)), "GRANTPATH_CLOSURE": "joins"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return answer
