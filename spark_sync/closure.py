@@ -7,12 +7,15 @@ cycles need no special case. Only subjects with members take part in the rounds;
 import logging
 import time
 import warnings
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
 from typing import Protocol
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from grantpath.spark_sync.spark_session import SparkEngine
+from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
 log = logging.getLogger("grantpath.spark")
 MAX_ROUNDS = 64  # enough for paths of 2^64 memberships; a safety bound
@@ -58,41 +61,62 @@ class Messages:
         return messages.select(F.col("id").alias("source"), F.explode("reached").alias("target"))
 
 
+Keep = Callable[[DataFrame], DataFrame]  # computes rows, and cuts their lineage: no later round computes them again
+
+
+def kept_in(folder: Path, spark: SparkSession) -> Keep:
+    """How a mirror keeps the rows of a round: a local session by itself, and a cluster in new files in `folder`.
+
+    Executors would keep them on their own disks, and an executor that is lost would take them with it.
+    """
+    if (spark.sparkContext.master or "").split("[")[0] == "local":
+        return DataFrame.localCheckpoint
+    numbers = count()
+
+    def keep(rows: DataFrame) -> DataFrame:
+        path = folder / f"round-{next(numbers)}"
+        rows.write.parquet(place(path))
+        return read_parquet(spark, path)
+
+    return keep
+
+
 def composition(engine: SparkEngine) -> Composition:
     """GraphFrames if the session has it, otherwise joins."""
     return Messages() if engine.graphframes else Joins()
 
 
-def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame:
+def close(
+    by: Composition, subjects: DataFrame, members: DataFrame, keep: Keep = DataFrame.localCheckpoint
+) -> DataFrame:
     """(subject, holder) from `subjects(id)` and `members(source, target)`; unsorted, without duplicates."""
     began = time.monotonic()
-    edges = members.select("source", "target").distinct().localCheckpoint()
-    containers = edges.select("target").distinct().localCheckpoint()
+    edges = keep(members.select("source", "target").distinct())
+    containers = keep(edges.select("target").distinct())
     inner = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_semi")
     itself = containers.select(F.col("target").alias("source"), "target")
-    reach = itself if inner.isEmpty() else _to_a_fixpoint(by, inner.union(itself).distinct())
+    reach = itself if inner.isEmpty() else _to_a_fixpoint(by, inner.union(itself).distinct(), keep)
     outer = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_anti")
     others = subjects.join(containers.withColumnRenamed("target", "id"), "id", "left_anti")
     alone = others.select(F.col("id").alias("source"), F.col("id").alias("target"))
     pairs = by.compose(outer, reach).union(reach).union(alone)
-    closed = pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder")).localCheckpoint()
+    closed = keep(pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder")))
     if log.isEnabledFor(logging.INFO):  # counting costs a job
         seconds = time.monotonic() - began
         log.info("the closure by %s has %s pairs, in %.1f s", by.name, f"{closed.count():,}", seconds)
     return closed
 
 
-def _to_a_fixpoint(by: Composition, reach: DataFrame) -> DataFrame:
+def _to_a_fixpoint(by: Composition, reach: DataFrame, keep: Keep) -> DataFrame:
     """The closure of pairs that include each subject's pair with itself."""
-    reach = reach.localCheckpoint()
-    count = reach.count()
+    reach = keep(reach)
+    pairs = reach.count()
     for turn in range(1, MAX_ROUNDS + 1):
         began = time.monotonic()
-        # The checkpoint cuts the lineage: without it, each round would recompute all earlier ones.
-        reach = by.compose(reach, reach).localCheckpoint()
-        before, count = count, reach.count()
+        reach = keep(by.compose(reach, reach))
+        before, pairs = pairs, reach.count()
         seconds = time.monotonic() - began
-        log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{count:,}", seconds)
-        if count == before:
+        log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{pairs:,}", seconds)
+        if pairs == before:
             return reach
     raise AssertionError("the closure still grows after 64 doublings")

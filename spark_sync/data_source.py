@@ -71,17 +71,17 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
     """Reads one table, one file in each task."""
 
     def __init__(self, folder: Path, table: str) -> None:
-        self._table = table
-        self._files = SnapshotReader(folder).files(table)
-        if missing := [path for path in self._files if not path.exists()]:
-            raise InvalidInput(f"{missing[0]} does not exist; write it with `grantpath access {folder}`")
+        snapshot = SnapshotReader(folder)
+        if table.startswith("access/") and not (folder / table).exists():
+            raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath access`")
+        self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # the name of a filter, the column, the value
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         """Keeps the filters that a task can evaluate, and returns the others, which Spark evaluates."""
         for each in filters:
             column = each.attribute[0] if len(getattr(each, "attribute", ())) == 1 else None
-            condition = (type(each).__name__, column, getattr(each, "value", None))
+            condition = (type(each).__name__, str(column), getattr(each, "value", None))
             if column in TABLES[self._table] and _expression(*condition) is not None:
                 self._chosen.append(condition)
             else:

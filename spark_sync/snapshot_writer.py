@@ -1,5 +1,6 @@
 """Writes the tables of a snapshot from a graph in this process, and what both ways of mirroring have in common."""
 
+import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.closure import close, composition
+from grantpath.spark_sync.closure import close, composition, kept_in
 from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
@@ -141,8 +142,10 @@ def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> st
     """Writes the closure of the snapshot's memberships by Spark. Returns the name of the method."""
     started = time.monotonic()
     subjects = read_parquet(engine.spark, folder / "subjects").withColumnRenamed("position", "id").select("id")
-    pairs = close(composition(engine), subjects, read_parquet(engine.spark, folder / "members"))
+    rounds, members = folder / "rounds", read_parquet(engine.spark, folder / "members")
+    pairs = close(composition(engine), subjects, members, kept_in(rounds, engine.spark))
     written, seconds = write_sorted(pairs, folder, "closure", "subject", "holder"), time.monotonic() - started
+    shutil.rmtree(rounds, ignore_errors=True)  # absent in a local session
     progress(f"computed the closure of {count(folder, 'members'):,} memberships: {written:,} pairs in {seconds:.0f} s")
     return composition(engine).name
 

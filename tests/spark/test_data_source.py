@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine.facts.snapshot_reader import TABLES, table_path
+from grantpath.engine.facts.snapshot_reader import TABLES
 from grantpath.graph.errors import ServerError
 
 from ..oracle import oracle
@@ -81,7 +81,7 @@ def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: 
     found = read(line, snapshot)
     assert found["version"].startswith(line)
     for table in tables():
-        rows = pq.read_table(table_path(snapshot, table), columns=list(TABLES[table])).to_pylist()
+        rows = pq.read_table(snapshot / table, columns=list(TABLES[table])).to_pylist()
         assert found["rows"][table] == sorted(list(row.values()) for row in rows), table
     for (table, condition), rows in zip(CONDITIONS, found["filtered"], strict=True):
         assert rows, condition
@@ -97,7 +97,7 @@ def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: 
     assert "a snapshot has no table 'objekts'; the tables are objects, subjects" in unknown
     assert "is not a snapshot of this version" in missing
     assert 'needs the folder of a snapshot; use .load(\\"OUT\\")' in nowhere or 'use .load("OUT")' in nowhere
-    assert "write it with `grantpath access" in later
+    assert "has no table access/expand; write it with `grantpath access`" in later
 
 
 def tables() -> list[str]:

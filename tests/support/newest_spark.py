@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from grantpath.graph.artifacts.cache import cache_folder
 from grantpath.graph.artifacts.folder_lock import lock_folder
+from grantpath.graph.private_files import cache_folder
 
 CONNECT = ("grpcio>=1.67", "grpcio-status>=1.67", "googleapis-common-protos>=1.65", "zstandard>=0.25")
 

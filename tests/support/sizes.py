@@ -11,7 +11,7 @@ def size(full: int, short: int) -> int:
     """The number of tries: `full` if GRANTPATH_TRUST is full, `short` if it is not set."""
     chosen = os.environ.get(VARIABLE, "")
     if chosen not in ("", "full"):
-        raise pytest.UsageError(f"{VARIABLE}={chosen}: write {VARIABLE}=full, or leave it away for the short form")
+        raise pytest.UsageError(f"{VARIABLE}={chosen}: write {VARIABLE}=full, or unset it for the short form")
     return full if chosen else short
 
 
