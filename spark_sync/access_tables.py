@@ -57,7 +57,7 @@ class AccessTables:
         names: dict[int, list[Name]] = defaultdict(list)
         for each in self._listed:
             names[each.condition].append(each)
-        blocks = Blocks(self._source.folder, self._source.meta.model_dump_json(), dict(names), before, block)
+        blocks = Blocks(self._source.folder.absolute(), self._source.meta.model_dump_json(), dict(names), before, block)
         rows = cut.sortWithinPartitions("condition", "block").mapInArrow(partial(exposed, blocks), SCHEMA)
         rows.write.parquet(place(self._folder / "exposure"))
         pairs = read_parquet(self._spark, self._folder / "exposure").groupBy("name", "type").agg(F.sum("users"))

@@ -63,20 +63,21 @@ def access(
     spark = engine(progress).spark
     facts = source.meta.counts["intervals"]
     joined = facts * FACT_BYTES > broadcast_mib * 2**20
-    plan = Sweep(source.folder, source.meta.model_dump_json(), wanted, frozenset(expand), False, joined, ROWS)
+    folder, meta = source.folder.absolute(), source.meta.model_dump_json()  # workers have another working folder
+    plan = Sweep(folder, meta, wanted, frozenset(expand), False, joined, ROWS)
     need_complete(source)
-    with building(source.folder / "access", replace=True) as folder, clear_errors():
-        tables = AccessTables(spark, folder, listed, source)
+    with building(source.folder / "access", replace=True) as fresh, clear_errors():
+        tables = AccessTables(spark, fresh, listed, source)
         for one_role in sorted({question.one_role for question in questions}):
             number = sum(question.one_role is one_role for question in questions)
             how = "joined to the subjects" if joined else "in each worker"
             progress(f"{number} conditions over {facts:,} facts, {how}")
-            _sweep(spark, source, replace(plan, one_role=one_role), folder / "raw")
+            _sweep(spark, source, replace(plan, one_role=one_role), fresh / "raw")
         reach_rows = tables.named("reach", ["subject", "objects"], "reach")
         if expand:
             tables.named("interval", ["subject", "start", "last"], "expand")
         accessible = tables.exposure(BLOCK)
-        shutil.rmtree(folder / "raw", ignore_errors=True)
+        shutil.rmtree(fresh / "raw", ignore_errors=True)
         report = AccessReport(source.folder, listed, expand, reach_rows, accessible, time.monotonic() - started)
     progress(f"access of {source.meta.counts['objects']:,} entities for {len(listed)} names in {report.seconds:.0f} s")
     return report

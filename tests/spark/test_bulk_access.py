@@ -158,6 +158,16 @@ class Decision:
         return self.allowed
 
 
+def test_snapshot_may_be_named_by_a_path_from_a_new_working_folder(
+    gravitino: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's workers keep the working folder in which the session started."""
+    shutil.copytree(gravitino, tmp_path / "here")
+    monkeypatch.chdir(tmp_path)
+    report = access(Path("here"), ["SELECT_TABLE"], [], print)
+    assert report.snapshot == Path("here") and sum(report.accessible.values()) > 0
+
+
 def test_verify_finds_a_difference(gravitino: Path) -> None:
     made = world("gravitino")
     asked: list[tuple[str, str, str]] = []
