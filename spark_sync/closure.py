@@ -64,13 +64,18 @@ class Messages:
 Keep = Callable[[DataFrame], DataFrame]  # computes rows, and cuts their lineage: no later round computes them again
 
 
+def in_session(rows: DataFrame) -> DataFrame:
+    """Keeps rows in the memory and on the disks of the executors."""
+    return rows.localCheckpoint()
+
+
 def kept_in(folder: Path, spark: SparkSession) -> Keep:
     """How a mirror keeps the rows of a round: a local session by itself, and a cluster in new files in `folder`.
 
     Executors would keep them on their own disks, and an executor that is lost would take them with it.
     """
     if (spark.sparkContext.master or "").split("[")[0] == "local":
-        return DataFrame.localCheckpoint
+        return in_session
     numbers = count()
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -86,9 +91,7 @@ def composition(engine: SparkEngine) -> Composition:
     return Messages() if engine.graphframes else Joins()
 
 
-def close(
-    by: Composition, subjects: DataFrame, members: DataFrame, keep: Keep = DataFrame.localCheckpoint
-) -> DataFrame:
+def close(by: Composition, subjects: DataFrame, members: DataFrame, keep: Keep = in_session) -> DataFrame:
     """(subject, holder) from `subjects(id)` and `members(source, target)`; unsorted, without duplicates."""
     began = time.monotonic()
     edges = keep(members.select("source", "target").distinct())
