@@ -76,6 +76,9 @@ EXCEPTIONS = {
         "docs/guides/spark-cluster.md",
         "export NEO4J_URI=neo4j+s://graph.example.com NEO4J_USER=neo4j NEO4J_PASSWORD=...",
     ): ("it needs a cluster; tests/spark/test_bulk_access.py runs job.py in a local session"),
+    ("docs/guides/spark-cluster.md", "python3.11 -m venv environment"): (
+        "it needs a cluster; tests/spark/test_cluster.py packs an environment in this way"
+    ),
     ("docs/guides/spark-cluster.md", "grantpath verify /shared/snapshot --root metalake:ml --sample 1000"): (
         "it needs the snapshot of the cluster; docs/tutorial.md runs the command"
     ),

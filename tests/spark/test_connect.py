@@ -29,7 +29,8 @@ from grantpath.spark_sync.data_source import SnapshotSource
 folder = sys.argv[1]
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
 register(spark, folder)
-rows = spark.sql("select subject, objects from grantpath.reach where name = 'SELECT_TABLE' order by subject").collect()
+reach = spark.sql("select subject, objects from grantpath.reach where name = 'SELECT_TABLE' and type = 'table'")
+rows = reach.collect()
 spark.dataSource.register(SnapshotSource)
 source = spark.read.format("grantpath").load(folder)
 found = {
