@@ -20,7 +20,7 @@ TRY = """
 import json, os, sys
 from pathlib import Path
 from grantpath.graph.artifacts.java import java_for
-os.environ["JAVA_HOME"] = str(java_for("spark-4.0"))
+os.environ["JAVA_HOME"], os.environ["PYSPARK_PYTHON"] = str(java_for("spark-4.0")), sys.executable
 from pyspark.sql import SparkSession
 from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync import Snapshot, access, register, spark_session
@@ -80,6 +80,6 @@ def tried(snapshot: Path) -> dict[str, Any]:
         timeout=600,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert ran.returncode == 0, ran.stderr[:4000]
     answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return answer

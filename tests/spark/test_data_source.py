@@ -114,6 +114,6 @@ def read(line: str, snapshot: Path) -> dict[str, Any]:
         timeout=600,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr[-4000:]
+    assert ran.returncode == 0, ran.stderr[:4000]
     answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return answer

@@ -21,7 +21,7 @@ from grantpath.spark_sync import job
 SPARK_HOME = Path(pyspark.__file__).parent
 STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
 T = TypeVar("T")
-WAIT, TIMEOUT = 60.0, 900.0  # seconds
+WAIT, TIMEOUT = 180.0, 900.0  # seconds; other tests share the machine
 LOGGING = """rootLogger.level = info
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -115,7 +115,7 @@ class Submitted:
 
     def wait_for_tasks(self, number: int) -> None:
         """Waits until so many tasks are finished."""
-        until(lambda: self.log.read_text(errors="replace").count("Finished task") >= number)
+        until(lambda: self.log.read_text(errors="replace").count("Finished task") >= number, TIMEOUT)
 
     def finish(self) -> str:
         """Waits for the end, which must be a success. Returns what was logged."""
