@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from grantpath.engine.async_listing import AsyncListing
 from grantpath.engine.authorizer import Authorizer
@@ -19,6 +19,9 @@ from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.bridge import bridged
 from grantpath.graph.errors import Unavailable, Unknown
 from grantpath.graph.reference import Reference
+
+if TYPE_CHECKING:
+    from grantpath.engine.facts.replica import Replica
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -137,6 +140,11 @@ class AsyncAuthorizer:
     def policy(self) -> Policy:
         """The root's policy."""
         return self._inner.policy
+
+    @property
+    def replica(self) -> "Replica | None":
+        """The copy of the facts, for `open(..., replica=True)`."""
+        return self._inner.replica
 
     def reference(self, text: str) -> Reference:
         """Parses a reference by this root's policy. Raises InvalidReference, Unknown."""

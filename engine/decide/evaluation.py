@@ -12,21 +12,6 @@ from grantpath.graph.reference import Reference
 FoundFacts = Mapping[Fact, Sequence[str | None]]
 
 
-class Suggestions:
-    """The suggestions for one name, looked up at most once."""
-
-    __slots__ = ("_found", "_near", "_ref")
-
-    def __init__(self, near: Callable[[str], str], ref: str) -> None:
-        self._near, self._ref = near, ref
-        self._found: str | None = None
-
-    def __call__(self) -> str:
-        if self._found is None:
-            self._found = self._near(self._ref)
-        return self._found
-
-
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """A subject, the clauses to decide and their entities. With `one_role`, each role is evaluated separately."""

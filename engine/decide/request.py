@@ -5,11 +5,12 @@ check, explain, who, which and Spark all use `resolve`, so that they report the 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from grantpath.engine.decide.decision import Decision, Evidence
-from grantpath.engine.decide.evaluation import Evaluation, Suggestions
+from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact, second_object
@@ -58,7 +59,7 @@ class ResolvedQuestion:
         """The evaluation of a check; `near` returns suggestions for a subject that does not exist."""
         assert self.subject is not None, "a check has a subject"
         subject, clauses = self.subject, self.requirement.clauses
-        similar = Suggestions(near, subject.text)
+        similar = cache(partial(near, subject.text))  # looked up at most once
         return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, similar)
 
 

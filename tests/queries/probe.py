@@ -67,4 +67,8 @@ def replaced(name: str, text: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for where in (cypher, queries):
             patch.setattr(where, "load", lambda wanted: query if wanted == name else load(wanted))
-        yield
+        queries.load_query.cache_clear()
+        try:
+            yield
+        finally:
+            queries.load_query.cache_clear()
