@@ -18,6 +18,7 @@ from grantpath.engine.transfer.importer import load
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.errors import Inconsistent, InvalidPolicy
 from grantpath.graph.store import Store
+from grantpath.spark_sync.graph_rows import HIGHEST, LOWEST
 
 from ..conftest import Closing, Tenants
 from ..support.by_name import by_name
@@ -134,7 +135,8 @@ def test_questions_about_entities_do_not_read_the_policy_nodes(tenant: Tenants, 
 
 def _mirrored(graph: Authorizer, query: str) -> list[str]:
     """The part of a root that Spark reads."""
-    return sorted(str(dict(row)) for row in cypher.load(query).run(graph.store.read_all, root=graph.tenant))
+    rows = cypher.load(query).run(graph.store.read_all, root=graph.tenant, low=LOWEST, high=HIGHEST)
+    return sorted(str(dict(row)) for row in rows)
 
 
 def test_root_without_policy_nodes_names_the_command_that_writes_them(tenant: Tenants) -> None:
