@@ -79,12 +79,6 @@ EXCEPTIONS = {
     ("docs/guides/spark-cluster.md", "python3.11 -m venv environment"): (
         "it needs a cluster; tests/spark/test_cluster.py packs an environment in this way"
     ),
-    ("docs/guides/spark-cluster.md", "grantpath verify /shared/snapshot --root metalake:ml --sample 1000"): (
-        "it needs the snapshot of the cluster; docs/tutorial.md runs the command"
-    ),
-    ("docs/snapshot.md", "from grantpath.spark_sync.data_source import SnapshotSource"): (
-        "it needs Spark 4: tests/spark/test_data_source.py"
-    ),
     ("docs/operating.md", "def login():"): "it needs a server with TLS at that address: tests/server/test_tls.py",
     ("docs/operating.md", "CREATE ROLE grantpath;"): "only Neo4j Enterprise has roles; the page says so",
     ("docs/operating.md", "from opentelemetry import metrics, trace"): (
