@@ -176,8 +176,10 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         self, questions: Sequence[ResolvedQuestion], at_least: int | None
     ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers to checks in order, and a row with their revision: from memory if possible."""
-        if self.replica is not None and (found := self.replica.check(self.policy, questions, at_least)) is not None:
-            return found
+        if self.replica is not None:
+            found = self.replica.check(self.policy, self.root, questions, at_least)
+            if found is not None:
+                return found
         return request.answers(self.ask, questions, at_least)
 
     def _listing(

@@ -52,7 +52,8 @@ class FactVersionBuilder:
             LayeredMap(self._grants),
             *self._members(),
             LayeredMap(self._places()),
-            self._listed(),
+            self._by_type(self._existing),
+            self._by_type(each for each in self._grants if each not in self._existing),
         )
 
     def _members(self) -> tuple[LayeredMap[int, Numbers], LayeredMap[int, tuple[int, ...]]]:
@@ -75,9 +76,10 @@ class FactVersionBuilder:
                     places[principal][place] = None
         return {principal: tuple(found) for principal, found in places.items()}
 
-    def _listed(self) -> dict[str, list[str]]:
+    def _by_type(self, numbers: Iterable[int]) -> dict[str, list[str]]:
+        """The references of entities by type, in byte order."""
         listed: dict[str, list[str]] = defaultdict(list)
-        for number in self._existing:
+        for number in numbers:
             ref = self._numbers.refs[number]
             listed[type_of(ref)].append(ref)
         return {type_: sorted(refs) for type_, refs in listed.items()}

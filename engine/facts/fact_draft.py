@@ -2,13 +2,13 @@
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from grantpath.engine.facts.fact_version import OWNS, FactVersion, Grants, Numbers
+from grantpath.engine.facts.fact_version import OWNS, FactVersion, Grants, Numbers, has_any, members
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.graph.reference import type_of
 from grantpath.graph.statement import parse_statement
@@ -16,7 +16,7 @@ from grantpath.graph.statement import parse_statement
 Facts = Mapping[str, Iterable[str]]  # the lists `added` and `removed` of an entry of the log
 Value = TypeVar("Value")
 Drafted = dict[int, Value | None]  # the changes of a map; None removes a key
-NOBODY = np.empty(0, np.int32)
+NO_USERS = np.empty(0, np.int32)
 
 
 class Contradiction(Exception):
@@ -78,24 +78,26 @@ class FactDraft:
             users_in=former.users_in.changed(self._users_in),
             others_in=former.others_in.changed(self._others_in),
             places_of=former.places_of.changed(self._places_of),
-            listed=self._listed() if self._existing else former.listed,
+            listed=_relisted(former.listed, self._changed(self._exists)),
+            granted_names=_relisted(former.granted_names, self._changed(self._only_granted)),
             closures={} if self._containers else former.closures,
         )
 
-    def _listed(self) -> dict[str, list[str]]:
-        listed, copied = dict(self._former.listed), set[str]()
-        for number, exists in self._existing.items():
-            ref = self._former.numbers.refs[number]
-            type_ = type_of(ref)
-            if type_ not in copied:
-                copied.add(type_)
-                listed[type_] = [*listed.get(type_, ())]
-            at = bisect_left(listed[type_], ref)
-            if listed[type_][at : at + 1] == [ref]:
-                del listed[type_][at]
-            if exists:
-                listed[type_].insert(at, ref)
-        return listed
+    def _changed(self, holds: Callable[[int, bool], bool]) -> list[tuple[str, bool]]:
+        """The references for which something begins to hold, or ends. `holds(number, now)` says whether it does."""
+        touched = {*self._existing, *self._grants}
+        return [
+            (self._former.numbers.refs[number], now)
+            for number in touched
+            if (now := holds(number, True)) != holds(number, False)
+        ]
+
+    def _exists(self, number: int, now: bool) -> bool:
+        return _latest(self._existing if now else {}, self._former.existing, number) is not None
+
+    def _only_granted(self, number: int, now: bool) -> bool:
+        granted = _latest(self._grants if now else {}, self._former.grants, number)
+        return granted is not None and not self._exists(number, now)
 
     def _entity(self, entity: int, adds: bool) -> bool:
         before = _latest(self._existing, self._former.existing, entity)
@@ -108,7 +110,7 @@ class FactDraft:
             return False
         if subject in self._former.numbers.users:
             before = _latest(self._users_in, self._former.users_in, container)
-            rest = NOBODY if before is None else before
+            rest = NO_USERS if before is None else before
             rest = np.append(rest, np.int32(subject)) if adds else rest[rest != subject]
             self._users_in[container] = rest if len(rest) else None
         else:
@@ -118,17 +120,30 @@ class FactDraft:
     def _grant(self, principal: int, fact: str, place: int, adds: bool) -> bool:
         former: Grants | None = _latest(self._grants, self._former.grants, place)
         granted = dict(former or {})
-        before = granted.pop(fact, frozenset())
-        several = frozenset([before]) if isinstance(before, int) else before
+        several = frozenset(members(granted.pop(fact, None)))
         if (principal in several) == adds:
             return False
         several = several | {principal} if adds else several - {principal}
         if several:
             granted[fact] = several if len(several) > 1 else next(iter(several))
         self._grants[place] = granted or None
-        has_any = any(principal == by if isinstance(by, int) else principal in by for by in granted.values())
-        _toggle(self._places_of, self._former.places_of, principal, place, has_any)
+        has_some = any(has_any(by, {principal}) for by in granted.values())
+        _toggle(self._places_of, self._former.places_of, principal, place, has_some)
         return True
+
+
+def _relisted(listed: Mapping[str, list[str]], changed: Iterable[tuple[str, bool]]) -> Mapping[str, list[str]]:
+    """The sorted references by type, with some of them added (true) or removed. Unchanged lists are shared."""
+    changes: dict[str, list[tuple[str, bool]]] = {}
+    for ref, added in changed:
+        changes.setdefault(type_of(ref), []).append((ref, added))
+    later = dict(listed)
+    for type_, of_type in changes.items():
+        refs = later[type_] = [*listed.get(type_, ())]
+        for ref, added in of_type:
+            at = bisect_left(refs, ref)
+            refs[at : at + (not added)] = [ref] if added else []
+    return later if changes else listed
 
 
 def _latest(drafted: "Drafted[Value]", former: LayeredMap[int, Value], key: int) -> Value | None:

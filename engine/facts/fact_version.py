@@ -1,6 +1,6 @@
 """The facts of a root at one revision, in maps that questions look up."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
@@ -13,10 +13,24 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import type_of
 
 OWNS = "OWNS"
-Grants = dict[str, int | frozenset[int]]  # by 'ALLOW SELECT_TABLE' or OWNS: the principal that has it, or several
+Principals = int | frozenset[int]  # one, or several: most facts are those of one
+Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
+NO_GRANTS: Grants = {}
 CLOSURES = 4_096  # subjects whose effective principals are kept
+
+
+def members(principals: Principals | None) -> Collection[int]:
+    """The principals as a collection; None stands for none."""
+    return () if principals is None else (principals,) if isinstance(principals, int) else principals
+
+
+def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
+    """Whether one of the principals is among the others."""
+    return (
+        principals in others if isinstance(principals, int) else bool(principals) and not others.isdisjoint(principals)
+    )
 
 
 class EntityNumbers:
@@ -78,8 +92,8 @@ class FactVersion:
 
     `existing` has the entities that exist, `containers` the groups and roles that a subject is in directly, `grants`
     what is granted on an entity and who owns it. The others are indexes of these: the users, and the other subjects,
-    that are directly in a group or role, the entities on which a principal has a fact, and by type the references of
-    the existing entities, in byte order.
+    that are directly in a group or role, the entities on which a principal has a fact, and by type, in byte order, the
+    references of the existing entities (`listed`), and those of names with grants that do not exist (`granted_names`).
     """
 
     origin: FactOrigin
@@ -92,12 +106,18 @@ class FactVersion:
     others_in: LayeredMap[int, tuple[int, ...]]
     places_of: LayeredMap[int, tuple[int, ...]]
     listed: Mapping[str, list[str]]
+    granted_names: Mapping[str, list[str]]
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
 
     def exists(self, ref: str) -> bool:
         """Whether the entity exists. A name that only holds grants does not."""
         number = self.numbers.find(ref)
         return number is not None and self.existing.get(number) is not None
+
+    def granted_on(self, ref: str) -> Grants:
+        """What is granted on an entity, and who owns it."""
+        number = self.numbers.find(ref)
+        return (None if number is None else self.grants.get(number)) or NO_GRANTS
 
     def effective(self, subject: int) -> AbstractSet[int]:
         """The subject with its groups and roles, direct or through others; kept while no membership changes."""

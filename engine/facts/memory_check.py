@@ -5,22 +5,21 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.facts.fact_version import FactVersion
+from grantpath.engine.facts.descendants import Descendants
+from grantpath.engine.facts.fact_version import FactVersion, Principals
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.reference import Reference
 
 Found = list[tuple[Fact, str | None]]  # a fact, and the principal that has it
 
 
-def can_answer(questions: Sequence[ResolvedQuestion]) -> bool:
-    """Whether all of them can be answered here: none may ask about descendants of a place."""
-    return not any(question.requirement.plan.inside for question in questions)
-
-
-def answers(version: FactVersion, policy: Policy, questions: Sequence[ResolvedQuestion]) -> list[dict[str, Any]]:
-    """The answers to checks that `can_answer` accepts, as check.cypher gives them."""
-    return [answer(version, policy, question) for question in questions]
+def answers(
+    version: FactVersion, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]
+) -> list[dict[str, Any]]:
+    """The answers to checks, as check.cypher gives them."""
+    return [answer(version, policy, root, question) for question in questions]
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
@@ -28,7 +27,7 @@ def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
     return [ref for ref in question.needed if version.exists(ref)]
 
 
-def answer(version: FactVersion, policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
+def answer(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
     """The answer to one check."""
     assert question.subject is not None, "a check has a subject"
     acted = []
@@ -36,7 +35,7 @@ def answer(version: FactVersion, policy: Policy, question: ResolvedQuestion) -> 
     if subject is not None and version.existing.get(subject):
         clauses = question.requirement.clauses
         for role, principals in acting(version, question, subject):
-            facts = found(version, policy, question, subject, principals)
+            facts = found(version, policy, root, question, subject, principals)
             acted.append(
                 {
                     "role": role,
@@ -70,6 +69,7 @@ def acting(
 def found(
     version: FactVersion,
     policy: Policy,
+    root: Reference,
     question: ResolvedQuestion,
     subject: int,
     principals: AbstractSet[int],
@@ -77,28 +77,47 @@ def found(
 ) -> Found:
     """The facts of these principals on the places of the question, except for the places `without`."""
     facts: Found = []
-    plan, refs, find = question.requirement.plan, version.numbers.refs, version.numbers.find
-    for place, stored in plan.stored.items():
-        if place in without:
-            continue
-        number = find(plan.named.get(place) or question.places[place].text)
-        granted = None if number is None else version.grants.get(number)
-        if granted:
-            for name, fact in stored:
-                by = granted.get(name)
-                if by is None:
-                    continue
-                if isinstance(by, int):
-                    if by in principals:
-                        facts.append((fact, refs[by]))
-                else:
-                    facts += [(fact, refs[each]) for each in by & principals]
+    plan, refs = question.requirement.plan, version.numbers.refs
+    for fact, by in granted(version, question, without):
+        if isinstance(by, int):
+            if by in principals:
+                facts.append((fact, refs[by]))
+        else:
+            facts += [(fact, refs[each]) for each in by & principals]
     for fact in plan.properties_of_places:
         if fact.place not in without:
             ref = fact.entity or question.places[fact.place].text
             if has(version, policy, fact.kind, ref, subject, principals):
                 facts.append((fact, None))
+    if plan.inside:
+        facts += _below(Descendants(version, policy, root), question, principals, without)
     return facts
+
+
+def granted(
+    version: FactVersion, question: ResolvedQuestion, without: Collection[str] = ()
+) -> Iterator[tuple[Fact, Principals]]:
+    """The facts about grants and owners on the places of a question, and who has them."""
+    plan = question.requirement.plan
+    for place, stored in plan.stored.items():
+        if place not in without:
+            there = version.granted_on(plan.named.get(place) or question.places[place].text)
+            for name, fact in stored if there else ():
+                by = there.get(name)
+                if by is not None:
+                    yield fact, by
+
+
+def _below(
+    descendants: Descendants, question: ResolvedQuestion, principals: AbstractSet[int], without: Collection[str]
+) -> Iterator[tuple[Fact, str | None]]:
+    plan, places, refs = question.requirement.plan, question.places, descendants.version.numbers.refs
+    for fact, place, principal in descendants.held(plan.some, principals):
+        if fact.place not in without and places[fact.place].text == place:
+            yield fact, refs[principal]
+    for fact in plan.every:
+        if fact.place not in without and descendants.on_every(fact, places[fact.place], principals):
+            yield fact, None
 
 
 def has(

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.facts.fact_version import FactVersion, Numbers
+from grantpath.engine.facts.descendants import Descendants, range_below
+from grantpath.engine.facts.fact_version import FactVersion, Numbers, has_any, members
 from grantpath.engine.facts.intervals import Bools, CompiledCondition, Events, IntervalRows, union
-from grantpath.engine.facts.memory_check import acting, answer, found, has, known
+from grantpath.engine.facts.memory_check import acting, answer, found, granted, has, known
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.reference import Reference, name_of, type_of
-
-AFTER_DOT = "/"  # the character after the dot, which separates segments
+from grantpath.graph.reference import Reference, type_of
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class MemoryList:
 
 
 def listed(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> MemoryList:
-    """The answer to `who` or `which`, which must not ask about descendants of a place."""
+    """The answer to `who` or `which`."""
     if question.object is None:
         refs = _which(_Objects(version, policy, root, question))
     elif question.one_role:
         refs = _who_by_role(version, policy, root, question)
     else:
-        refs = _Actors(version, policy.user_types).allowed(policy, question)
+        refs = _Actors(version, policy, root, policy.user_types).allowed(question)
     return MemoryList(refs, known(version, question), version)
 
 
@@ -64,7 +63,7 @@ class _Objects:
     """The objects of a type as positions, and the intervals on which the facts of principals hold."""
 
     def __init__(self, version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> None:
-        self.version, self.policy, self.question = version, policy, question
+        self.version, self.policy, self.root, self.question = version, policy, root, question
         self.type = question.requirement.type
         self.refs = version.listed.get(self.type, [])
         self.codes, self.condition = compiled(question)
@@ -83,20 +82,34 @@ class _Objects:
         if type_of(ref) == self.type:
             at = bisect_left(self.refs, ref)
             return at, at + (self.refs[at : at + 1] == [ref])
-        begin = f"{self.type}:{name_of(ref)}"
-        return bisect_left(self.refs, f"{begin}."), bisect_left(self.refs, f"{begin}{AFTER_DOT}")
+        return range_below(self.refs, self.type, self.policy.reference(ref, self.root), self.policy)
 
     def facts(self, subject: int, principals: AbstractSet[int]) -> Iterator[tuple[int, int, int]]:
         """The key and the half-open range of each fact of principals that act together."""
         plan, everything = self.question.requirement.plan, (0, len(self.refs))
-        for fact, _ in found(self.version, self.policy, self.question, subject, principals, self._chain):
+        shared = found(self.version, self.policy, self.root, self.question, subject, principals, self._chain)
+        for fact, _ in shared:
             if fact in self.codes:
                 yield (self.codes[fact], *everything)
         for fact in plan.properties_of_places:
             if fact.place in self._chain:
                 for begin, end in self._property(fact, subject, principals):
                     yield self.codes[fact], begin, end
+        for fact, place in self._below(principals) if plan.inside else ():
+            yield (self.codes[fact], *self.within(place))
         yield from self._granted(principals)
+
+    def _below(self, principals: AbstractSet[int]) -> Iterator[tuple[Fact, str]]:
+        """The facts about descendants, and the places above the objects, or the objects themselves, of which they are
+        true."""
+        plan, descendants = self.question.requirement.plan, Descendants(self.version, self.policy, self.root)
+        for fact, place, _ in descendants.held(plan.some, principals):
+            if fact.place in self._chain:
+                yield fact, place
+        for fact in plan.every:
+            for place in self.version.listed.get(fact.place, ()) if fact.place in self._chain else ():
+                if descendants.on_every(fact, self.policy.reference(place, self.root), principals):
+                    yield fact, place
 
     def _granted(self, principals: AbstractSet[int]) -> Iterator[tuple[int, int, int]]:
         refs, own = self.version.numbers.refs, self._own
@@ -107,8 +120,7 @@ class _Objects:
                 keys = [
                     own[name, type_]
                     for name, by in (self.version.grants.get(place) or {}).items()
-                    if (name, type_) in own
-                    and (by in principals if isinstance(by, int) else not by.isdisjoint(principals))
+                    if (name, type_) in own and has_any(by, principals)
                 ]
                 if keys:
                     begin, end = self.within(refs[place])
@@ -151,46 +163,56 @@ def _which(objects: _Objects) -> list[str]:
 class _Actors:
     """The existing subjects of some types as positions, in byte order."""
 
-    def __init__(self, version: FactVersion, types: Iterable[str]) -> None:
-        self._version = version
+    def __init__(self, version: FactVersion, policy: Policy, root: Reference, types: Iterable[str]) -> None:
+        self._version, self._policy, self._root = version, policy, root
         self.refs, self._position = version.numbers.positions(tuple(types), version.listed)
 
-    def allowed(self, policy: Policy, question: ResolvedQuestion) -> list[str]:
+    def allowed(self, question: ResolvedQuestion) -> list[str]:
         """Those whose effective principals have the facts that the question needs."""
         codes, condition = compiled(question)
-        columns = {codes[fact]: column for fact, column in self._columns(policy, question) if fact in codes}
-        nobody = np.zeros(len(self.refs), np.bool_)
+        columns = {codes[fact]: column for fact, column in self._columns(question) if fact in codes}
+        none = np.zeros(len(self.refs), np.bool_)
 
         def having(keys: tuple[int, ...]) -> Bools:
-            some = nobody.copy()
+            some = none.copy()
             for key in keys:
-                some |= columns.get(key, nobody)
+                some |= columns.get(key, none)
             return some
 
         return [self.refs[at] for at in np.flatnonzero(condition.holds(len(self.refs), having)).tolist()]
 
-    def _columns(self, policy: Policy, question: ResolvedQuestion) -> Iterator[tuple[Fact, Bools]]:
+    def _columns(self, question: ResolvedQuestion) -> Iterator[tuple[Fact, Bools]]:
         """Each fact, and who has it."""
         plan, find = question.requirement.plan, self._version.numbers.find
-        for place, stored in plan.stored.items():
-            number = find(plan.named.get(place) or question.places[place].text)
-            granted = None if number is None else self._version.grants.get(number)
-            for name, fact in stored if granted else ():
-                by = (granted or {}).get(name)
-                if by is not None:
-                    yield fact, self._belonging([by] if isinstance(by, int) else by)
+        for fact, by in granted(self._version, question):
+            yield fact, self._belonging(members(by))
         for fact in plan.properties_of_places:
             number = find(fact.entity or question.places[fact.place].text)
             if number is not None:
-                yield fact, self._property(policy, fact, number)
+                yield fact, self._property(fact, number)
+        if plan.inside:
+            yield from self._below(question)
 
-    def _property(self, policy: Policy, fact: Fact, number: int) -> Bools:
+    def _below(self, question: ResolvedQuestion) -> Iterator[tuple[Fact, Bools]]:
+        plan, descendants = question.requirement.plan, Descendants(self._version, self._policy, self._root)
+        for fact in plan.some:
+            yield fact, self._belonging(descendants.holders(fact, question.places[fact.place]))
+        for fact in plan.every:
+            place = question.places[fact.place]
+            column = np.full(len(self.refs), descendants.is_node(place))
+            for grantees in descendants.grantees_of_each(fact, place):
+                if not column.any():
+                    break
+                column &= self._belonging(grantees)
+            yield fact, column
+
+    def _property(self, fact: Fact, number: int) -> Bools:
         if fact.kind is FactKind.HOLDS:
             return self._belonging([number])
         if fact.kind is FactKind.IS:
             return self._of(np.array([number], np.int32))
         ref = self._version.numbers.refs[number]
-        return np.full(len(self.refs), has(self._version, policy, fact.kind, ref, number, set()))
+        return np.full(len(self.refs), has(self._version, self._policy, fact.kind, ref, number, set()))
 
     def _belonging(self, principals: Iterable[int]) -> Bools:
         """These principals, and all that are in them, directly or through others."""
@@ -219,24 +241,29 @@ def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question
     """The users who hold a role that is allowed alone. Users who are, own or hold something themselves are checked."""
     refs, find = version.numbers.refs, version.numbers.find
     holding: set[int] = set()
-    for role in _Actors(version, policy.role_types).allowed(policy, question):
+    for role in _Actors(version, policy, root, policy.role_types).allowed(question):
         users = version.users_in.get(find(role, -1))
         if users is not None:
             holding.update(users.tolist())
-    for user in _with_own_facts(version, question):
+    for user in _with_own_facts(version, policy, root, question):
         asked = replace(question, subject=policy.reference(refs[user], root))
-        alone = any(one["allowed"] for one in answer(version, policy, asked)["acting"])
+        alone = any(one["allowed"] for one in answer(version, policy, root, asked)["acting"])
         (holding.add if alone else holding.discard)(user)
     return sorted(refs[user] for user in holding if version.existing.get(user))
 
 
-def _with_own_facts(version: FactVersion, question: ResolvedQuestion) -> set[int]:
-    """The users that are a place of the question, or have a grant on one or own it, not by a role."""
+def _with_own_facts(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> set[int]:
+    """The users that are a place of the question, or have a grant on one or below one or own it, not by a role."""
     found: set[int] = set()
     for place in question.places.values():
         number = version.numbers.find(place.text)
         if number is not None:
             found.add(number)
-            for by in (version.grants.get(number) or {}).values():
-                found.update((by,) if isinstance(by, int) else by)
+        for by in version.granted_on(place.text).values():
+            found.update(members(by))
+    descendants, plan = Descendants(version, policy, root), question.requirement.plan
+    for fact in plan.some:
+        found |= descendants.holders(fact, question.places[fact.place])
+    for fact in plan.every:
+        found.update(*descendants.grantees_of_each(fact, question.places[fact.place]))
     return found & version.numbers.users

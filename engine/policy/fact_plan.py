@@ -33,9 +33,14 @@ class FactPlan:
         return {fact.place: fact.entity for fact in self.facts if fact.entity}
 
     @cached_property
+    def some(self) -> list[Fact]:
+        """The facts that require a grant on some descendant."""
+        return [fact for fact in self.facts if fact.kind is FactKind.ALLOW_BELOW]
+
+    @cached_property
     def below(self) -> list[str]:
         """The places whose descendants' grants the clauses need."""
-        return sorted({fact.place for fact in self.facts if fact.kind is FactKind.ALLOW_BELOW})
+        return sorted({fact.place for fact in self.some})
 
     @cached_property
     def every(self) -> list[Fact]:

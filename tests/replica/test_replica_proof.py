@@ -11,7 +11,6 @@ import pytest
 
 from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, Unknown
 from grantpath.engine.change.log_prune import prune
-from grantpath.engine.facts import replica
 from grantpath.engine.facts.fact_draft import advanced
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
@@ -136,15 +135,6 @@ def test_copy_that_lacks_pruned_entries_is_read_again(auth: Authorizer) -> None:
     assert not from_memory(auth, lambda: auth.check(*ASKED))
     assert not auth.check(*ASKED)
     wait_for_copy(auth)
-
-
-def test_copy_far_behind_is_read_again(auth: Authorizer) -> None:
-    writer = other(auth)
-    assert not any(writer.given([f"add user:u{number}" for number in range(replica.NEAR + 1)]))
-    writer.change(LEAVE)
-    assert not from_memory(auth, lambda: auth.check(*ASKED))
-    wait_for_copy(auth)
-    assert not auth.check(*ASKED)
 
 
 def test_fact_that_contradicts_the_log_ends_the_copy(auth: Authorizer, caplog: pytest.LogCaptureFixture) -> None:

@@ -33,7 +33,9 @@ def content(auth: Authorizer) -> dict[str, dict[str, object]]:
         layers = getattr(version, name)
         whole = {**layers._base, **layers._latest}
         maps[name] = {refs[number]: named(value) for number, value in whole.items() if value is not None}
-    return {**maps, "listed": {type_: list(found) for type_, found in version.listed.items() if found}}
+    for name in ("listed", "granted_names"):
+        maps[name] = {type_: list(found) for type_, found in getattr(version, name).items() if found}
+    return maps
 
 
 def replica_of(auth: Authorizer) -> Replica:

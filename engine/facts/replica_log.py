@@ -1,0 +1,101 @@
+"""Reads the marks of a root and its log, from which a copy of its facts is proved, or brought up to date."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
+from grantpath.graph.queries import load_query
+from grantpath.graph.store import Store
+
+SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
+PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds between two tries
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The marks of a root, and the entries of its log after a revision, at most `limit` of them, oldest first."""
+
+    revision: int
+    begun: int
+    origin: FactOrigin
+    after: int
+    entries: list[Mapping[str, Any]]
+    limit: int
+
+    @property
+    def settled(self) -> bool:
+        """Whether no writer was in the middle of a commit."""
+        return self.begun == self.revision
+
+    @property
+    def whole(self) -> bool:
+        """Whether the entries lead to the revision of the root, with all their facts in them."""
+        return self.reached == self.revision and not any(entry["parts"] for entry in self.entries)
+
+    @property
+    def reached(self) -> int:
+        """The revision to which the entries lead. A later entry may be in the middle of its commit."""
+        return self.revision if len(self.entries) < self.limit else min(self.revision, self.entries[-1]["revision"])
+
+    def follows(self, version: FactVersion) -> bool:
+        """Whether the log says all that has changed since a version at the revision `after`."""
+        return (
+            self.origin == version.origin
+            and self.revision >= version.revision
+            and not any(
+                entry["facts"] is None or entry["upgrade"] or (entry["pruned"] or 0) > self.after
+                for entry in self.entries
+            )
+        )
+
+    def deltas(self, after: int) -> list[Mapping[str, Any]]:
+        """What the entries after a revision added and removed, oldest first."""
+        return [
+            {"added": entry["added"] or (), "removed": entry["removed"] or ()}
+            for entry in self.entries
+            if after < entry["revision"] <= self.reached
+        ]
+
+
+class RootLog:
+    """The marks and the log of one root. All methods raise Unavailable."""
+
+    def __init__(self, store: Store, tenant: str) -> None:
+        self._store = store
+        self.tenant = tenant
+
+    def proof(self, after: int, limit: int) -> Proof | None:
+        """The marks, and at most `limit` entries after a revision; None if there is no such root."""
+        rows = load_query("replica_proof").run(self._store.read, root=self.tenant, after=after, limit=limit)
+        if not rows:
+            return None
+        [row] = rows
+        origin = FactOrigin(row["made"], row["chain"], row["policy"])
+        return Proof(row["revision"], row["begun"], origin, after, row["entries"], limit)
+
+    def settled(self, after: int, limit: int) -> Proof | None:
+        """A proof from a moment without a writer; None if there is none for SETTLE_SECONDS, as during a load."""
+        deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
+        while (proof := self.proof(after, limit)) is not None and not proof.settled:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return proof
+
+    def with_parts(self, proof: Proof) -> Proof:
+        """The proof, with the facts of long deltas in its entries."""
+        return replace(proof, entries=[self._with_parts(entry) if entry["parts"] else entry for entry in proof.entries])
+
+    def _with_parts(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        delta: dict[str, list[str]] = {"added": [], "removed": []}
+        for part in range(entry["parts"]):
+            rows = load_query("delta_part").run(self._store.read, root=self.tenant, at=entry["revision"], part=part)
+            content = rows[0]["content"] if rows else None
+            if content is None:
+                return {**entry, "facts": None}  # pruned in the meantime
+            for name, facts in delta.items():
+                facts += content[name]
+        return {**entry, **delta, "parts": None}
