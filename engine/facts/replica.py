@@ -118,7 +118,7 @@ class Replica:
         proof = self._log.proof(held.revision, NEAR)
         if proof is None or not proof.settled:
             return None  # no root, or a writer is in the middle of a commit
-        if proof.whole and proof.follows(held):
+        if proof.complete and not proof.parted and proof.follows(held):
             try:
                 return self._advanced(proof)
             except Contradiction as error:
@@ -178,7 +178,7 @@ class Replica:
             if proof is None or not (proof := self._log.with_parts(proof)).follows(held):
                 return False
             self._advanced(proof)
-            if proof.reached == proof.revision:
+            if proof.complete:
                 log.info("%s: the copy of the facts was brought to revision %d", self._log.tenant, proof.reached)
                 return True
         return False
@@ -220,7 +220,7 @@ class Replica:
             if not (proof := self._log.with_parts(proof)).follows(version):
                 return None
             version = advanced(version, proof.deltas(version.revision), proof.reached, exact=False)
-            if proof.reached == proof.revision:
+            if proof.complete:
                 return version
         return None
 

@@ -30,25 +30,39 @@ class Proof:
         return self.begun == self.revision
 
     @property
-    def whole(self) -> bool:
-        """Whether the entries lead to the revision of the root, with all their facts in them."""
-        return self.reached == self.revision and not any(entry["parts"] for entry in self.entries)
-
-    @property
     def reached(self) -> int:
         """The revision to which the entries lead. A later entry may be in the middle of its commit."""
         return self.revision if len(self.entries) < self.limit else min(self.revision, self.entries[-1]["revision"])
 
+    @property
+    def complete(self) -> bool:
+        """Whether the entries lead to the revision of the root."""
+        return self.reached == self.revision
+
+    @property
+    def parted(self) -> bool:
+        """Whether an entry has its facts in parts."""
+        return any(entry["parts"] for entry in self.entries)
+
     def follows(self, version: FactVersion) -> bool:
-        """Whether the log says all that has changed since a version at the revision `after`."""
+        """Whether the entries say all that has changed since a version at the revision `after`."""
         return (
             self.origin == version.origin
             and self.revision >= version.revision
-            and not any(
-                entry["facts"] is None or entry["upgrade"] or (entry["pruned"] or 0) > self.after
-                for entry in self.entries
-            )
+            and not any(entry["facts"] is None or entry["upgrade"] for entry in self.entries)
+            and not self._pruned()
         )
+
+    def _pruned(self) -> bool:
+        """Whether entries may be missing.
+
+        The entry of a pruning says what it removed, but may be on a later page; so each revision must have its entry.
+        """
+        if self.complete:
+            return any((entry["pruned"] or 0) > self.after for entry in self.entries)
+        return [entry["revision"] for entry in self.entries if entry["revision"] <= self.reached] != [
+            *range(self.after + 1, self.reached + 1)
+        ]
 
     def deltas(self, after: int) -> list[Mapping[str, Any]]:
         """What the entries after a revision added and removed, oldest first."""
