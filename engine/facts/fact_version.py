@@ -28,9 +28,9 @@ def members(principals: Principals | None) -> Collection[int]:
 
 def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
     """Whether one of the principals is among the others."""
-    return (
-        principals in others if isinstance(principals, int) else bool(principals) and not others.isdisjoint(principals)
-    )
+    if isinstance(principals, int):
+        return principals in others
+    return principals is not None and not others.isdisjoint(principals)
 
 
 class EntityNumbers:
