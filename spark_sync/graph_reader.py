@@ -39,19 +39,23 @@ def mirror(connection: Connection, root: str, out: Path | str, progress: ReportL
     with (
         telemetry.span("mirror", root) as span,
         building(target) as folder,
-        clear_errors(),
-        _opened(connection) as store,
+        closing(opened(connection)) as store,
     ):
-        wanted_closure()  # reports a wrong value before anything is read
-        [size] = query_by_name(store.read, root)("mirror_size", most=SMALL + 1)
-        if size["entities"] + size["facts"] > SMALL:
-            meta = mirror_in_tasks(engine(progress), connection, store, root, folder, progress)
-        else:
-            marks, policy, graph = read(connection, root, progress)
-            meta = write(folder, root, policy, marks.revision, graph, lambda: engine(progress), progress, marks.made)
+        meta = mirror_into(folder, connection, store, root, progress)
         span.set(revision=meta.revision, entities=meta.counts["objects"])
     log.info("mirrored %s at revision %d to %s", root, meta.revision, target)
     return meta
+
+
+def mirror_into(folder: Path, connection: Connection, store: Store, root: str, progress: ReportLine) -> SnapshotMeta:
+    """Writes the files of a snapshot into an existing folder. Raises the errors of `mirror`."""
+    with clear_errors():
+        wanted_closure()  # reports a wrong value before anything is read
+        [size] = query_by_name(store.read, root)("mirror_size", most=SMALL + 1)
+        if size["entities"] + size["facts"] > SMALL:
+            return mirror_in_tasks(engine(progress), connection, store, root, folder, progress)
+        marks, policy, graph = read(connection, root, progress)
+        return write(folder, root, policy, marks.revision, graph, lambda: engine(progress), progress, marks.made)
 
 
 def read(connection: Connection, root: str, progress: ReportLine) -> tuple[TenantMarks, Policy, Graph]:
@@ -73,7 +77,7 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[Tenan
         progress(f"{root} changed while it was read; reading it again")
         time.sleep(1)
 
-    with _opened(connection) as store:
+    with closing(opened(connection)) as store:
         marks, policy, graph = at_one_revision(root, guarded_ask(store, root), work, again)
     progress(
         f"read {len(graph.entities):,} entities at revision {marks.revision} in {time.monotonic() - started:.0f} s"
@@ -81,5 +85,6 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[Tenan
     return marks, policy, graph
 
 
-def _opened(connection: Connection) -> closing[Store]:
-    return closing(Store(connection, CONNECT_SECONDS))
+def opened(connection: Connection) -> Store:
+    """The store of the graph, with the time limit of a mirror. Close it."""
+    return Store(connection, CONNECT_SECONDS)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from grantpath.graph.errors import GrantpathError, InvalidInput
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextlib.contextmanager
 def building(target: Path, replace: bool = False) -> Iterator[Path]:
@@ -21,7 +23,7 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     """
     if target.exists() and not replace:
         raise _exists(target)
-    with _alone(target):
+    with alone(target):
         fresh = target.with_name(f".{target.name}.new")
         try:
             if target.exists() and not replace:
@@ -33,9 +35,10 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
                 shutil.rmtree(target)
             fresh.rename(target)
         except Exception as error:
-            if _disk_full(error):
+            if reason := _disk_full(error):
                 raise GrantpathError(
-                    f"{target}: the disk is full, and nothing was written; free some space, or name another folder"
+                    f"{target}: the disk is full, and nothing was written ({reason}); free some space there and in "
+                    "Spark's local folders, or name another folder"
                 ) from error
             raise
         finally:
@@ -60,7 +63,7 @@ def _make(fresh: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def alone(target: Path) -> Iterator[None]:
     """Holds the lock file next to the target. Raises InvalidInput if another process holds it. A process that dies
     releases it."""
     path = target.with_name(f".{target.name}.lock")
@@ -109,5 +112,12 @@ def _make_private(folder: Path) -> None:
             os.chmod(os.path.join(path, name), 0o600)
 
 
-def _disk_full(error: Exception) -> bool:
-    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)
+def _disk_full(error: Exception) -> str | None:
+    """What the system says about a full disk, a used quota or a file that became too large; None for other errors.
+
+    An error of a worker has it in its text.
+    """
+    for number in FULL:
+        if getattr(error, "errno", None) == number or os.strerror(number) in str(error):
+            return os.strerror(number)
+    return None

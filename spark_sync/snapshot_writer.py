@@ -25,6 +25,7 @@ from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.closure import close, composition, kept_in
 from grantpath.spark_sync.graph_rows import Graph
+from grantpath.spark_sync.mirror_tables import Members, write_entities, write_members
 from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
 
@@ -44,30 +45,11 @@ def write(
     """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it. `made` is the
     root's creation id."""
     numbering = number(policy, root, graph.entities)
-    types, refs = np.array(numbering.types)[numbering.type], pa.array(numbering.refs)
-    write_table(
-        folder,
-        "objects",
-        {
-            "position": np.arange(len(numbering)),
-            "last": numbering.last,
-            "parent": numbering.parent,
-            "ref": numbering.refs,
-            "type": types,
-            "exists": numbering.exists,
-            "builtin": numbering.builtin,
-            "hidden": pc.is_in(refs, pa.array(policy.hidden, pa.string())),
-        },
-    )
-    subjects = np.flatnonzero(np.isin(types, policy.names.subject_types))
-    write_table(
-        folder, "subjects", {"position": subjects, "ref": refs.take(pa.array(subjects)), "type": types[subjects]}
-    )
-    where = Positions(refs)
+    subjects = write_entities(folder, numbering, policy)
+    where = Positions(pa.array(numbering.refs))
     source, target = where(graph.member), where(graph.member_of)
     order = np.lexsort((target, source))
-    kinds = pa.array(graph.kind, pa.string()).take(pa.array(order))
-    write_table(folder, "members", {"source": source[order], "target": target[order], "kind": kinds})
+    write_members(folder, numbering, policy, Members(source[order], target[order]))
     write_table(folder, "intervals", interval_columns(numbered_facts(numbering, graph, where)))
     small = None if wanted_closure() else close_small(subjects, source, target)
     if small is not None:

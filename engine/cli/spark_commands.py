@@ -1,4 +1,4 @@
-"""The commands for bulk questions on a snapshot in Spark: mirror, access, ask, diff, verify."""
+"""The commands for bulk questions on a snapshot in Spark: access, ask, diff, verify."""
 
 import os
 import random
@@ -54,30 +54,10 @@ BroadcastLimit = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    command(app, PANEL, "grantpath mirror ./monday --root metalake:tpc")(mirror)
     command(app, PANEL, "grantpath access ./monday --names load_table,SELECT_TABLE")(access)
     command(app, PANEL, 'grantpath ask ./monday "which table can user:bob load_table"')(ask)
     command(app, PANEL, "grantpath diff ./monday ./tuesday --names load_table")(diff)
     command(app, PANEL, "grantpath verify ./monday --sample 1000")(verify)
-
-
-def mirror(session: CommandContext, target: Out) -> None:
-    """Mirror a root into a snapshot for Spark.
-
-    Writes Parquet files of one revision, with the transitive closure of memberships.
-    """
-    from grantpath.graph.embedded.connect import connection
-    from grantpath.spark_sync.graph_reader import mirror as mirror_graph
-
-    with session.open() as authorizer, working("mirroring") as progress:
-        meta = mirror_graph(connection(session.uri), authorizer.tenant, target, progress)
-    if session.json:
-        emit({"snapshot": str(target), **meta.model_dump(mode="json")})
-        return
-    counts = ", ".join(f"{count:,} {what}" for what, count in meta.counts.items())
-    text = f" {meta.root} at revision {meta.revision} to {target}"
-    out().print(styled("mirrored", "bold green"), styled(text), sep="")
-    out().print(styled(f"  {counts}", "dim"))
 
 
 def access(

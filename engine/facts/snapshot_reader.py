@@ -1,5 +1,6 @@
 """Reads a snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 
 POLICY_FILE = "policy.json"
+CURRENT = "current"  # in a snapshot that was updated: the link to its current version
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a URI
 MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
 TABLES: Mapping[str, Mapping[str, Kind]] = {
@@ -75,7 +77,8 @@ class SnapshotReader:
     """A complete snapshot, by its path or its `file:` URI. Raises InvalidInput if the folder is not one."""
 
     def __init__(self, folder: Path | str) -> None:
-        self.folder = local_folder(folder)
+        self._given = local_folder(folder)
+        self.folder = current_version(self._given)
         try:
             self.meta = SnapshotMeta.model_validate_json(_read(self.folder / "meta.json"))
         except (OSError, ValueError) as error:
@@ -122,6 +125,8 @@ class SnapshotReader:
         for column in table.column_names:
             if table[column].null_count:
                 raise self._broken(name, f"the column {column!r} has empty values")
+        if self.folder == self._given and current_version(self._given) != self._given:
+            raise InvalidInput(f"{self._given} was updated while it was read; run the command again")
         return table
 
     def _broken(self, table: str, what: str) -> InvalidInput:
@@ -211,6 +216,14 @@ def local_folder(location: Path | str) -> Path:
             f"{short(text)} is not a URI of a file: {reason}; write it as Path(...).as_uri() does"
         ) from None
     return Path(path)
+
+
+def current_version(folder: Path) -> Path:
+    """The folder of the tables of a snapshot: for one that was updated, that of its current version."""
+    try:
+        return folder / os.readlink(folder / CURRENT)
+    except OSError:
+        return folder
 
 
 def ints(table: pa.Table, name: str) -> Ints:

@@ -1,0 +1,81 @@
+"""The versions of a snapshot that is updated: readers keep the one that they opened, and a link names the current one.
+
+`OUT/versions/N` has the files of a version, and the link `OUT/current` names it. Each file and table of the snapshot,
+e.g. `OUT/objects`, is a link through `current`. So one renaming switches to the next version.
+"""
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grantpath.engine.facts.snapshot_reader import CURRENT, POLICY_FILE, current_version
+from grantpath.graph.errors import InvalidInput
+from grantpath.spark_sync.snapshot_folders import alone, building
+
+VERSIONS = "versions"
+LINKED = ("objects", "subjects", "members", "intervals", "closure", "access", POLICY_FILE, "meta.json")
+KEEP_SECONDS = 120.0  # how long a version stays after it was replaced, for those who read it
+
+
+@contextlib.contextmanager
+def next_version(out: Path) -> Iterator[Path]:
+    """A new folder to write the next version of a snapshot into. At the end it becomes the current one.
+
+    The caller holds `alone(out)`. The former version is removed later. Raises InvalidInput if `access` is being
+    computed from a snapshot that was never updated, GrantpathError if the disk is full.
+    """
+    with alone(out / "access"):
+        former = current_version(out)
+        name = f"{time.time_ns():020}"
+        (out / VERSIONS).mkdir(mode=0o700, exist_ok=True)
+        with building(out / VERSIONS / name) as fresh:
+            yield fresh
+        _switch(out, name)
+        _link_all(out)
+        if former != out and former.exists():
+            os.utime(former)  # from now on it is kept for a time
+    _remove_old(out, keep={name, former.name})
+
+
+def _switch(out: Path, name: str) -> None:
+    fresh = out / f".{CURRENT}.new"
+    fresh.unlink(missing_ok=True)
+    try:
+        fresh.symlink_to(Path(VERSIONS) / name, target_is_directory=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"{out} cannot be updated, because its file system has no symbolic links ({error.strerror}); write a new "
+            "snapshot with `grantpath mirror OUT`"
+        ) from error
+    fresh.replace(out / CURRENT)
+
+
+def _link_all(out: Path) -> None:
+    """Replaces the files of a snapshot that was never updated by links, or completes what a killed process began."""
+    for name in LINKED:
+        path, fresh = out / name, out / f".{name}.new"
+        if path.is_symlink():
+            continue
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(Path(CURRENT) / name)
+        if path.is_dir():
+            former = out / VERSIONS / f".{name}.old"
+            shutil.rmtree(former, ignore_errors=True)
+            path.rename(former)
+            fresh.rename(path)
+            shutil.rmtree(former)
+        else:
+            fresh.replace(path)
+
+
+def _remove_old(out: Path, keep: set[str]) -> None:
+    """Removes the versions that were replaced long ago, unless `access` is being computed from one."""
+    for version in (out / VERSIONS).iterdir():
+        old = time.time() - version.stat().st_mtime > KEEP_SECONDS
+        if version.name in keep or not old:
+            continue
+        with contextlib.suppress(InvalidInput), alone(version / "access"):
+            shutil.rmtree(version)
