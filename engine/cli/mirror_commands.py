@@ -1,16 +1,14 @@
 """The commands that write snapshots for Spark: mirror."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
 from grantpath.engine.cli.spark_commands import PANEL, Out, working
-
-if TYPE_CHECKING:
-    from grantpath.engine.facts.snapshot_reader import SnapshotMeta
 
 Update = Annotated[bool, typer.Option("--update", help="bring the snapshot OUT to the present revision")]
 
@@ -39,7 +37,7 @@ def mirror(session: CommandContext, target: Out, update: Update = False) -> None
         return
     text = f" {meta.root} at revision {meta.revision} to {target}"
     out().print(styled("mirrored", "bold green"), styled(text), sep="")
-    _show_counts(meta)
+    _show_counts(meta.counts)
 
 
 def _update(session: CommandContext, target: Path) -> None:
@@ -58,9 +56,9 @@ def _update(session: CommandContext, target: Path) -> None:
     how = f"mirrored again, because {done.rebuilt}" if done.rebuilt else f"changed facts: {done.facts:,}"
     text = f" {target} from revision {done.before} to {meta.revision} of {meta.root}: {how}"
     out().print(styled("updated", "bold green"), styled(text), sep="")
-    _show_counts(meta)
+    _show_counts(meta.counts)
 
 
-def _show_counts(meta: "SnapshotMeta") -> None:
-    counts = ", ".join(f"{count:,} {what}" for what, count in meta.counts.items())
-    out().print(styled(f"  {counts}", "dim"))
+def _show_counts(counts: Mapping[str, int]) -> None:
+    listed = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    out().print(styled(f"  {listed}", "dim"))
