@@ -16,6 +16,7 @@ MAX_SEGMENT_BYTES = 255
 MAX_REFERENCE_BYTES = 2000
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
+_SIMPLE = re.compile(r"([a-z][a-z0-9_]*):([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\Z")  # nothing is quoted
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _SUBJECT_QUOTED = re.compile(r"[ ,`]")
 _QUOTED = re.compile(r"`((?:[^`]|``)*+)`")  # possessive, so that a doubled backtick never closes the segment
@@ -76,6 +77,13 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     """
     if not isinstance(text, str):
         raise InvalidReference(f"{short(repr(text))} is not a string; write a reference, e.g. table:a.b.c")
+    simple = _SIMPLE.match(text) if len(text) <= MAX_SEGMENT_BYTES else None
+    if simple:  # no rule can be broken, and this is the canonical spelling
+        type_, name = simple.groups()
+        subject = type_ in subject_types
+        ref = Reference(type_, (name,) if subject else tuple(name.split(".")), subject)
+        ref.__dict__["text"] = text
+        return ref
     type_, colon, name = text.partition(":")
     if not colon or not _TYPE.match(type_):
         raise InvalidReference(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grantpath.engine.decide.evaluation import Evaluation, FoundFacts
-from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.clauses import Clauses, clause_holds
 from grantpath.engine.policy.facts import Fact, FactKind
 
 WITHOUT_EDGE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
@@ -46,7 +46,7 @@ def _allowing(clauses: Clauses, found: FoundFacts) -> set[Fact]:
     holding = [
         [atom for term in clause for atom in term if atom.holds(found)]
         for clause in clauses
-        if all(any(atom.holds(found) for atom in term) for term in clause)
+        if clause_holds(clause, found)
     ]
     return {fact for atoms in holding for atom in atoms for fact in atom.any if fact in found}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
@@ -18,13 +19,18 @@ from grantpath.graph.messages import indefinite, short
 from grantpath.graph.statement import Check
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Evidence:
     """The basis of a decision: the question, and each acting principal (its role, the facts found for it, and its
-    verdict)."""
+    verdict). `evaluate` makes the evaluation of the question."""
 
-    evaluation: Evaluation
+    evaluate: Callable[[], Evaluation]
     acted: Sequence[Mapping[str, Any]]
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The evaluation of the question; made when it is read, because it costs more than the decision."""
+        return self.evaluate()
 
 
 class Decision(Frozen):

@@ -23,7 +23,12 @@ class Evaluation:
     by_at: Mapping[str, Reference]
     one_role: bool
     as_role: str | None
-    near: Callable[[], str] = field(default=str)  # ` (did you mean X?)` if the subject does not exist, or empty
+    suggest: Callable[[str], str] = field(default=lambda _: "")  # ` (did you mean X?)` for a missing name, or empty
+
+    @cached_property
+    def similar(self) -> str:
+        """` (did you mean X?)`, for a subject that does not exist; or empty."""
+        return self.suggest(self.subject.text)
 
     def entity(self, fact: Fact) -> str:
         """The reference of the entity that a fact is about."""

@@ -49,14 +49,14 @@ def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context:
 def _no_acting_principal(evaluation: Evaluation) -> str:
     subject = evaluation.subject.text
     if evaluation.as_role:
-        lacks = f"{subject} does not exist{evaluation.near()} or does not hold {evaluation.as_role}"
+        lacks = f"{subject} does not exist{evaluation.similar} or does not hold {evaluation.as_role}"
         return f"{lacks}: add it, member {subject} of {evaluation.as_role}"
     if evaluation.one_role:
         return (
-            f"{subject} does not exist{evaluation.near()} or holds no role to act with: add it, and make it a member "
+            f"{subject} does not exist{evaluation.similar} or holds no role to act with: add it, and make it a member "
             "of a role"
         )
-    return f"{subject} does not exist{evaluation.near()}: add {subject}"
+    return f"{subject} does not exist{evaluation.similar}: add {subject}"
 
 
 def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:

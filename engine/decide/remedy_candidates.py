@@ -118,7 +118,7 @@ def _added(evaluation: Evaluation, context: RemedyContext) -> tuple[tuple[str, .
     subject = evaluation.subject.text
     if subject in context.existing:
         return (), ()
-    return (f"add {subject}",), (f"{subject} does not exist{evaluation.near()}: add {subject}",)
+    return (f"add {subject}",), (f"{subject} does not exist{evaluation.similar}: add {subject}",)
 
 
 def _joining(

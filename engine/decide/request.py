@@ -5,7 +5,7 @@ check, explain, who, which and Spark all use `resolve`, so that they report the 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
@@ -59,8 +59,7 @@ class ResolvedQuestion:
         """The evaluation of a check; `near` returns suggestions for a subject that does not exist."""
         assert self.subject is not None, "a check has a subject"
         subject, clauses = self.subject, self.requirement.clauses
-        similar = cache(partial(near, subject.text))  # looked up at most once
-        return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, similar)
+        return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, near)
 
 
 # ---- words to a question --------------------------------------------------------------------------------------------
@@ -176,11 +175,12 @@ def decision(
 ) -> Decision:
     """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
     tenant.need_existing(question.needed, answer["known"])
-    evaluation, acted = question.evaluation(tenant.policy, tenant.root, tenant.near), answer["acting"]
+    acted = answer["acting"]
     allowed = any(one["allowed"] for one in acted)
     made = Decision.__new__(Decision)
     fields = {"allowed": allowed, "revision": row["revision"], "question": words}  # without its reasons: they cost more
-    made.__setstate__({**STATE, "__dict__": {**fields, "_evidence": Evidence(evaluation, acted)}})
+    evidence = Evidence(partial(question.evaluation, tenant.policy, tenant.root, tenant.near), acted)
+    made.__setstate__({**STATE, "__dict__": {**fields, "_evidence": evidence}})
     return made
 
 

@@ -81,6 +81,7 @@ class FactDraft:
             listed=_relisted(former.listed, self._changed(self._exists)),
             granted_names=_relisted(former.granted_names, self._changed(self._only_granted)),
             closures={} if self._containers else former.closures,
+            closures_of_containers={} if self._containers else former.closures_of_containers,
         )
 
     def _changed(self, holds: Callable[[int, bool], bool]) -> list[tuple[str, bool]]:

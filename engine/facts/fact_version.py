@@ -1,6 +1,6 @@
 """The facts of a root at one revision, in maps that questions look up."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,6 +19,7 @@ Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
 NO_GRANTS: Grants = {}
 CLOSURES = 4_096  # subjects whose effective principals are kept
+CONTAINERS = 32_768  # groups and roles of which the same is kept
 
 
 def members(principals: Principals | None) -> Collection[int]:
@@ -108,6 +109,7 @@ class FactVersion:
     listed: Mapping[str, list[str]]
     granted_names: Mapping[str, list[str]]
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
+    closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
 
     def exists(self, ref: str) -> bool:
         """Whether the entity exists. A name that only holds grants does not."""
@@ -125,17 +127,18 @@ class FactVersion:
         if known is None:
             if len(self.closures) >= CLOSURES:
                 self.closures.clear()
-            known = self.closures[subject] = self._closure(subject)
+            containers = self.containers.get(subject) or ()
+            known = self.closures[subject] = frozenset((subject,)).union(*map(self._above, containers))
         return known
 
-    def _closure(self, subject: int) -> frozenset[int]:
-        found, waiting, containers = {subject}, [subject], self.containers.get
-        while waiting:
-            for each in containers(waiting.pop()) or ():
-                if each not in found:
-                    found.add(each)
-                    waiting.append(each)
-        return frozenset(found)
+    def _above(self, container: int) -> frozenset[int]:
+        known = self.closures_of_containers.get(container)
+        if known is None:
+            if len(self.closures_of_containers) >= CONTAINERS:
+                self.closures_of_containers.clear()
+            known = frozenset(_reached(container, lambda each: self.containers.get(each) or ()))
+            self.closures_of_containers[container] = known
+        return known
 
     def held_roles(self, subject: int) -> list[int]:
         """The roles that a subject holds directly."""
@@ -143,10 +146,15 @@ class FactVersion:
 
     def with_roles(self, role: int) -> set[int]:
         """The role with the roles that it holds, direct or through others."""
-        found, waiting = {role}, [role]
-        while waiting:
-            for each in self.held_roles(waiting.pop()):
-                if each not in found:
-                    found.add(each)
-                    waiting.append(each)
-        return found
+        return _reached(role, self.held_roles)
+
+
+def _reached(start: int, above: Callable[[int], Iterable[int]]) -> set[int]:
+    """All that is reached from a start, in any number of steps."""
+    found, waiting = {start}, [start]
+    while waiting:
+        for each in above(waiting.pop()):
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found

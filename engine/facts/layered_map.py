@@ -1,6 +1,6 @@
 """A map in versions: a version shares everything with the one before it, except its latest changes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
@@ -11,18 +11,17 @@ MOST = 2_000  # changes that a version carries; then they are merged into a map 
 class LayeredMap(Generic[Key, Value]):
     """An immutable map. Threads may read a version while the next one is made."""
 
-    __slots__ = ("_base", "_latest")
+    __slots__ = ("_base", "_latest", "get")
+    get: Callable[[Key], Value | None]  # the value of a key, or None
 
     def __init__(self, base: Mapping[Key, Value], latest: Mapping[Key, Value | None] | None = None) -> None:
         """`latest` are the changes of `base`: None removes a key. Neither mapping may be changed afterwards."""
         self._base = base
         self._latest = latest or {}
+        self.get = self._layered if latest else base.get  # directly, because each check looks up many keys
 
-    def get(self, key: Key) -> Value | None:
-        """The value of a key, or None."""
-        if self._latest and key in self._latest:
-            return self._latest[key]
-        return self._base.get(key)
+    def _layered(self, key: Key) -> Value | None:
+        return self._latest[key] if key in self._latest else self._base.get(key)
 
     def changed(self, changes: Mapping[Key, Value | None]) -> "LayeredMap[Key, Value]":
         """The next version. A value of None removes the key."""

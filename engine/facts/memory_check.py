@@ -6,13 +6,29 @@ from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.facts.descendants import Descendants
-from grantpath.engine.facts.fact_version import FactVersion, Principals
-from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.facts.fact_version import FactVersion, Principals, has_any, members
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-Found = list[tuple[Fact, str | None]]  # a fact, and the principal that has it
+Found = list[tuple[Fact, Principals | None]]  # a fact, and the principals that have it; None if no grant makes it true
+
+
+class FoundFacts:
+    """The facts of principals that act together, in the form of check.cypher; written only when they are read."""
+
+    __slots__ = ("_facts", "_principals", "_refs")
+
+    def __init__(self, facts: Found, principals: AbstractSet[int], refs: Sequence[str]) -> None:
+        self._facts, self._principals, self._refs = facts, principals, refs
+
+    def __iter__(self) -> Iterator[dict[str, str | None]]:
+        for fact, by in self._facts:
+            if by is None:
+                yield {"fact": fact.text, "by": None}
+            for each in members(by):
+                if each in self._principals:
+                    yield {"fact": fact.text, "by": self._refs[each]}
 
 
 def answers(
@@ -33,22 +49,17 @@ def answer(version: FactVersion, policy: Policy, root: Reference, question: Reso
     acted = []
     subject = version.numbers.find(question.subject.text)
     if subject is not None and version.existing.get(subject):
-        clauses = question.requirement.clauses
+        refs, plan = version.numbers.refs, question.requirement.plan
         for role, principals in acting(version, question, subject):
             facts = found(version, policy, root, question, subject, principals)
             acted.append(
                 {
                     "role": role,
-                    "found": [{"fact": fact.text, "by": by} for fact, by in facts],
-                    "allowed": allows(clauses, {fact for fact, _ in facts}),
+                    "found": FoundFacts(facts, principals, refs),
+                    "allowed": plan.allows(fact for fact, _ in facts),
                 }
             )
     return {"known": known(version, question), "acting": acted}
-
-
-def allows(clauses: Clauses, true: set[Fact]) -> bool:
-    """Whether a clause holds: all its terms, any atom of a term."""
-    return any(all(any(atom.holds(true) for atom in term) for term in clause) for clause in clauses)
 
 
 def acting(
@@ -76,14 +87,8 @@ def found(
     without: Collection[str] = (),
 ) -> Found:
     """The facts of these principals on the places of the question, except for the places `without`."""
-    facts: Found = []
-    plan, refs = question.requirement.plan, version.numbers.refs
-    for fact, by in granted(version, question, without):
-        if isinstance(by, int):
-            if by in principals:
-                facts.append((fact, refs[by]))
-        else:
-            facts += [(fact, refs[each]) for each in by & principals]
+    plan = question.requirement.plan
+    facts: Found = [each for each in granted(version, question, without) if has_any(each[1], principals)]
     for fact in plan.properties_of_places:
         if fact.place not in without:
             ref = fact.entity or question.places[fact.place].text
@@ -96,28 +101,32 @@ def found(
 
 def granted(
     version: FactVersion, question: ResolvedQuestion, without: Collection[str] = ()
-) -> Iterator[tuple[Fact, Principals]]:
+) -> list[tuple[Fact, Principals]]:
     """The facts about grants and owners on the places of a question, and who has them."""
-    plan = question.requirement.plan
-    for place, stored in plan.stored.items():
-        if place not in without:
-            there = version.granted_on(plan.named.get(place) or question.places[place].text)
-            for name, fact in stored if there else ():
-                by = there.get(name)
-                if by is not None:
-                    yield fact, by
+    plan, places, there = question.requirement.plan, question.places, version.granted_on
+    return [
+        (wanted[name], by)
+        for place, wanted in plan.stored.items()
+        if place not in without
+        for name, by in there(plan.named.get(place) or places[place].text).items()
+        if name in wanted
+    ]
 
 
 def _below(
     descendants: Descendants, question: ResolvedQuestion, principals: AbstractSet[int], without: Collection[str]
-) -> Iterator[tuple[Fact, str | None]]:
-    plan, places, refs = question.requirement.plan, question.places, descendants.version.numbers.refs
-    for fact, place, principal in descendants.held(plan.some, principals):
-        if fact.place not in without and places[fact.place].text == place:
-            yield fact, refs[principal]
-    for fact in plan.every:
-        if fact.place not in without and descendants.on_every(fact, places[fact.place], principals):
-            yield fact, None
+) -> Found:
+    plan, places = question.requirement.plan, question.places
+    some: Found = [
+        (fact, principal)
+        for fact, place, principal in descendants.held(plan.some, principals)
+        if fact.place not in without and places[fact.place].text == place
+    ]
+    return some + [
+        (fact, None)
+        for fact in plan.every
+        if fact.place not in without and descendants.on_every(fact, places[fact.place], principals)
+    ]
 
 
 def has(

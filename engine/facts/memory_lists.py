@@ -73,7 +73,7 @@ class _Objects:
             (name, place): self.codes[fact]
             for place, stored in plan.stored.items()
             if place in self._chain
-            for name, fact in stored
+            for name, fact in stored.items()
             if fact in self.codes
         }
 

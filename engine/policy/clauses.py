@@ -31,6 +31,12 @@ Term = tuple[Atom, ...]
 Clause = tuple[Term, ...]
 Clauses = tuple[Clause, ...]
 
+
+def clause_holds(clause: Clause, true: Container[Fact]) -> bool:
+    """Whether all terms of a clause hold, each by any of its atoms, given the set of true facts."""
+    return all(any(atom.holds(true) for atom in term) for term in clause)
+
+
 ALWAYS: Clauses = ((),)
 NEVER: Clauses = ()
 MAX_CLAUSES = 256

@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from grantpath.engine.policy.clauses import Atom, Clauses, as_parameters, facts_of
+from grantpath.engine.policy.clauses import Atom, Clauses, as_parameters, clause_holds, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 
+MANY_VERDICTS = 10_000  # combinations of facts whose verdicts are kept
 _GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
 _HAD_BY_ALL = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.EVERY_BELOW)
 
@@ -59,14 +60,37 @@ class FactPlan:
         return _by_place((fact, fact.kind.value) for fact in properties)
 
     @cached_property
-    def stored(self) -> dict[str, list[tuple[str, Fact]]]:
+    def stored(self) -> dict[str, dict[str, Fact]]:
         """By place: the grants and the ownership that matter there, as `ALLOW SELECT_TABLE` or `OWNS`, and their facts.
 
         A DENY of each granted privilege is among them, because reasons mention it.
         """
+        same = {fact: fact for fact in self.facts}
         return {
-            place: [pair for word in words for pair in _edges(word, place)] for place, words in self.privileges.items()
+            place: {name: same.get(fact, fact) for word in words for name, fact in _edges(word, place)}
+            for place, words in self.privileges.items()
         }
+
+    def allows(self, true: Iterable[Fact]) -> bool:
+        """Whether a clause holds, given the true facts. Each combination of facts is decided once."""
+        key = 0
+        for fact in true:
+            key |= self._bits.get(fact, 0)
+        known = self._verdicts.get(key)
+        if known is None:
+            if len(self._verdicts) >= MANY_VERDICTS:
+                self._verdicts.clear()
+            facts = {fact for fact, bit in self._bits.items() if key & bit}
+            known = self._verdicts[key] = any(clause_holds(clause, facts) for clause in self.clauses)
+        return known
+
+    @cached_property
+    def _bits(self) -> dict[Fact, int]:
+        return {fact: 1 << at for at, fact in enumerate(self.facts)}
+
+    @cached_property
+    def _verdicts(self) -> dict[int, bool]:
+        return {}
 
     @cached_property
     def properties_of_places(self) -> list[Fact]:

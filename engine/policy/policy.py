@@ -48,8 +48,8 @@ class Policy:
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Requirement] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
-        self._references: dict[tuple[str, Reference], Reference] = {}
-        self._chains: dict[tuple[str, tuple[str, ...], Reference], tuple[tuple[str, Reference], ...]] = {}
+        self._references: dict[tuple[str, str], Reference] = {}  # by text and root
+        self._chains: dict[tuple[str, tuple[str, ...], str], tuple[tuple[str, Reference], ...]] = {}
 
     # ---- properties ------------------------------------------------------------------------------------------
     @property
@@ -119,13 +119,13 @@ class Policy:
     # ---- references ------------------------------------------------------------------------------------------
     def reference(self, text: str, root: Reference) -> Reference:
         """The reference that `text` means under `root`. Raises InvalidReference or Unknown."""
-        known = self._references.get((text, root)) if isinstance(text, str) else None
+        known = self._references.get((text, root.text)) if isinstance(text, str) else None
         if known is not None:
             return known
         ref = self._reference(text, root)
         if len(self._references) >= MANY_CHAINS:
             self._references.clear()
-        self._references[text, root] = ref
+        self._references[text, root.text] = ref
         return ref
 
     def _reference(self, text: str, root: Reference) -> Reference:
@@ -163,7 +163,7 @@ class Policy:
 
     def chain(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
         """The reference and its ancestors up to the root, each with its type."""
-        key = (ref.type, ref.segments, root)
+        key = (ref.type, ref.segments, root.text)
         chain = self._chains.get(key)
         if chain is None:
             if len(self._chains) >= MANY_CHAINS:
