@@ -48,6 +48,7 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         follow_policy: bool | None = None,
         stall_limit: float = STALL_LIMIT,
         replica: bool | str | Path = False,
+        replica_memory: int | None = None,
     ) -> "Authorizer":
         """An authorizer for `root`, e.g. metalake:ml (if the policy is given, the name alone suffices).
 
@@ -68,10 +69,11 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         With `replica` it reads a copy of the root's facts into memory, and answers checks and lists from it.
         Each question proves in its one round trip that the copy is current; where that fails, the database answers.
         The copy takes time and memory (docs/python.md). The path of a snapshot in place of True makes it start sooner.
+        If its facts would take more than `replica_memory` MiB, by an estimate, the database answers.
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
-        opening.check_opening(root, policy, uri)
+        opening.check_opening(root, policy, uri, replica_memory)
         store = cls.store_type(connection(uri, auth, ca), timeout, stall_limit)
         try:
             tenant, model, reference = opening.open_root(store, root, policy, may_create=create)
@@ -82,7 +84,8 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         if replica:
             from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
 
-            opened.replica = Replica.of(store, tenant, model, None if replica is True else Path(replica))
+            snapshot = None if replica is True else Path(replica)
+            opened.replica = Replica.of(store, tenant, model, snapshot, replica_memory)
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()
         return opened
@@ -176,11 +179,8 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         self, questions: Sequence[ResolvedQuestion], at_least: int | None
     ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers to checks in order, and a row with their revision: from memory if possible."""
-        if self.replica is not None:
-            found = self.replica.check(self.policy, self.root, questions, at_least)
-            if found is not None:
-                return found
-        return request.answers(self.ask, questions, at_least)
+        found = self.replica and self.replica.check(self.policy, self.root, questions, at_least)
+        return request.answers(self.ask, questions, at_least) if found is None else found
 
     def _listing(
         self, span: telemetry.Span, query: str, words: Who | Which, question: ResolvedQuestion, page: Page

@@ -24,6 +24,14 @@ def need_number(what: str, number: int) -> None:
         raise InvalidInput(f"{what}={short(str(number))} is out of range; its absolute value must be less than 2^63")
 
 
+def need_limit(what: str, number: int | None) -> None:
+    """Raises InvalidInput unless `number` is an integer of at least 1, or None for no limit."""
+    if number is not None:
+        need_number(what, number)
+        if number < 1:
+            raise InvalidInput(f"{what}={number} must be 1 or more, or None for no limit")
+
+
 def need_seconds(what: str, seconds: float) -> None:
     """Raises InvalidInput unless `seconds` is a number above 0 and at most MAX_SECONDS."""
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)

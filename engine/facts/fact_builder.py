@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from grantpath.engine.facts.copy_size import GRANT, MEMBERSHIP, need_room
 from grantpath.engine.facts.fact_version import EntityNumbers, FactOrigin, FactVersion, Grants, Numbers
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.engine.policy.policy import Policy
@@ -13,9 +14,11 @@ from grantpath.graph.reference import type_of
 
 
 class FactVersionBuilder:
-    """Collects the facts of a whole root."""
+    """Collects the facts of a whole root. All methods raise TooLarge beyond `limit`, in bytes."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, limit: int | None = None) -> None:
+        self._limit = limit
+        self._size_of_edges = 0
         self._numbers = EntityNumbers(policy)
         self._existing: dict[int, bool] = {}
         self._containers: dict[int, tuple[int, ...]] = {}
@@ -25,11 +28,13 @@ class FactVersionBuilder:
     def entity(self, ref: str) -> None:
         """Adds an entity that exists."""
         self._existing[self._numbers.of(ref)] = True
+        self._add(0)
 
     def member(self, ref: str, containers: Iterable[str]) -> None:
         """Adds all groups and roles that a subject is in directly."""
         if inside := tuple(map(self._numbers.of, containers)):
             self._containers[self._numbers.of(ref)] = inside
+            self._add(MEMBERSHIP * len(inside))
 
     def grant(self, subject: str, fact: str, object_: str) -> None:
         """Adds a grant or an ownership; `fact` is 'ALLOW SELECT_TABLE' or OWNS."""
@@ -38,6 +43,11 @@ class FactVersionBuilder:
         former = granted.setdefault(key, by)
         if former != by:
             self._several.setdefault((place, key), {former} if isinstance(former, int) else set()).add(by)
+        self._add(GRANT)
+
+    def _add(self, size: int) -> None:
+        self._size_of_edges += size
+        need_room(self._numbers.size + self._size_of_edges, self._limit)
 
     def version(self, origin: FactOrigin, revision: int) -> FactVersion:
         """The facts, as those of a revision."""
@@ -54,6 +64,7 @@ class FactVersionBuilder:
             LayeredMap(self._places()),
             self._by_type(self._existing),
             self._by_type(each for each in self._grants if each not in self._existing),
+            self._size_of_edges,
         )
 
     def _members(self) -> tuple[LayeredMap[int, Numbers], LayeredMap[int, tuple[int, ...]]]:

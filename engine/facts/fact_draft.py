@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from grantpath.engine.facts.copy_size import GRANT, MEMBERSHIP
 from grantpath.engine.facts.fact_version import OWNS, FactVersion, Grants, Numbers, has_any, members
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.graph.reference import type_of
@@ -45,6 +46,7 @@ class FactDraft:
         self._former = former
         self._exact = exact
         self._number = former.numbers.of
+        self._size_of_edges = former.size_of_edges
         self._existing: Drafted[bool] = {}
         self._containers: Drafted[tuple[int, ...]] = {}
         self._grants: Drafted[Grants] = {}
@@ -80,6 +82,7 @@ class FactDraft:
             places_of=former.places_of.changed(self._places_of),
             listed=_relisted(former.listed, self._changed(self._exists)),
             granted_names=_relisted(former.granted_names, self._changed(self._only_granted)),
+            size_of_edges=self._size_of_edges,
             closures={} if self._containers else former.closures,
             closures_of_containers={} if self._containers else former.closures_of_containers,
         )
@@ -109,6 +112,7 @@ class FactDraft:
         changed = _toggle(self._containers, self._former.containers, subject, container, adds)
         if not changed:
             return False
+        self._size_of_edges += MEMBERSHIP if adds else -MEMBERSHIP
         if subject in self._former.numbers.users:
             before = _latest(self._users_in, self._former.users_in, container)
             rest = NO_USERS if before is None else before
@@ -124,6 +128,7 @@ class FactDraft:
         several = frozenset(members(granted.pop(fact, None)))
         if (principal in several) == adds:
             return False
+        self._size_of_edges += GRANT if adds else -GRANT
         several = several | {principal} if adds else several - {principal}
         if several:
             granted[fact] = several if len(several) > 1 else next(iter(several))

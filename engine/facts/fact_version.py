@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from grantpath.engine.facts.copy_size import ENTITY
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import type_of
@@ -41,6 +42,7 @@ class EntityNumbers:
         self._role_types = frozenset(policy.role_types)
         self._user_types = frozenset(policy.user_types)
         self.refs: list[str] = []
+        self.size = 0  # bytes
         self.roles: set[int] = set()
         self.users: set[int] = set()
         self._number: dict[str, int] = {}
@@ -54,6 +56,7 @@ class EntityNumbers:
             # in this order, a process that is forked in between has an unused number, and no wrong one
             number = len(self.refs)
             self.refs.append(ref)
+            self.size += ENTITY + len(ref)
             type_ = type_of(ref)
             if type_ in self._role_types:
                 self.roles.add(number)
@@ -108,8 +111,14 @@ class FactVersion:
     places_of: LayeredMap[int, tuple[int, ...]]
     listed: Mapping[str, list[str]]
     granted_names: Mapping[str, list[str]]
+    size_of_edges: int  # bytes of memberships, grants and owners
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
+
+    @property
+    def size(self) -> int:
+        """The estimated bytes of memory, without the closures that are kept."""
+        return self.numbers.size + self.size_of_edges
 
     def exists(self, ref: str) -> bool:
         """Whether the entity exists. A name that only holds grants does not."""

@@ -10,17 +10,19 @@ from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row
 
 
-def read_facts(store: Store, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> FactVersion:
+def read_facts(
+    store: Store, tenant: str, policy: Policy, origin: FactOrigin, revision: int, limit: int | None = None
+) -> FactVersion:
     """The facts of a root, at least those of `revision`, the one before reading.
 
     What is committed while they are read may be missing, whole or in part: apply the deltas after `revision`,
-    inexactly. Raises Unavailable.
+    inexactly. Raises Unavailable, and TooLarge if they take more than `limit` bytes of memory.
     """
 
     def rows(query: str) -> Iterable[Row]:
         return load_query(query).run(store.read_all, root=tenant)
 
-    builder = FactVersionBuilder(policy)
+    builder = FactVersionBuilder(policy, limit)
     for row in rows("dump_entities"):
         if row["created"]:
             builder.entity(row["ref"])

@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
+from grantpath.engine.facts.copy_size import MIB, TooLarge, need_room
 from grantpath.engine.facts.fact_draft import Contradiction, advanced
 from grantpath.engine.facts.fact_version import FactVersion
 from grantpath.engine.facts.graph_facts import read_facts
@@ -37,6 +38,7 @@ NEAR = 200  # entries of the log that a question applies; a copy that lacks more
 PAGE = 500  # entries that the thread applies at a time
 READS = 3  # tries to read a root whose log cannot be followed meanwhile
 AGAIN_SECONDS = 1.0  # between two failed attempts to read the root
+AGAIN_IF_TOO_LARGE = 600.0  # the same, if the facts took too much memory
 
 
 class Replica:
@@ -45,8 +47,10 @@ class Replica:
     `answered` counts the questions that the copy was proved for, `left` those that it left to the database.
     """
 
-    def __init__(self, store: Store, tenant: str) -> None:
+    def __init__(self, store: Store, tenant: str, limit: int | None = None) -> None:
+        """`limit`: the memory that the facts may take, in MiB."""
         self._store = store
+        self._limit = None if limit is None else limit * MIB
         self._log = RootLog(store, tenant)
         self._version: FactVersion | None = None
         self._not_before = 0.0
@@ -55,9 +59,11 @@ class Replica:
         remake_in_children(self)
 
     @classmethod
-    def of(cls, store: Store, tenant: str, policy: Policy, snapshot: Path | None = None) -> "Replica":
+    def of(
+        cls, store: Store, tenant: str, policy: Policy, snapshot: Path | None = None, limit: int | None = None
+    ) -> "Replica":
         """A copy of a root; it is read now, from a snapshot if one is given, or later if that is not possible now."""
-        replica = cls(store, tenant)
+        replica = cls(store, tenant, limit)
         store.apart(lambda: replica.read(policy, snapshot))
         return replica
 
@@ -123,20 +129,24 @@ class Replica:
                 return self._advanced(proof)
             except Contradiction as error:
                 self._discard(error)
+            except TooLarge as error:
+                self._refuse(error)
         self._renew_later(policy)
         return None
 
     def _advanced(self, proof: Proof) -> FactVersion | None:
         """The copy at the revision to which a proof leads, or at a later one to which another thread has led it.
 
-        Raises Contradiction.
+        Raises Contradiction, TooLarge.
         """
         with self._applying:
             held = self._version
             if held is None or held.origin != proof.origin:
                 return None
             if held.revision < proof.reached:
-                held = self._version = advanced(held, proof.deltas(held.revision), proof.reached)
+                held = advanced(held, proof.deltas(held.revision), proof.reached)
+                need_room(held.size, self._limit)
+                self._version = held
             return held
 
     def _discard(self, error: Contradiction | None = None) -> None:
@@ -163,6 +173,8 @@ class Replica:
                 self.read(policy)
         except Contradiction as error:
             self._discard(error)
+        except TooLarge as error:
+            self._refuse(error)
         except GrantpathError as error:
             self._failed(error)
         finally:
@@ -197,13 +209,19 @@ class Replica:
                     log.info("%s: a copy of the facts at revision %d", self._log.tenant, version.revision)
                     return True
             raise Inconsistent(f"{self._log.tenant} changes too much to be read at one revision")
+        except TooLarge as error:
+            self._refuse(error)
         except GrantpathError as error:
             self._failed(error)
         return False
 
-    def _failed(self, error: GrantpathError) -> None:
+    def _refuse(self, error: TooLarge) -> None:
+        self._discard()
+        self._failed(error, AGAIN_IF_TOO_LARGE)
+
+    def _failed(self, error: Exception, seconds: float = AGAIN_SECONDS) -> None:
         log.warning("%s: no copy of the facts, the database answers: %s", self._log.tenant, error)
-        self._not_before = time.monotonic() + AGAIN_SECONDS
+        self._not_before = time.monotonic() + seconds
 
     def _read(self, policy: Policy, snapshot: Path | None) -> FactVersion | None:
         """A new copy, proved at its end; None if the log does not connect its beginning with its end."""
@@ -220,6 +238,7 @@ class Replica:
             if not (proof := self._log.with_parts(proof)).follows(version):
                 return None
             version = advanced(version, proof.deltas(version.revision), proof.reached, exact=False)
+            need_room(version.size, self._limit)
             if proof.complete:
                 return version
         return None
@@ -229,7 +248,7 @@ class Replica:
         tenant = self._log.tenant
         if snapshot is not None:
             try:
-                return read_snapshot(snapshot, tenant, policy, began.origin, began.revision)
+                return read_snapshot(snapshot, tenant, policy, began.origin, began.revision, self._limit)
             except InvalidInput as error:
                 log.warning("%s: reading the graph and not the snapshot: %s", tenant, error)
-        return read_facts(self._store, tenant, policy, began.origin, began.revision)
+        return read_facts(self._store, tenant, policy, began.origin, began.revision, self._limit)

@@ -10,15 +10,17 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidInput
 
 
-def read_snapshot(folder: Path, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> FactVersion:
+def read_snapshot(
+    folder: Path, tenant: str, policy: Policy, origin: FactOrigin, revision: int, limit: int | None = None
+) -> FactVersion:
     """The facts of a snapshot of this root, which is of `origin` and at `revision` now.
 
     Raises InvalidInput if it is not a snapshot, or is one of another root, of an earlier root with this name, or of
-    another policy.
+    another policy; TooLarge if the facts take more than `limit` bytes of memory.
     """
     source = SnapshotReader(folder)
     _check(source, tenant, policy, origin, revision)
-    builder, refs = FactVersionBuilder(policy), source.numbering.refs
+    builder, refs = FactVersionBuilder(policy, limit), source.numbering.refs
     for ref, exists in zip(refs, source.numbering.exists.tolist(), strict=True):
         if exists:
             builder.entity(ref)

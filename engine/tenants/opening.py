@@ -7,7 +7,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import Inconsistent, Invalid, Unknown
-from grantpath.graph.inputs import need_text
+from grantpath.graph.inputs import need_limit, need_text
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
@@ -16,12 +16,13 @@ log = logging.getLogger("grantpath.change")
 DEFAULT_POLICY = "lakehouse"
 
 
-def check_opening(root: str, policy: str | None, uri: str | None) -> None:
-    """Raises InvalidInput if an argument is not a valid string."""
+def check_opening(root: str, policy: str | None, uri: str | None, replica_memory: int | None) -> None:
+    """Raises InvalidInput if an argument is not valid."""
     need_text("root", root)
     for what, text in (("policy", policy), ("uri", uri)):
         if text is not None:
             need_text(what, text)
+    need_limit("replica_memory", replica_memory)
 
 
 def open_root(

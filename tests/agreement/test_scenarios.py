@@ -1,13 +1,16 @@
-"""The scenario files: every line, by Cypher in a real Neo4j and by Spark."""
+"""The scenario files: every line, by Cypher in a real Neo4j, from a copy of the facts in memory, and by Spark."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grantpath.engine import Authorizer
 from grantpath.engine.scenarios import runner
 from grantpath.graph.store import Store
 
 from ..conftest import Closing
+from ..support.with_replica import replica_of, with_replica
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 POLICIES = sorted(folder.name for folder in SCENARIOS.iterdir() if folder.is_dir())
@@ -27,6 +30,24 @@ def test_cypher_gives_the_expected_answers(store: Store, policy: str) -> None:
     report = runner.run(runner.read_files([SCENARIOS / policy]), store)
     assert wrong(report) == []
     assert report.passed >= 8
+
+
+def test_copies_of_the_facts_give_the_expected_answers(
+    store: Store, closing: Closing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies: list[Authorizer] = []
+
+    def copied(*given: Any) -> Authorizer:
+        copies.append(with_replica(Authorizer(*given)))
+        return copies[-1]
+
+    monkeypatch.setattr(runner, "Authorizer", copied)
+    report = runner.run(runner.read_files([SCENARIOS]), store)
+    assert wrong(report) == []
+    answered = sum(replica_of(each).answered for each in copies)
+    closing(f"scenarios: {answered} questions of {report.passed} lines answered from memory, 0 wrong")
+    assert answered >= 400
+    assert sum(replica_of(each).left for each in copies) == 0
 
 
 @pytest.mark.spark

@@ -1,7 +1,8 @@
-"""A reader process of tests/trust/test_busy_writer.py, which runs several; run as `reader_process.py ROOT`.
+"""A reader process of tests/trust/test_busy_writer.py, which runs several; run as `reader_process.py ROOT [replica]`.
 
 It reads a number of rounds per line of input, and prints its observations: the time of each question, how often
-the guard repeated a question or waited for the writer lock, and the revision and the answer of every decision.
+the guard repeated a question or waited for the writer lock, how many questions a copy of the facts answered, and the
+revision and the answer of every decision.
 """
 
 import json
@@ -89,15 +90,17 @@ class Reader:
 
 def main() -> None:
     guard = Guard(pytest.MonkeyPatch())
-    with Authorizer.open(sys.argv[1], timeout=TIMEOUT) as auth:
+    with Authorizer.open(sys.argv[1], timeout=TIMEOUT, replica="replica" in sys.argv[2:]) as auth:
         Reader(auth).round(0)  # opens connections, plans queries
         print("ready", flush=True)
         for line in sys.stdin:
             guard.count.clear()
+            before = auth.replica.answered if auth.replica else 0
             reader, began = Reader(auth), time.monotonic()
             for number in range(int(line)):
                 reader.round(number)
             took = time.monotonic() - began
+            guard.count["memory"] = auth.replica.answered - before if auth.replica else 0
             observed = {"took": took, "guard": guard.count, "seconds": reader.seconds, "seen": reader.seen}
             print(json.dumps({**observed, "lists": reader.lists}), flush=True)
 
