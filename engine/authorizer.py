@@ -179,7 +179,8 @@ class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
         self, questions: Sequence[ResolvedQuestion], at_least: int | None
     ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers to checks in order, and a row with their revision: from memory if possible."""
-        found = self.replica and self.replica.check(self.policy, self.root, questions, at_least)
+        copy = self.replica
+        found = None if copy is None else copy.check(self.policy, self.root, questions, at_least)
         return request.answers(self.ask, questions, at_least) if found is None else found
 
     def _listing(
