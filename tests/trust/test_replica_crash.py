@@ -20,7 +20,7 @@ from .test_races import BOB, FACTS, STAFF
 
 pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
-KILLS = size(full=20, short=2)
+KILLS = size(full=20, short=1)
 READERS = 2
 ENOUGH = 30  # answers before a kill
 
