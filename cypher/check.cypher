@@ -31,16 +31,12 @@ CALL () {
     // 1 who acts: the subject with its groups and roles, all together or with one role at a time
     MATCH (subject:Entity {root: $root, ref: check.subject})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     WITH subject, collect(DISTINCT principal) AS effective WHERE coalesce(subject.exists, true)
-    CALL (check, subject, effective) {
-      WITH * WHERE NOT check.one_role AND (check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref])
-      RETURN check.as_role AS role, effective AS principals
-    UNION ALL
-      UNWIND [role IN effective WHERE check.one_role AND (role.ref = check.as_role
-              OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) }))] AS role
-      MATCH (role)-[:HAS_ROLE*0..]->(principal)
-      WITH role, collect(DISTINCT principal) AS roles
-      RETURN role.ref AS role, [subject] + roles AS principals
-    }
+    UNWIND CASE
+      WHEN check.one_role THEN [role IN effective WHERE role.ref = check.as_role
+        OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) })]
+      WHEN check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref] THEN [null] ELSE [] END AS role
+    CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(each) RETURN collect(DISTINCT each) AS roles }
+    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE [subject] + roles END AS principals
     OPTIONAL CALL (check, subject, principals) {
       // 2 what is granted to them and owned by them on each place, read from the end that has fewer edges
       UNWIND check.places AS place MATCH (entity:Entity {root: $root, ref: place.ref})
@@ -68,7 +64,7 @@ CALL () {
       RETURN every.fact AS fact, null AS by
     }
     WITH role, collect(fact) AS facts, collect(CASE WHEN fact IS NOT NULL THEN {fact: fact, by: by} END) AS found
-    RETURN collect({role: role, found: found, allowed:
+    RETURN collect({role: coalesce(role.ref, check.as_role), found: found, allowed:
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))}) AS acting

@@ -33,79 +33,67 @@ CALL () {
   RETURN collect(ref) AS known
 }
 CALL () {
-  WITH {subject: $subject, one_role: $one_role, as_role: $as_role} AS check
+  MATCH (top:Entity {root: $root, ref: $top})
+  WITH top, $clauses AS clauses, {subject: $subject, one_role: $one_role, as_role: $as_role} AS check
   CALL (check) {
     // 1 who acts: the subject with its groups and roles, all together or with one role at a time
     MATCH (subject:Entity {root: $root, ref: check.subject})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     WITH subject, collect(DISTINCT principal) AS effective WHERE coalesce(subject.exists, true)
-    CALL (check, subject, effective) {
-      WITH * WHERE NOT check.one_role AND (check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref])
-      RETURN check.as_role AS role, effective AS principals
-    UNION ALL
-      UNWIND [role IN effective WHERE check.one_role AND (role.ref = check.as_role
-              OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) }))] AS role
-      MATCH (role)-[:HAS_ROLE*0..]->(principal)
-      WITH role, collect(DISTINCT principal) AS roles
-      RETURN role.ref AS role, [subject] + roles AS principals
-    }
+    UNWIND CASE
+      WHEN check.one_role THEN [role IN effective WHERE role.ref = check.as_role
+        OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) })]
+      WHEN check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref] THEN [null] ELSE [] END AS role
+    CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(each) RETURN collect(DISTINCT each) AS roles }
+    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE [subject] + roles END AS principals
     RETURN subject, principals
   }
-  CALL (principals) {
-    // 2 what is granted where: first the facts that all objects share
-    UNWIND $places AS place MATCH (entity:Entity {root: $root, ref: place.ref})
-    UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(entity)
-    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.name AS fact
-  UNION
-    UNWIND $places AS place MATCH (entity:Entity {root: $root, ref: place.ref})
-    UNWIND [CASE WHEN coalesce(entity.exists, true) THEN 'EXISTS ' END, CASE WHEN entity.builtin THEN 'BUILTIN ' END,
-            CASE WHEN entity IN principals THEN 'HOLDS ' END] AS property
-    RETURN property + place.name AS fact
-  }
-  WITH subject, principals, $given + collect(fact) AS shared
-  CALL (subject, principals, shared) {
+  CALL (subject, principals, top, clauses) {
     CALL (subject, principals) {
-      // then the facts of each other place, and the root object, which stands for the shared facts
-      UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place) WHERE place.ref <> $top
-      WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact WHERE fact IN $facts
-      RETURN place, fact
+      // 2 what is granted where, and which properties matter: first of the root object and of other named places
+      UNWIND $places AS shared MATCH (place:Entity {root: $root, ref: shared.ref})
+      UNWIND ['', CASE WHEN coalesce(place.exists, true) THEN 'EXISTS ' END, CASE WHEN place.builtin THEN 'BUILTIN ' END,
+        CASE WHEN place IN principals THEN 'HOLDS ' END] AS property RETURN place, property
+    UNION
+      UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
+      WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
+      WHERE property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref] RETURN place, property
     UNION
       UNWIND principals AS place UNWIND CASE place WHEN subject THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
-      WITH place, property + place.type AS fact WHERE fact IN $facts RETURN place, fact
+      WITH place, property WHERE property + place.type IN $facts RETURN place, property
     UNION
       UNWIND $builtin AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
-      RETURN place, 'BUILTIN ' + type AS fact
-    UNION
-      MATCH (place:Entity {root: $root, ref: $top}) RETURN place, null AS fact
+      RETURN place, 'BUILTIN ' AS property
     UNION
       // rarely needed: what is granted below a place, and a grant on everything that exists there
       UNWIND CASE WHEN $below THEN principals ELSE [] END AS principal
       MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
-      WITH place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.type AS fact WHERE fact IN $facts
-      RETURN place, fact
+      RETURN place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' AS property
     UNION
       UNWIND $every AS every MATCH (place:Entity {root: $root, type: every.name}) WHERE NOT EXISTS {
         (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
           (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
-      RETURN place, every.fact AS fact
+      RETURN place, left(every.fact, size(every.fact) - size(every.name)) AS property
     }
+    // a fact is named by the type of its place; a fact of a shared place holds for every object, i.e. it is one of the top
+    UNWIND [place.type] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
+    WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
+    WHERE fact IN $facts OR place = top
     WITH place, collect(fact) AS granted
     MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
-    WITH above, collect(place) AS inside, head(collect(CASE WHEN place = above THEN granted END)) AS granted
+    WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
     UNWIND inside AS place
-    WITH place, count(*) AS depth, head(collect(CASE WHEN place = above THEN granted END)) AS granted,
-         reduce(all = [], some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
-    WITH place, depth, $clauses AS clauses, shared + inherited AS inherited, granted
-    WITH place, depth, [facts IN CASE place.ref WHEN $top THEN [] ELSE [inherited] END + [inherited + granted] |
+    WITH place, count(*) AS depth, head(collect(CASE place WHEN above THEN granted END)) AS granted,
+      reduce(all = $given, some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
+    WITH place, depth, [facts IN CASE place WHEN top THEN [] ELSE [inherited] END + [inherited + granted] |
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
     // a place whose verdict differs from the one above it decides for everything inside; the deepest such place wins
-    WITH place, depth, verdicts[-1] AS allowed WHERE verdicts[0] <> verdicts[-1] OR (size(verdicts) = 1 AND verdicts[0])
-    UNWIND CASE WHEN place.ref = $top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
+    WITH place, depth, verdicts[-1] AS allowed WHERE verdicts[0] <> verdicts[-1] OR (place = top AND verdicts[0])
+    UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object
     WITH object, max([depth, allowed])[1] AS allowed
-    WITH object.ref AS ref WHERE allowed AND ref > $after AND coalesce(object.exists, true)
-    RETURN ref
+    WHERE allowed AND object.ref > $after AND coalesce(object.exists, true) RETURN object.ref AS ref
   }
   WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
 }
