@@ -21,17 +21,10 @@ from grantpath.graph.store import Store
 
 from ..conftest import Tenants
 from ..queries.probes_marks import marked_as
+from ..support.one_grant import ALLOWED, FACTS
 from ..support.table_files import write
 from ..support.with_replica import replica_of, with_replica
 
-FACTS = [
-    "add catalog:hr",
-    "add user:bob",
-    "add role:analyst",
-    "allow USE_CATALOG on catalog:hr to role:analyst",
-    "member user:bob of role:analyst",
-]
-ASKED = "user:bob", "USE_CATALOG", "catalog:hr"
 LEAVE, JOIN = "remove user:bob from role:analyst", "member user:bob of role:analyst"
 
 
@@ -55,7 +48,7 @@ def from_memory(auth: Authorizer, ask: Callable[[], object]) -> bool:
 def wait_for_copy(auth: Authorizer) -> None:
     """Asks until the thread has read the root again."""
     deadline = time.monotonic() + 60
-    while not from_memory(auth, lambda: auth.check(*ASKED)):
+    while not from_memory(auth, lambda: auth.check(*ALLOWED)):
         assert time.monotonic() < deadline, "the copy was not read again"
         time.sleep(0.05)
 
@@ -64,14 +57,14 @@ def test_change_by_another_caller_is_in_the_next_answer(auth: Authorizer) -> Non
     for statement, allowed in ((LEAVE, False), (JOIN, True), ("drop role:analyst", False)):
         done = other(auth).change(statement)
         assert from_memory(auth, lambda: None) is False
-        decision = auth.check(*ASKED)
+        decision = auth.check(*ALLOWED)
         assert (decision.allowed, decision.revision) == (allowed, done.revision)
     assert replica_of(auth).answered == 3
     assert replica_of(auth).left == 0
 
 
 def test_reasons_are_those_of_cypher(auth: Authorizer) -> None:
-    for asked in (ASKED, ("user:bob", "CREATE_SCHEMA", "catalog:hr"), ("user:nobody", "USE_CATALOG", "catalog:hr")):
+    for asked in (ALLOWED, ("user:bob", "CREATE_SCHEMA", "catalog:hr"), ("user:nobody", "USE_CATALOG", "catalog:hr")):
         assert auth.check(*asked).model_dump() == other(auth).check(*asked).model_dump()
 
 
@@ -94,25 +87,25 @@ def test_question_between_the_marks_of_a_writer_is_left_to_cypher(auth: Authoriz
 
 def test_revision_that_the_root_has_not_reached_is_left_to_cypher(auth: Authorizer) -> None:
     with pytest.raises(Inconsistent, match="older than revision"):
-        auth.check(*ASKED, at_least=auth.revision_now() + 1)
+        auth.check(*ALLOWED, at_least=auth.revision_now() + 1)
 
 
 def test_root_created_again_with_the_same_revision_is_read_again(auth: Authorizer) -> None:
-    before = auth.check(*ASKED)
+    before = auth.check(*ALLOWED)
     registry.remove(auth.store, auth.tenant)
     registry.create(auth.store, auth.tenant, auth.policy, auth.root)
     facts = [*FACTS[:-1], "add user:cas"]  # as many, so the revision is the same
     assert other(auth).given(facts) == [None] * len(facts)
-    after = auth.check(*ASKED)
+    after = auth.check(*ALLOWED)
     assert (before.allowed, after.allowed, after.revision) == (True, False, before.revision)
     wait_for_copy(auth)
-    assert not auth.check(*ASKED)
+    assert not auth.check(*ALLOWED)
 
 
 def test_dropped_root_is_unknown(auth: Authorizer) -> None:
     registry.remove(auth.store, auth.tenant)
     with pytest.raises(Unknown, match="does not exist"):
-        auth.check(*ASKED)
+        auth.check(*ALLOWED)
 
 
 def test_change_whose_facts_are_not_in_the_log_is_read_from_the_graph(
@@ -122,9 +115,9 @@ def test_change_whose_facts_are_not_in_the_log_is_read_from_the_graph(
     other(auth).change(LEAVE)
     monkeypatch.undo()
     assert not from_memory(auth, lambda: None)
-    assert not auth.check(*ASKED)
+    assert not auth.check(*ALLOWED)
     wait_for_copy(auth)
-    assert not auth.check(*ASKED)
+    assert not auth.check(*ALLOWED)
 
 
 def test_copy_that_lacks_pruned_entries_is_read_again(auth: Authorizer) -> None:
@@ -132,8 +125,8 @@ def test_copy_that_lacks_pruned_entries_is_read_again(auth: Authorizer) -> None:
     writer.change(LEAVE)
     done = writer.change("add user:cas")
     prune(writer, done.revision)
-    assert not from_memory(auth, lambda: auth.check(*ASKED))
-    assert not auth.check(*ASKED)
+    assert not from_memory(auth, lambda: auth.check(*ALLOWED))
+    assert not auth.check(*ALLOWED)
     wait_for_copy(auth)
 
 
@@ -142,7 +135,7 @@ def test_fact_that_contradicts_the_log_ends_the_copy(auth: Authorizer, caplog: p
     assert copy._version is not None
     copy._version = advanced(copy._version, [{"added": [], "removed": [JOIN]}], copy._version.revision)
     other(auth).change(LEAVE)
-    assert not auth.check(*ASKED)
+    assert not auth.check(*ALLOWED)
     assert "its copy contradicts the log after revision" in caplog.text
     wait_for_copy(auth)
 
@@ -152,22 +145,22 @@ def test_copy_follows_its_root_to_another_policy(tenant: Tenants) -> None:
     auth = with_replica(source)
     auth.follow()
     upgrade(source, Policy(source.policy.file.model_copy(update={"title": "Another title"})))
-    assert auth.check(*ASKED)
+    assert auth.check(*ALLOWED)
     wait_for_copy(auth)
-    assert auth.check(*ASKED).revision == auth.revision_now()
+    assert auth.check(*ALLOWED).revision == auth.revision_now()
 
 
 def test_load_that_replaces_the_facts_is_followed(auth: Authorizer, tmp_path: Path) -> None:
     write(tmp_path, {"objects": [["catalog:hr"]], "subjects": [["user:bob"]]})
     load(other(auth), tmp_path, replace=True, consent=True)
-    assert not auth.check(*ASKED)
+    assert not auth.check(*ALLOWED)
     wait_for_copy(auth)
-    assert not auth.check(*ASKED)
+    assert not auth.check(*ALLOWED)
 
 
 async def answered_on_an_event_loop(root: str) -> tuple[bool, int]:
     async with AsyncAuthorizer.open(root, replica=True) as opened:
-        return bool(await opened.check(*ASKED)), replica_of(opened._inner).answered
+        return bool(await opened.check(*ALLOWED)), replica_of(opened._inner).answered
 
 
 def test_root_is_opened_with_a_copy(server: Connection, store: Store) -> None:
@@ -175,8 +168,8 @@ def test_root_is_opened_with_a_copy(server: Connection, store: Store) -> None:
     try:
         with Authorizer.open(name, "gravitino", server.uri, create=True, replica=True) as opened:
             assert not any(opened.given(FACTS))
-            assert from_memory(opened, lambda: opened.check(*ASKED))
-            assert [bool(each) for each in opened.check_many([ASKED, ("user:cas", *ASKED[1:])])] == [True, False]
+            assert from_memory(opened, lambda: opened.check(*ALLOWED))
+            assert [bool(each) for each in opened.check_many([ALLOWED, ("user:cas", *ALLOWED[1:])])] == [True, False]
         with Authorizer.open(name) as plain:
             assert plain.replica is None
         assert asyncio.run(answered_on_an_event_loop(name)) == (True, 1)

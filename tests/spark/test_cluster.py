@@ -11,9 +11,9 @@ import pytest
 
 from grantpath.engine.facts.snapshot_reader import SnapshotReader
 from grantpath.graph.connection import Connection
-from grantpath.graph.store import Store
 
-from ..support.large_root import large_root
+from ..conftest import Tenants
+from ..support.large_root import POLICY, load_large_root
 from ..support.packed_environment import packed_environment
 from ..support.spark_cluster import Cluster, standalone, submit
 from ..support.table_sums import table_sums
@@ -39,7 +39,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def estate(store: Store, server: Connection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
+def estate(module_tenant: Tenants, server: Connection, tmp_path_factory: pytest.TempPathFactory) -> Estate:
     folder = tmp_path_factory.mktemp("local")
     login = {
         "NEO4J_URI": server.uri,
@@ -47,9 +47,10 @@ def estate(store: Store, server: Connection, tmp_path_factory: pytest.TempPathFa
         "NEO4J_PASSWORD": server.password,
         "GRANTPATH_CLOSURE": "joins",
     }
-    with large_root(store, folder) as root:
-        run("local[2]", root, login, folder / "snapshot")
-        yield Estate(root, login, sums(folder / "snapshot"))
+    auth = module_tenant(POLICY)
+    load_large_root(auth, folder)
+    run("local[2]", auth.tenant, login, folder / "snapshot")
+    return Estate(auth.tenant, login, sums(folder / "snapshot"))
 
 
 def run(master: str, root: str, login: dict[str, str], out: Path, *options: str) -> None:

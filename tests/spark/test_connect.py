@@ -1,16 +1,11 @@
 """With Spark Connect, the views and the data source work, and each other feature says that it does not."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..oracle import oracle
-from ..support.newest_spark import connect_folders
+from ..support.newest_spark import connect_folders, printed
 from ..support.plain_access import write_access, write_snapshot
 from ..support.random_world import ROOT_NAME
 from .test_data_source import FACTS
@@ -59,7 +54,7 @@ def test_views_and_data_source_work_and_the_rest_says_that_it_does_not(tmp_path:
         assert made.given(fact) == "done"
     snapshot = write_snapshot(made, tmp_path / "snapshot")
     write_access(snapshot, ["SELECT_TABLE"])
-    found = tried(snapshot)
+    found = printed(TRY, connect_folders("4.0"), str(snapshot))
     assert found["kind"].startswith("pyspark.sql.connect")
     assert found["views"] == [["user:ann", 3]]
     assert found["source"] == [f"table:hr.public.`it's {number}`" for number in range(3)]
@@ -67,19 +62,3 @@ def test_views_and_data_source_work_and_the_rest_says_that_it_does_not(tmp_path:
     assert graph == "Snapshot.graph does not work with Spark Connect; use a process without it, or the views (register)"
     assert len(jobs) == 2
     assert all(text.startswith("mirror and access do not work with Spark Connect; run them in") for text in jobs)
-
-
-def tried(snapshot: Path) -> dict[str, Any]:
-    """What TRY prints in a process with Spark 4.0 and the packages of its extra `connect`."""
-    ran = subprocess.run(
-        [sys.executable, "-c", TRY, str(snapshot)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, connect_folders("4.0")))},
-        cwd=snapshot.parent,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr[:4000]
-    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
-    return answer

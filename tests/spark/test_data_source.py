@@ -1,11 +1,7 @@
 """The data source `grantpath` of Spark 4.0 and 4.1 reads what is in the files, and Spark 4.1 lets it filter them."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +10,7 @@ from grantpath.engine.facts.snapshot_reader import TABLES
 from grantpath.graph.errors import ServerError
 
 from ..oracle import oracle
-from ..support.newest_spark import pyspark_folder
+from ..support.newest_spark import printed, pyspark_folder
 from ..support.plain_access import write_access, write_snapshot
 from ..support.random_world import ROOT_NAME
 
@@ -78,7 +74,7 @@ def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: 
         assert made.given(fact) == "done"
     snapshot = write_snapshot(made, tmp_path / "odd [name] {x}")
     write_access(snapshot, ["SELECT_TABLE", "load_table"])
-    found = read(line, snapshot)
+    found = printed(READ, [pyspark_folder(line)], str(snapshot), json.dumps(tables()), json.dumps(CONDITIONS))
     assert found["version"].startswith(line)
     for table in tables():
         rows = pq.read_table(snapshot / table, columns=list(TABLES[table])).to_pylist()
@@ -102,18 +98,3 @@ def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: 
 
 def tables() -> list[str]:
     return [table for table in TABLES if table != "access/expand"]
-
-
-def read(line: str, snapshot: Path) -> dict[str, Any]:
-    """What READ prints in a process with this version of Spark."""
-    ran = subprocess.run(
-        [sys.executable, "-c", READ, str(snapshot), json.dumps(tables()), json.dumps(CONDITIONS)],
-        env={**os.environ, "PYTHONPATH": str(pyspark_folder(line)), "GRANTPATH_CLOSURE": "joins"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr[:4000]
-    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
-    return answer

@@ -1,8 +1,12 @@
 """Versions of PySpark beside the installed one, each in a folder of its own in the cache."""
 
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.private_files import cache_folder
@@ -18,6 +22,21 @@ def pyspark_folder(line: str) -> Path:
 def connect_folders(line: str) -> list[Path]:
     """The same, with the packages that only Spark Connect needs, for PYTHONPATH."""
     return [pyspark_folder(line), _fetched("spark-connect", *CONNECT)]
+
+
+def printed(program: str, packages: Sequence[Path], *arguments: str) -> dict[str, Any]:
+    """What a program prints as JSON in its last line, in a process that finds these packages first."""
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, packages)), "GRANTPATH_CLOSURE": "joins"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[:4000]
+    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return answer
 
 
 def _fetched(name: str, *packages: str) -> Path:

@@ -13,17 +13,11 @@ from grantpath.engine import Authorizer
 from grantpath.graph.connection import Connection
 
 from ..conftest import Tenants
+from ..support.one_grant import FACTS
 from ..support.sizes import say, size
 
 pytestmark = pytest.mark.trust
 
-FACTS = [
-    "add catalog:hr",
-    "add user:bob",
-    "add role:analyst",
-    "allow USE_CATALOG on catalog:hr to role:analyst",
-    "member user:bob of role:analyst",
-]
 PROGRAM = Path(__file__).parents[1] / "support" / "forking_program.py"
 FORKS = {
     "preload": size(full=400, short=24),

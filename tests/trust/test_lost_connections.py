@@ -16,16 +16,10 @@ from grantpath.graph.driver import IDLE_SECONDS
 from grantpath.graph.store import Store
 
 from ..conftest import Tenants
+from ..support.one_grant import ALLOWED, FACTS
 from ..support.proxy import Proxy
 
-FACTS = [
-    "add catalog:hr",
-    "add user:bob",
-    "add role:analyst",
-    "allow USE_CATALOG on catalog:hr to role:analyst",
-    "member user:bob of role:analyst",
-]
-YES, NO = ("user:bob", "USE_CATALOG", "catalog:hr"), ("user:bob", "CREATE_SCHEMA", "catalog:hr")
+DENIED = ("user:bob", "CREATE_SCHEMA", "catalog:hr")
 ASKING = 8  # threads
 
 
@@ -49,7 +43,7 @@ def test_question_survives_a_lost_connection(auth: Authorizer, proxy: Proxy) -> 
 
     def ask(_: int) -> tuple[bool, bool]:
         barrier.wait(60)
-        return auth.check(*YES).allowed, auth.check(*NO).allowed
+        return auth.check(*ALLOWED).allowed, auth.check(*DENIED).allowed
 
     with ThreadPoolExecutor(ASKING) as pool:
         assert list(pool.map(ask, range(ASKING))) == [(True, False)] * ASKING
@@ -61,12 +55,12 @@ def test_question_survives_a_lost_connection(auth: Authorizer, proxy: Proxy) -> 
 
 
 def test_lost_server_is_asked_only_twice(auth: Authorizer, proxy: Proxy) -> None:
-    assert auth.check(*YES)
+    assert auth.check(*ALLOWED)
     proxy.close()
     proxy.doom()
     began = time.monotonic()
     with pytest.raises(Unavailable, match="cannot be reached"):
-        auth.check(*YES)
+        auth.check(*ALLOWED)
     assert time.monotonic() - began < 15
 
 
@@ -85,7 +79,7 @@ def test_system_probes_idle_connections(auth: Authorizer, monkeypatch: pytest.Mo
         send(self, data)
 
     monkeypatch.setattr(BoltSocketBase, "sendall", sendall)
-    assert auth.check(*YES)
+    assert auth.check(*ALLOWED)
     assert seen[-1] == {"SO_KEEPALIVE": 1, "TCP_KEEPIDLE": IDLE_SECONDS, "TCP_USER_TIMEOUT": 15_000}
 
 
@@ -118,17 +112,17 @@ def raising(at: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 def test_answer_is_right_after_an_interrupted_answer(auth: Authorizer, error: type[BaseException]) -> None:
     """An interruption at any read of an answer does not affect the next answer."""
     at, left = 1, 0
-    assert auth.check(*YES)
+    assert auth.check(*ALLOWED)
     while True:
         with pytest.MonkeyPatch.context() as patch:
             raised = raising(at, error, patch)
             try:
-                assert auth.check(*YES).allowed
+                assert auth.check(*ALLOWED).allowed
             except error:
                 left += 1
             if not raised():
                 break
-        assert not auth.check(*NO).allowed and auth.check(*YES).allowed
+        assert not auth.check(*DENIED).allowed and auth.check(*ALLOWED).allowed
         at += 1
     assert at > 4 and (left or error is TimeoutError)  # a TimeoutError is taken for a lost connection
 

@@ -16,20 +16,13 @@ from grantpath.graph.store import Store
 from grantpath.graph.writer_queue import Turns
 
 from ..conftest import Tenants
+from ..support.one_grant import ALLOWED, FACTS
 from ..support.sizes import say, size
 
 pytestmark = pytest.mark.trust
 
 THREADS, CALLS = size(full=500, short=120), size(full=20, short=3)
 TIMEOUT = 60.0
-FACTS = [
-    "add catalog:hr",
-    "add user:bob",
-    "add role:analyst",
-    "allow USE_CATALOG on catalog:hr to role:analyst",
-    "member user:bob of role:analyst",
-]
-YES = ("user:bob", "USE_CATALOG", "catalog:hr")
 
 
 def test_no_call_fails_when_many_threads_share_an_authorizer(
@@ -44,7 +37,7 @@ def test_no_call_fails_when_many_threads_share_an_authorizer(
         if number % 2:
             word, to = ("revoke allow", "from") if turn % 2 else ("allow", "to")
             return auth.change(f"{word} USE_CATALOG on catalog:hr {to} role:r{number}").id is not None
-        return auth.check(*YES).allowed
+        return auth.check(*ALLOWED).allowed
 
     def run(number: int) -> list[tuple[object, float]]:
         barrier.wait(60)
@@ -122,8 +115,8 @@ def test_load_that_waits_too_long_names_the_active_thread(auth: Authorizer) -> N
 def test_question_under_the_lock_takes_its_turn(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
     with kept(auth), pytest.raises(Unavailable, match="thread busy-writer of this process"):
-        auth.check(*YES)
-    assert isinstance(auth.check(*YES), Decision)
+        auth.check(*ALLOWED)
+    assert isinstance(auth.check(*ALLOWED), Decision)
 
 
 # ---- the queue -----------------------------------------------------------------------------------------------------
