@@ -5,7 +5,6 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from grantpath.engine.change.audit_writer import query_by_name
 from grantpath.engine.facts.snapshot_reader import SnapshotMeta, local_folder
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants import registry
@@ -14,6 +13,7 @@ from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Unknown
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.queries import query_by_name
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_rows import Graph, guarded_ask, read_graph
 from grantpath.spark_sync.parallel_mirror import mirror_in_tasks

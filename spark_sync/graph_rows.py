@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from grantpath.engine.change.audit_writer import query_by_name
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.tenant_state import Entity
+from grantpath.graph.queries import query_by_name
 from grantpath.graph.reference import parse
 from grantpath.graph.store import Store
 

@@ -11,10 +11,10 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from grantpath.engine.change.audit_writer import query_by_name
 from grantpath.graph import errors
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, ServerError
+from grantpath.graph.queries import query_by_name
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_rows import (
     HIGHEST,

@@ -15,18 +15,9 @@ from grantpath.engine.change.planned_change import Actor, PlannedChange, actor_n
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
-from grantpath.graph.transaction import AskByName, Row, Send, Writing
+from grantpath.graph.transaction import AskByName, Writing
 
 KEPT = 1_000  # refused attempts kept per actor and root; once there are a tenth more, the oldest are removed
-
-
-def query_by_name(ask: Send, root: str) -> AskByName:
-    """A function that runs a query of cypher/ about `root`, by the query's name."""
-
-    def named(query: str, **parameters: Any) -> list[Row]:
-        return load_query(query).run(ask, root=root, **parameters)
-
-    return named
 
 
 def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from grantpath.engine.change.audit_writer import append, query_by_name, whole
+from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
@@ -31,7 +31,7 @@ from grantpath.graph.bulk_write import Bulk, bulk_write
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportCount
-from grantpath.graph.queries import load_query
+from grantpath.graph.queries import load_query, query_by_name
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")

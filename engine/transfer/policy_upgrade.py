@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass, field
 
-from grantpath.engine.change.audit_writer import append, query_by_name, whole
+from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
@@ -16,6 +16,7 @@ from grantpath.graph.bulk_write import bulk_write
 from grantpath.graph.errors import Invalid
 from grantpath.graph.messages import indefinite
 from grantpath.graph.progress import ReportCount
+from grantpath.graph.queries import query_by_name
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")

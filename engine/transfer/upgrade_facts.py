@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from grantpath.engine.change.audit_writer import query_by_name
 from grantpath.engine.change.deltas import Delta, Scope, Watch, scope
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Rules
@@ -14,6 +13,7 @@ from grantpath.engine.transfer.tables import SAY
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.messages import indefinite
 from grantpath.graph.progress import ReportCount
+from grantpath.graph.queries import query_by_name
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
@@ -69,7 +69,7 @@ class UpgradeFacts:
             try:
                 self._check_place(self._new.reference(name, self._root), "revoke its grants first")
             except GrantpathError as error:
-                yield f"{name}, a name that holds grants: {error}"
+                yield f"{name}, a name with grants on it: {error}"
         yield from self._builtin_problems()
         yield from self._cycles()
 
