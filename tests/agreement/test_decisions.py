@@ -12,9 +12,10 @@ from ..conftest import Closing, Tenants
 from ..support.twin import POLICIES, SEED, Answer, Twin
 
 DECISIONS = 20_000  # at least, for each policy
-FEWER = 4_000  # in `make test`
-SIZES: tuple[int, ...] = (40, 160, 500)  # facts in each world of a policy; `make test` omits the largest
-CHECKS = 500  # in a batch
+FEWER = 2_000  # in `make test`
+SIZES: tuple[int, ...] = (40, 160, 500)  # facts in each world of a policy
+FEWER_FACTS: tuple[int, ...] = (40, 100)  # in `make test`
+CHECKS = 500  # in a batch; half of them in `make test`
 ROUNDS = 6  # of lists in the largest world, at most
 
 
@@ -47,7 +48,8 @@ class Worlds:
     def __init__(self, tenants: Tenants, full: bool) -> None:
         self.tenants = tenants
         self.decisions = DECISIONS if full else FEWER
-        self.sizes = SIZES if full else SIZES[:2]
+        self.sizes = SIZES if full else FEWER_FACTS
+        self.checks = CHECKS if full else CHECKS // 2
         self.grown: dict[str, Grown] = {}
 
     def of(self, policy: str) -> Grown:
@@ -62,7 +64,7 @@ class Worlds:
             twin = Twin(self.tenants, policy, f"{SEED}.{number}", size)
             twin.say_bad_ones(30)
             for _ in range(2):
-                twin.check_random(CHECKS)
+                twin.check_random(self.checks)
             twin.list_everything()
             twin.explain_some(10)
             twin.ask_wrongly(100)

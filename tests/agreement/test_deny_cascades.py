@@ -25,7 +25,7 @@ from ..support.twin import SEED
 
 pytestmark = pytest.mark.trust
 
-WORLDS = size(60, 3)
+WORLDS = size(60, 2)
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 Question = tuple[str, str, str]  # user, name, place
 

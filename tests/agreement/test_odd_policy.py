@@ -16,7 +16,7 @@ from ..support.twin import SEED
 
 pytestmark = pytest.mark.spark
 POLICY = str(Path(__file__).parents[1] / "support" / "odd.yaml")
-WORLDS = 3
+WORLDS = 2
 
 ROOT = "org:ml"
 PEOPLE = ["user:ann", "user:bob", "robot:r"]

@@ -11,8 +11,8 @@ from ..support.sizes import size
 from ..support.twin import POLICIES, SEED, Twin, as_check
 from ..support.with_replica import content, replica_of, with_replica
 
-CHECKS, ROUNDS = 400, size(full=20, short=2)
-FACTS = size(full=500, short=160)
+CHECKS, ROUNDS = size(full=400, short=250), size(full=20, short=1)
+FACTS = size(full=500, short=100)
 STEP = 40  # facts between two questions
 
 

@@ -41,8 +41,8 @@ ODD = ["add catalog:`a.b`", "add catalog:`a`", "add catalog:a-b", "add catalog:`
 def tiny_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes each root a large one, with many ranges and partitions."""
     monkeypatch.setattr(graph_reader, "SMALL", 0)
-    monkeypatch.setattr(parallel_reader, "RANGE_ROWS", 30)
-    monkeypatch.setattr(parallel_order, "PART_ROWS", 40)
+    monkeypatch.setattr(parallel_reader, "RANGE_ROWS", 60)
+    monkeypatch.setattr(parallel_order, "PART_ROWS", 80)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_writer_is_not_kept_out_and_the_snapshot_is_of_one_revision(
     server: Connection, tenant: Tenants, tmp_path: Path
 ) -> None:
     """A writer changes the graph about ten times a second while the tasks read it."""
-    auth = filled(tenant, "lakehouse", 250)
+    auth = filled(tenant, "lakehouse", 150)
     facts, begin, done = statements_of(auth), auth.revision_now(), threading.Event()
     slowest = 0.0
 
@@ -180,6 +180,7 @@ def test_ranges_are_read_again_after_a_change_in_bulk(
     assert table_sums(tmp_path / "out") == table_sums(plain(auth))
 
 
+@pytest.mark.slow
 def test_ranges_are_read_again_after_an_upgrade(
     server: Connection,
     tenant: Tenants,
@@ -195,6 +196,7 @@ def test_ranges_are_read_again_after_an_upgrade(
     assert table_sums(tmp_path / "out") == table_sums(plain(again))
 
 
+@pytest.mark.slow
 def test_two_roots_of_one_name_are_not_mixed(
     server: Connection, tenant: Tenants, between: list[Between], tmp_path: Path
 ) -> None:
@@ -205,6 +207,7 @@ def test_two_roots_of_one_name_are_not_mixed(
     assert found == {"add user:c", "add user:d", "member user:c of role:r", "member user:d of role:r"}
 
 
+@pytest.mark.slow
 def test_root_that_is_loaded_again_and_again_is_an_error(
     server: Connection, tenant: Tenants, between: list[Between], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -260,6 +263,7 @@ def test_login_that_cannot_be_sent_to_tasks_is_refused(server: Connection, tenan
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_password_is_in_no_plan_and_no_command_line(
     server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

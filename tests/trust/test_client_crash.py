@@ -20,7 +20,7 @@ from ..support.sizes import say, size
 
 pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
-CLIENT_KILLS = size(full=30, short=3)  # of each way to write
+CLIENT_KILLS = size(full=30, short=2)  # of each way to write
 
 
 @pytest.fixture(scope="module")

@@ -174,6 +174,7 @@ def test_paused_writer_changes_only_its_own_marks(
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_control_without_comparison_fails(
     server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ from ..support.sizes import say, size
 
 pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
-KILLS = size(full=20, short=2)
+KILLS = size(full=20, short=1)
 ROOTS, WRITERS = 2, 4
 ENOUGH = 40  # changes or batches before a kill
 PATIENT, IMPATIENT = (
