@@ -3,7 +3,7 @@ CREATE CONSTRAINT entity_ref IF NOT EXISTS FOR (entity:Entity) REQUIRE (entity.r
 CREATE INDEX entity_type IF NOT EXISTS FOR (entity:Entity) ON (entity.root, entity.type, entity.ref);
 CREATE CONSTRAINT revision_root IF NOT EXISTS FOR (revision:Revision) REQUIRE revision.root IS UNIQUE;
 CREATE CONSTRAINT writer_root IF NOT EXISTS FOR (writer:Writer) REQUIRE writer.root IS UNIQUE;
-CREATE CONSTRAINT gate_root IF NOT EXISTS FOR (gate:Gate) REQUIRE gate.root IS UNIQUE;
+CREATE CONSTRAINT gate_root IF NOT EXISTS FOR (lock:Gate) REQUIRE lock.root IS UNIQUE;
 CREATE CONSTRAINT heartbeat_holder IF NOT EXISTS FOR (beat:Heartbeat) REQUIRE (beat.root, beat.holder) IS UNIQUE;
 CREATE CONSTRAINT change_id IF NOT EXISTS FOR (change:Change) REQUIRE (change.root, change.id) IS UNIQUE;
 CREATE INDEX change_revision IF NOT EXISTS FOR (change:Change) ON (change.root, change.revision);

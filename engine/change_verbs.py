@@ -49,7 +49,7 @@ class ChangeVerbs(OpenTenant):
         with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
             done = self._service.change(statement, by, as_role, id, dry_run)
             self._count_changes(span, [done], dry_run)
-        log.debug("%s changed %s: %s", by, self.tenant, statement)
+        log.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
         return done
 
     @following
@@ -70,7 +70,7 @@ class ChangeVerbs(OpenTenant):
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run)
             self._count_changes(span, done, dry_run)
-        log.debug("%s changed %s: %d statements", by, self.tenant, len(done))
+        log.debug("%s: %d statements by %s", self.tenant, len(done), by or "no actor")
         return done
 
     @following

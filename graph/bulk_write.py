@@ -116,7 +116,7 @@ class Bulk:
             row = cypher.load("load_commit").run(tx.run, **self._own).single()
             if row is None:
                 raise self._lost()
-            revision, removals = int(row["revision"]), int(row["doomed"])
+            revision, removals = int(row["revision"]), int(row["removals"])
             last(lambda text, given: [dict(each) for each in tx.run(text, {**given, "root": self.root})], revision)
             if not removals:
                 cypher.load("load_settle").run(tx.run, **self._own).consume()

@@ -25,7 +25,7 @@ class Recovery:
         """
         for taken in self._run("load_take_over", dead=load):
             if taken["done"]:
-                self.complete(taken["doomed"], progress)
+                self.complete(taken["removals"], progress)
                 return True
             for done in range(taken["left"]):
                 self._run("load_undo")

@@ -210,7 +210,9 @@ def _check(text: str) -> None:
     if not isinstance(text, str):
         raise InvalidInput(f"{_shown(repr(text))} is not a string; write a line, e.g. 'add user:bob'")
     if len(text) > MAX_LINE:
-        raise InvalidInput(f"{_shown(text)} has {len(text)} characters; at most {MAX_LINE} are allowed")
+        raise InvalidInput(
+            f"{_shown(text)} has {len(text)} characters; at most {MAX_LINE} are allowed; shorten its names"
+        )
     if _HALF.search(text):
         raise InvalidInput(f"{_shown(text)} contains an unpaired surrogate; write whole characters")
     if text.count("`") % 2:

@@ -96,7 +96,7 @@ def _edges(spark: SparkSession, rows: DataFrame, edges: Mapping[Edge, bool]) -> 
 def _entities(
     spark: SparkSession, found: ChangesMeanwhile, rows: DataFrame, edges: DataFrame, policy: Policy
 ) -> DataFrame:
-    """The existing entities, and the names that hold grants or memberships without existing.
+    """The existing entities, and the names with grants on them or with memberships, which do not exist.
 
     The log says when an entity is added and dropped. A name without an entity is stored as long as an edge needs it.
     """

@@ -19,9 +19,9 @@
 // :params {subject: 'user:bob', operation: 'load_table', object: 'table:hr.public.staff'}
 // 1 the first word of each parameter, and the rest after it; a quoted name can contain spaces
 WITH [text IN [$subject, $operation, $object] | reduce(words = [], part IN split(text, ' ') |
-  CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS said
-WITH said[0][0] AS subject, said[1][0] AS operation, said[2][0] AS object, split(said[2][0], ':')[0] AS type,
-  said[0][1..] + said[1][1..] + said[2][1..] AS more
+  CASE WHEN size(split(words[-1], '`')) % 2 = 0 THEN words[..-1] + (words[-1] + ' ' + part) ELSE words + part END)] AS parsed
+WITH parsed[0][0] AS subject, parsed[1][0] AS operation, parsed[2][0] AS object, split(parsed[2][0], ':')[0] AS type,
+  parsed[0][1..] + parsed[1][1..] + parsed[2][1..] AS more
 WITH *, [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'as' | more[at]][0] AS as_role,
   [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'in' | more[at]][0] AS wanted,
   [word IN more WHERE word =~ '[a-z_]+=.+' |

@@ -1,7 +1,7 @@
 // add.cypher: creates entities below their parents. A name keeps the grants that it already holds.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  ref, type, name (the last segment), labels, parent (its reference, or null if it is not an object of
-//                     the tree), exists (false: only a name that holds grants), holds
+//                     the tree), exists (false: only a name with grants on it), holds
 //                     (roles that it holds from its creation)
 // Returns one row per row: ref STRING, granted LIST ([privilege, grantee]: the ALLOWs that the name held already), held LIST OF
 // STRING (the roles that it held already)

@@ -5,7 +5,7 @@
 // $changes  LIST OF MAP     index (in this list), object, subject (which gains or loses something; null for
 //                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'NONE'),
 //                           privilege (or null)
-// Returns one row: existing LIST OF STRING, standing LIST OF MAP (the state for each change: index, of the change; edge, whether it
+// Returns one row: existing LIST OF STRING, states LIST OF MAP (the state for each change: index, of the change; edge, whether it
 // exists; owner, of the object; owning, something that the object owns; above, those of $joining that the object is, or is a member of,
 // directly or through others)
 // In Neo4j Browser run this line first, then the whole file:
@@ -36,6 +36,6 @@ CALL () {
     owner: CASE change.edge WHEN 'OWNS' THEN head(COLLECT { MATCH (owner:Subject)-[:OWNS]->(object) RETURN owner.ref }) END,
     owning: CASE change.edge WHEN 'NONE' THEN head(COLLECT { MATCH (object)-[:OWNS]->(owned) RETURN owned.ref LIMIT 1 }) END,
     above: above
-  }) AS standing
+  }) AS states
 }
-RETURN existing, standing
+RETURN existing, states

@@ -1,6 +1,6 @@
 // dump_entities.cypher: all subjects and objects of a tenant, by reference. For a dump, and for an upgrade of the policy.
 // $root  STRING  'metalake:ml'
-// Returns one row per entity: ref STRING, type STRING, created BOOLEAN (false: only a name that holds grants)
+// Returns one row per entity: ref STRING, type STRING, created BOOLEAN (false: only a name with grants on it)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (entity:Entity {root: $root})

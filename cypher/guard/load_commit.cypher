@@ -1,7 +1,7 @@
 // load_commit.cypher: the commit point of a load: from now on it is completed, and not undone.
 // $root  STRING  'metalake:ml'
 // $load  STRING  '5f0c', the load in progress; otherwise nothing is written
-// Returns one row, or none if the load is not in progress: revision INTEGER, doomed INTEGER (batches to remove)
+// Returns one row, or none if the load is not in progress: revision INTEGER, removals INTEGER (batches to remove)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', load: '5f0c'}
 MATCH (mark:Revision {root: $root})
@@ -13,4 +13,4 @@ CALL () {
   MATCH (batch:LoadedBatch {root: $root})
   DELETE batch
 }
-RETURN mark.begun AS revision, COUNT { (:DoomedBatch {root: $root}) } AS doomed
+RETURN mark.begun AS revision, COUNT { (:DoomedBatch {root: $root}) } AS removals

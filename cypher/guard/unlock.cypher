@@ -8,5 +8,5 @@ CALL () {
   MATCH (writer:Writer {root: $root})
   DELETE writer
 }
-MATCH (gate:Gate {root: $root}) WHERE gate.by = $by
-DELETE gate
+MATCH (lock:Gate {root: $root}) WHERE lock.by = $by
+DELETE lock

@@ -3,7 +3,7 @@
 // $load    STRING          '5f0c', the load in progress; otherwise nothing is written
 // $type    STRING          'table'
 // $labels  LIST OF STRING  ['Securable', 'Table']
-// $exists  BOOLEAN         null, or false: only names that hold grants
+// $exists  BOOLEAN         null, or false: only names with grants on them
 // $rows    LIST            [[1, 'table:hr.public.staff', 'staff']]: id of the parent in the database or null, ref, name
 // Returns one row, or none if the load is not in progress: refs LIST OF STRING, nodes LIST OF INTEGER (their ids)
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,7 +1,7 @@
 // load_every_entity.cypher: all entities of a tenant. For a bulk import that replaces everything.
 // $root  STRING  'metalake:ml'
 // Returns one row per entity: ref STRING, node INTEGER (its id in the database), created BOOLEAN (false: only a
-// name that holds grants)
+// name with grants on it)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (entity:Entity {root: $root})

@@ -2,7 +2,7 @@
 // $root  STRING          'metalake:ml'
 // $refs  LIST OF STRING  ['table:hr.public.staff']
 // Returns one row per existing entity: ref STRING, node INTEGER (its id in the database), created BOOLEAN (false: only
-// a name that holds grants), owner STRING (or null)
+// a name with grants on it), owner STRING (or null)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff']}
 UNWIND $refs AS ref

@@ -8,9 +8,9 @@
 // Returns one row, or none if the claim was lost: made STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:other', by: '5f0c', policy: 'gravitino', digest: '', source: '{}'}
-MATCH (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate, so that the following clauses read its latest state
-WITH gate WHERE gate.by = $by
+MATCH (lock:Gate {root: $root})
+SET lock.locked = true // locks the node, so that the following clauses read its latest state
+WITH lock WHERE lock.by = $by
 CREATE (revision:Revision {root: $root, revision: 0, begun: 0, policy: $policy, digest: $digest, source: $source, made: randomUUID()})
-DELETE gate
+DELETE lock
 RETURN revision.made AS made

@@ -5,11 +5,11 @@
 // Returns one row, or none if the tenant exists: by STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:gone', by: '5f0c'}
-MERGE (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate, so that the following clauses read its latest state
-WITH gate
+MERGE (lock:Gate {root: $root})
+SET lock.locked = true // locks the node, so that the following clauses read its latest state
+WITH lock
 OPTIONAL MATCH (mark:Revision {root: $root})
-FOREACH (_ IN CASE WHEN mark IS NULL THEN [1] ELSE [] END | SET gate.by = $by)
-FOREACH (_ IN CASE WHEN mark IS NULL THEN [] ELSE [1] END | DELETE gate)
+FOREACH (_ IN CASE WHEN mark IS NULL THEN [1] ELSE [] END | SET lock.by = $by)
+FOREACH (_ IN CASE WHEN mark IS NULL THEN [] ELSE [1] END | DELETE lock)
 WITH mark WHERE mark IS NULL
 RETURN $by AS by

@@ -10,9 +10,9 @@
 // Returns one row, or none if the claim was lost: ref STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:other', by: '5f0c', ref: 'metalake:other', type: 'metalake', name: 'other', labels: ['Securable', 'Metalake'], builtins: []}
-MATCH (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate, so that the following clauses read its latest state
-WITH gate WHERE gate.by = $by
+MATCH (lock:Gate {root: $root})
+SET lock.locked = true // locks the node, so that the following clauses read its latest state
+WITH lock WHERE lock.by = $by
 MERGE (top:Entity {root: $root, ref: $ref})
   ON CREATE SET top.type = $type, top.name = $name
 SET top:$($labels)

@@ -14,7 +14,7 @@ SET mark.locked = true // locks the mark, so that the following clauses read its
 WITH mark
 WHERE mark.revision = $revision AND mark.begun = $begun AND coalesce(mark.made, '') = $made
   AND coalesce(mark.loading, '') = coalesce($loading, '')
-MERGE (gate:Gate {root: $root})
-SET gate.by = $by
+MERGE (lock:Gate {root: $root})
+SET lock.by = $by
 DELETE mark
 RETURN true AS ended

@@ -5,9 +5,9 @@
 // Returns one row, or none if the claim was lost: removed INTEGER
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:gone', by: '5f0c'}
-MATCH (gate:Gate {root: $root})
-SET gate.locked = true // locks the gate, so that the following clauses read its latest state
-WITH gate WHERE gate.by = $by AND NOT EXISTS { (:Revision {root: $root}) }
+MATCH (lock:Gate {root: $root})
+SET lock.locked = true // locks the node, so that the following clauses read its latest state
+WITH lock WHERE lock.by = $by AND NOT EXISTS { (:Revision {root: $root}) }
 CALL () {
   CALL () {
     MATCH (entity:Entity {root: $root}) RETURN entity AS node

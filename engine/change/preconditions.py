@@ -50,7 +50,7 @@ class Preconditions:
                 for change in changes
             ),
         )[0]
-        about = dict(zip(changes, in_order(row["standing"], len(changes)), strict=True))
+        about = dict(zip(changes, in_order(row["states"], len(changes)), strict=True))
         return cls(policy, root, set(row["existing"]), about)
 
     def check(self, change: ResolvedStatement) -> None:
@@ -89,14 +89,14 @@ class Preconditions:
 
     def changes_nothing(self, change: ResolvedStatement) -> bool:
         """Is the result of the change already in the graph?"""
-        standing = self.about[change]
+        state = self.about[change]
         match change.kind:
             case "member" | "grant":
-                return bool(standing["edge"])
+                return bool(state["edge"])
             case "remove" | "revoke":
-                return not standing["edge"]
+                return not state["edge"]
             case "owner":
-                return change.subject is not None and standing["owner"] == change.subject.text
+                return change.subject is not None and state["owner"] == change.subject.text
         return False
 
 

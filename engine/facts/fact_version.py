@@ -121,7 +121,7 @@ class FactVersion:
         return self.numbers.size + self.size_of_edges
 
     def exists(self, ref: str) -> bool:
-        """Whether the entity exists. A name that only holds grants does not."""
+        """Whether the entity exists. A name that only has grants on it does not."""
         number = self.numbers.find(ref)
         return number is not None and self.existing.get(number) is not None
 

@@ -65,7 +65,7 @@ class GrantRules(_Entry):
         description="a DENY overrides every ALLOW of its privilege; with `cascades`, also of privileges that imply it",
     )
     inherit: bool = Field(default=True, description="a grant applies to everything below its object")
-    on_missing: bool = Field(default=False, description="a name can hold grants before it is created")
+    on_missing: bool = Field(default=False, description="a name can have grants on it before it is created")
 
 
 class AskRules(_Entry):

@@ -126,7 +126,7 @@ def _mapping(node: yaml.MappingNode, key: Key, document: Document) -> dict[str, 
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode):
-            raise InvalidInput(f"{document.file}:{line}: a key must be text")
+            raise InvalidInput(f"{document.file}:{line}: a key must be a string, not a list or a mapping")
         name = str(key_node.value)
         if name in data:
             raise InvalidInput(f"{document.file}:{line}: duplicate key {name!r}; keep one")

@@ -9,7 +9,7 @@ from grantpath.engine.tenants.open_tenant import OpenTenant
 
 @dataclass(frozen=True)
 class Entity:
-    """A node as it is stored. `exists` is false for a name that holds grants before it is created."""
+    """A node as it is stored. `exists` is false for a name with grants on it before it is created."""
 
     ref: str
     type: str

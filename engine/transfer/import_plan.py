@@ -27,8 +27,8 @@ class Removals:
 
 @dataclass(frozen=True)
 class ImportDelta:
-    """The additions of an import: entities, names that become entities, names that only hold grants (each by its
-    number), and edges; and the removals."""
+    """The additions of an import: entities, names that become entities, names that only have grants on them (each by
+    its number), and edges; and the removals."""
 
     entities: Ints
     created: Ints

@@ -88,7 +88,7 @@ def test_name_is_removed_with_the_holder_of_its_last_grant(tenant: Tenants) -> N
 def test_upgrade_that_moves_a_granted_name_is_refused(auth: Authorizer, edited: Edit) -> None:
     given(auth, "add user:u", "add namespace:n", "add folder:n", "allow READ on dataset:n.d to user:u")
     with pytest.raises(
-        Invalid, match=r"1 of its facts .*\ndataset:n.d, a name that holds grants: .* revoke its grants first"
+        Invalid, match=r"1 of its facts .*\ndataset:n.d, a name with grants on it: .* revoke its grants first"
     ):
         upgrade(auth, edited(MOVED))
     assert auth.check("user:u", "look", "namespace:n")

@@ -67,7 +67,7 @@ def test_wrong_change_takes_no_lock(auth: Authorizer) -> None:
 
 
 def test_facts_read_before_the_lock_are_not_read_again(auth: Authorizer) -> None:
-    with counted("standing") as read:
+    with counted("AS states") as read:
         assert auth.change(GRANT, by="user:ann").id
     assert len(read) == 1
 

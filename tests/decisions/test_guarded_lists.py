@@ -158,7 +158,7 @@ def test_changes_of_a_batch_are_matched_to_preconditions_and_decisions(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth.given(["owner user:ann of metalake:ml", "add user:eve", "member user:eve of role:r"])
-    shuffled(monkeypatch, "standing")
+    shuffled(monkeypatch, "states")
     shuffled(monkeypatch, "answers")
     batch = [f"member user:{name} of role:r" for name in ("ann", "eve")]
     batch += ["add user:fay", "add group:g", "remove user:bob from role:r", "remove user:cas from role:r"]

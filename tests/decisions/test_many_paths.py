@@ -73,8 +73,8 @@ def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
         "revocation of one in many groups": lambda: auth.revocation(MANY, "create_schema", "catalog:c").statements,
         "explain no, with a remedy": lambda: auth.explain(LOST, "load_table", TABLE).remedy,
         "held": lambda: len(ask(auth, "effective_principals", subject=LOW)["held"]) > 4 * len(GROUPS),
-        "standing": lambda: (
-            ask(auth, "preconditions", refs=[], joining=[GROUPS[0][0]], changes=[top])["standing"][0]["above"] == []
+        "states": lambda: (
+            ask(auth, "preconditions", refs=[], joining=[GROUPS[0][0]], changes=[top])["states"][0]["above"] == []
         ),
         "log": lambda: auth.log(limit=5),
     }

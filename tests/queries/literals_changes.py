@@ -94,7 +94,7 @@ WRITES = [
     Mutant("users outlive the root", "drop", "CASE WHEN $all THEN [true] ELSE [] END", "[]"),
     Mutant("names outlive their last grant", "drop", "{exists: false}", "{exists: true}"),
     Mutant("names above outlive it", "drop", "-[:CHILD_OF*0..]->(name:", "-[:CHILD_OF*0..0]->(name:"),
-    Mutant("names that hold grants go along", "drop", " OR EXISTS { (inner)<-[:ALLOW|DENY]-() }", ""),
+    Mutant("names with grants on them go along", "drop", " OR EXISTS { (inner)<-[:ALLOW|DENY]-() }", ""),
     Mutant("all goes", "drop", "CASE WHEN $all THEN [true] ELSE [] END", "[true]"),
     Mutant("lists of the operator forget", "drop", "WHERE list.ref IN $kept AND", "WHERE false AND"),
     Mutant("all who hold a role stay", "drop", "WHERE list.ref IN $kept AND", "WHERE"),
@@ -152,7 +152,7 @@ WRITES = [
         "(object)-[:CHILD_OF*0..]->(name:Securable)",
         "(object)-[:CHILD_OF*0..0]->(name:Securable)",
     ),
-    Mutant("names that hold grants go", "revoke", " OR EXISTS { (inner)<-[:ALLOW|DENY]-() }", ""),
+    Mutant("names with grants on them go", "revoke", " OR EXISTS { (inner)<-[:ALLOW|DENY]-() }", ""),
     Mutant(
         "what exists goes",
         "revoke",

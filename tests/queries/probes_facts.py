@@ -95,7 +95,7 @@ SET = "MATCH (user:Entity {root: $root, ref: $ref}) SET user.exists = $exists"
 
 @contextmanager
 def as_name(graph: Authorizer, ref: str) -> Iterator[None]:
-    """While the block runs, the entity is only a name that holds grants and roles."""
+    """While the block runs, the entity is only a name with grants on it and roles."""
     graph.store.execute(SET, {"root": graph.tenant, "ref": ref, "exists": False})
     try:
         yield

@@ -115,7 +115,7 @@ class Proposals:
         return f"add {ref} with {', '.join(pairs)}" if pairs else f"add {ref}"
 
     def _add_what_has_grants(self, type_: str) -> str | None:
-        """If names can hold grants: create a name that holds one."""
+        """If names can have grants on them: create a name that holds one."""
         waiting = sorted({o for _, _, o, _ in self.world.grants if o.type == type_ and o not in self.world.existing})
         return self._adding(self.rng.choice(waiting), with_second=True) if waiting else None
 
