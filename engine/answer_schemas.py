@@ -7,7 +7,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from grantpath.engine.change.audit_log import Logged, LogPage
+from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
+from grantpath.engine.decide.access_effects import Effects
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.listing import ReferencePage
 from grantpath.engine.decide.revocation import Revocation
@@ -17,7 +19,9 @@ from grantpath.graph.errors import PUBLIC
 MODELS: tuple[type[BaseModel], ...] = (
     Abilities,
     Change,
+    ChangePlan,
     Decision,
+    Effects,
     EntityPage,
     EntityView,
     Explanation,

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.authorizer import Authorizer
 from grantpath.engine.change.audit_log import Log, Logged, LogPage
+from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
+from grantpath.engine.decide.access_effects import AccessEffect, AccessShare, Effects
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
 from grantpath.engine.decide.listing import Listing, ReferencePage
@@ -28,11 +30,15 @@ if TYPE_CHECKING:
     from grantpath.engine.async_authorizer import AsyncAuthorizer
 
 __all__ = [
+    "AccessEffect",
+    "AccessShare",
     "AsyncAuthorizer",
     "Authorizer",
     "Change",
+    "ChangePlan",
     "Check",
     "Decision",
+    "Effects",
     "Explanation",
     "GrantpathError",
     "GraphPath",

@@ -122,6 +122,7 @@ class AsyncAuthorizer:
     # ---- in threads ----------------------------------------------------------------------------------------------
     change = _in_thread(Authorizer.change)
     change_all = _in_thread(Authorizer.change_all)
+    plan = _in_thread(Authorizer.plan)
     given = _in_thread(Authorizer.given)
     verify_log = _in_thread(Authorizer.verify_log)
 

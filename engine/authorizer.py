@@ -1,16 +1,17 @@
-"""The public methods that answer questions. Others: change_verbs.py, explanation_verbs.py, inspection_verbs.py."""
+"""The public methods that answer questions. Others: change_verbs.py, effect_verbs.py, explanation_verbs.py,
+inspection_verbs.py."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
+from grantpath.engine.effect_verbs import EffectVerbs
 from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.tenants import opening
@@ -21,18 +22,13 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT
 
-if TYPE_CHECKING:
-    from grantpath.engine.facts.replica import Replica
 
-
-class Authorizer(ChangeVerbs, InspectionVerbs, ExplanationVerbs):
+class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
     the call waits a moment and then raises Inconsistent.
     """
-
-    replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
 
     @classmethod
     def open(

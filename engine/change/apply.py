@@ -8,7 +8,7 @@ from typing import Any
 
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.deltas import BULK
-from grantpath.engine.change.effects import Effects
+from grantpath.engine.change.fact_collector import FactCollector
 from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets, levels
@@ -29,7 +29,7 @@ WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
 class _Rows:
     """The rows that a level writes, by query."""
 
-    effects: Effects
+    facts: FactCollector
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     drops_root: bool = False
 
@@ -97,7 +97,7 @@ class BatchApplier:
     def _apply_level(self, steps: list[PlannedChange]) -> None:
         """Applies steps that do not depend on each other's writes."""
         valid, preconditions, roles = self._validate(steps)
-        rows = _Rows(Effects(self._policy))
+        rows = _Rows(FactCollector(self._policy))
         for step in valid:
             if step.error is None and not preconditions.changes_nothing(step.change):
                 step.changed = True
@@ -105,7 +105,7 @@ class BatchApplier:
                 if step.change.kind == "add" and self._actor:
                     self._grant_to_creator(step, self._actor, roles[step], rows)
         self._put_all(rows)
-        rows.effects.give(step for step in valid if step.changed)
+        rows.facts.give(step for step in valid if step.changed)
 
     def _validate(
         self, steps: list[PlannedChange]
@@ -147,26 +147,26 @@ class BatchApplier:
 
     # ---- writing -------------------------------------------------------------------------------------------------
     def _write(self, step: PlannedChange, preconditions: Preconditions, rows: _Rows) -> None:
-        change, effects = step.change, rows.effects
+        change, facts = step.change, rows.facts
         object_, subject = change.object.text, change.subject.text if change.subject else ""
         match change.kind:
             case "add":
                 entity = self._entity(change.object, exists=True)
                 rows.rows["add"].append(entity)
-                effects.writes(step, "add", object_)
-                effects.add(
+                facts.writes(step, "add", object_)
+                facts.add(
                     step, ("ENTITY", "", "", object_), *(("MEMBER", "", object_, role) for role in entity["holds"])
                 )
             case "drop":
                 rows.rows["drop"].append({"ref": object_})
-                effects.writes(step, "drop", object_)
+                facts.writes(step, "drop", object_)
                 rows.drops_root |= change.object == self._root
             case "member":
                 rows.rows["join"].append({"subject": subject, "container": object_})
-                effects.add(step, ("MEMBER", "", subject, object_))
+                facts.add(step, ("MEMBER", "", subject, object_))
             case "remove":
                 rows.rows["leave"].append({"subject": subject, "container": object_})
-                effects.remove(step, ("MEMBER", "", subject, object_))
+                facts.remove(step, ("MEMBER", "", subject, object_))
             case "owner":
                 self._own(step, subject, rows)
             case kind:
@@ -175,13 +175,13 @@ class BatchApplier:
                 grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
                 rows.rows[kind].append(grant)
                 fact = (str(change.effect), str(change.privilege), subject, object_)
-                (effects.add if kind == "grant" else effects.remove)(step, fact)
+                (facts.add if kind == "grant" else facts.remove)(step, fact)
 
     def _own(self, step: PlannedChange, owner: str, rows: _Rows) -> None:
         object_ = step.change.object.text
         rows.rows["own"].append({"owner": owner, "object": object_})
-        rows.effects.writes(step, "own", object_)
-        rows.effects.add(step, ("OWNS", "", owner, object_))
+        rows.facts.writes(step, "own", object_)
+        rows.facts.add(step, ("OWNS", "", owner, object_))
 
     def _name(self, ref: Reference) -> list[dict[str, Any]]:
         """The rows of a name that gets grants before it is created, and of all names above it except the root. The
@@ -215,7 +215,7 @@ class BatchApplier:
         elif gives and object_.type in self._policy.names.privileges[gives].on:
             grant = {"effect": "ALLOW", "privilege": gives, "object": object_.text, "subject": actor.ref.text}
             rows.rows["grant"].append(grant)
-            rows.effects.add(step, ("ALLOW", gives, actor.ref.text, object_.text))
+            rows.facts.add(step, ("ALLOW", gives, actor.ref.text, object_.text))
 
     def _put_all(self, written: _Rows) -> None:
         for query in WRITES:
@@ -227,13 +227,13 @@ class BatchApplier:
                     case "revoke":
                         self._ask("revoke", rows=rows, kept=self._policy.hidden)
                     case _:
-                        written.effects.written(query, self._ask(query, rows=rows))
+                        written.facts.written(query, self._ask(query, rows=rows))
 
     def _drop(self, refs: list[str], written: _Rows) -> None:
         if written.drops_root:  # the first row then removes everything
             refs = [self._root.text, *(ref for ref in refs if ref != self._root.text)]
         found = self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden, most=BULK)
-        written.effects.written("drop", found)
+        written.facts.written("drop", found)
 
     def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
         return load_query(query).run(self._writing.ask, root=self._writing.root, **parameters)

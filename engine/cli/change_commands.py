@@ -1,6 +1,8 @@
 """The command `change`."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,12 +10,14 @@ import typer
 
 from grantpath.engine.cli.consent import Yes, confirm_drop
 from grantpath.engine.cli.context import As, CommandContext, Create, command
+from grantpath.engine.cli.effects_view import show_effects
 from grantpath.engine.cli.output import emit, out, show_lists, styled
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 
 if TYPE_CHECKING:
     from grantpath.engine.change.made import Change
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
+    from grantpath.engine.decide.access_effects import Effects
 
 PANEL = "Change"
 BLANK = " \t\r"
@@ -32,6 +36,9 @@ Id = Annotated[
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="list what would be added and removed, without changing anything")
+]
+ShowEffects = Annotated[
+    bool, typer.Option("--effects", help="with --dry-run: also say who would gain and lose what; reads all facts")
 ]
 By = Annotated[
     str | None,
@@ -53,6 +60,7 @@ def change(
     file: File = None,
     id_: Id = None,
     dry_run: DryRun = False,
+    effects: ShowEffects = False,
     create: Create = False,
     yes: Yes = False,
 ) -> None:
@@ -64,7 +72,10 @@ def change(
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
     --create, the facts can be the first ones of a new root. Before dropping the root itself, this asks for its name;
-    without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: an error.
+    without a terminal, --yes must confirm it.
+
+    --dry-run --effects also says who would gain and who would lose which privileges and operations on what, the widest
+    effect first, with the grants that decide. Exit code 0: done, 1: refused, 2: an error.
     """
     from grantpath.graph.statement import parse_statement
 
@@ -72,27 +83,44 @@ def change(
         raise typer.BadParameter("name a STATEMENT, or a --file of them")
     if create and (dry_run or by is not None):
         raise typer.BadParameter(f"--create writes a new root; omit {'--dry-run' if dry_run else '--by'}")
+    if effects and (not dry_run or id_ is not None):
+        raise typer.BadParameter("--effects needs --dry-run" if not dry_run else "--effects takes no --id; omit it")
     history = id_ is not None  # the change with this id can be the drop of the root
     if statement is not None:
         parse_statement(statement)
         with session.open(create, history) as authorizer:
             _consent(authorizer, [statement], dry_run or yes)
-            done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
-        _show(session, [done], dry_run, _summary(done, dry_run))
+            if effects:
+                planned = authorizer.plan([statement], by=by, as_role=as_)
+                _show(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
+            else:
+                done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
+                _show(session, [done], dry_run, _summary(done, dry_run))
         return
     lines = read_statements(str(file))
-    with session.open(create, history) as authorizer:
-        _consent(authorizer, [text for _, text in lines], dry_run or yes)
-        try:
-            made = authorizer.change_all([text for _, text in lines], by=by, as_role=as_, id=id_, dry_run=dry_run)
-        except GrantpathError as error:
-            if error.index is None:
-                raise
-            what = str(error).removeprefix(f"statement {error.index}: ")
-            named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
-            named.code = error.code
-            raise named from None
-    _show(session, made, dry_run, _batch_summary(made, dry_run))
+    texts = [text for _, text in lines]
+    with session.open(create, history) as authorizer, naming_the_line(str(file), lines):
+        _consent(authorizer, texts, dry_run or yes)
+        if effects:
+            planned = authorizer.plan(texts, by=by, as_role=as_)
+            made = [*planned.changes]
+        else:
+            made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run)
+        _show(session, made, dry_run, _batch_summary(made, dry_run), planned.effects if effects else None)
+
+
+@contextmanager
+def naming_the_line(file: str, lines: list[tuple[int, str]]) -> Iterator[None]:
+    """Words an error about one of the statements of a file with its line."""
+    try:
+        yield
+    except GrantpathError as error:
+        if error.index is None:
+            raise
+        what = str(error).removeprefix(f"statement {error.index}: ")
+        named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
+        named.code = error.code
+        raise named from None
 
 
 def _consent(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
@@ -167,13 +195,20 @@ def _batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
     return {**summary, "hash": hashes[-1] if hashes else None, **lists}
 
 
-def _show(session: CommandContext, made: "list[Change]", dry_run: bool, summary: dict[str, Any]) -> None:
+def _show(
+    session: CommandContext,
+    made: "list[Change]",
+    dry_run: bool,
+    summary: dict[str, Any],
+    effects: "Effects | None" = None,
+) -> None:
     from grantpath.engine.change.deltas import net
 
     already = dry_run and made[0].already
     if session.json:
         notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}
-        emit({"done": not dry_run, **notes, **summary})
+        told = {} if effects is None else {"effects": effects.model_dump(mode="json")}
+        emit({"done": not dry_run, **notes, **summary, **told})
         return
     changed = [each for each in made if each.id is not None]
     many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""
@@ -189,3 +224,5 @@ def _show(session: CommandContext, made: "list[Change]", dry_run: bool, summary:
     if dry_run and not already:
         together = net(made)
         show_lists([("-", together.removed), ("+", together.added)])
+    if effects is not None:
+        show_effects(effects)

@@ -88,8 +88,8 @@ class Prepared:
         self.codes = {fact: at for at, fact in enumerate([ALL, *facts])}
         points = sorted({key for fact in every for key in _every_keys(fact)})
         self._points = {key: at for at, key in enumerate(points, len(self.codes))}
-        self._size = len(self.codes) + len(points)
-        check_size(len(self._numbering), self._size)
+        self.size = len(self.codes) + len(points)
+        check_size(len(self._numbering), self.size)
         self.root = self._numbering.roots()
         self.last = self._numbering.last
         self._every = [self._prepare_every(fact) for fact in every]
@@ -114,18 +114,23 @@ class Prepared:
 
         `more` are facts by row of `acting`, in addition to those of the fact table.
         """
+        events = self.events(acting, more)
+        for asked in self.asked:
+            yield self.answer(asked, events)
+
+    def events(self, acting: ActingPrincipals, more: IntervalRows | None = None) -> Events:
+        """The facts of each row, for a sweep."""
         found = acting.gather(self.facts)
         if more is not None:
             found = IntervalRows.concat([found, more])
         rows = IntervalRows.concat(
             [found, *self._own(acting), *(self._complete(each, found, acting) for each in self._every)]
         )
-        events = Events(rows, len(self.root), self._size)
-        for asked in self.asked:
-            yield self._answer(asked, events)
+        return Events(rows, len(self.root), self.size)
 
     @staticmethod
-    def _answer(asked: PreparedQuestion, events: Events) -> AnswerIntervals:
+    def answer(asked: PreparedQuestion, events: Events) -> AnswerIntervals:
+        """The targets on which one question is allowed."""
         parts = []
         for condition, runs in asked.parts:
             found = condition.solve(events)
@@ -216,7 +221,7 @@ class Prepared:
     # ---- questions -------------------------------------------------------------------------------------------
     def _prepare(self, ask: TargetedQuestion) -> PreparedQuestion:
         static = {
-            fact: truth for fact in facts_of(ask.clauses) if (truth := self._static(fact, ask.targets)) is not None
+            fact: truth for fact in facts_of(ask.clauses) if (truth := self.static(fact, ask.targets)) is not None
         }
         kinds = np.zeros(len(ask.targets), np.int64)
         for truth in static.values():
@@ -231,12 +236,12 @@ class Prepared:
             always &= TRUE in clauses
             parts.append(
                 (
-                    CompiledCondition.of(clauses, self.codes, self._size),
+                    CompiledCondition.of(clauses, self.codes, self.size),
                     runs_of(kinds == kind) if len(found) > 1 else None,
                 )
             )
         if not parts:
-            parts.append((CompiledCondition((), self._size), None))
+            parts.append((CompiledCondition((), self.size), None))
         return PreparedQuestion(ask.targets, self._before(ask.targets), parts, always)
 
     def _before(self, targets: Ints) -> Ints:
@@ -249,7 +254,7 @@ class Prepared:
         self._counted.append((targets, np.cumsum(here)))
         return self._counted[-1][1]
 
-    def _static(self, fact: Fact, targets: Ints) -> Bools | None:
+    def static(self, fact: Fact, targets: Ints) -> Bools | None:
         """For each target, whether the fact is true; None if the fact depends on the subject."""
         if fact.kind not in OF_TARGETS:
             return None

@@ -18,7 +18,7 @@ from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.facts.copy_size import MIB, TooLarge, need_room
-from grantpath.engine.facts.fact_draft import Contradiction, advanced
+from grantpath.engine.facts.fact_draft import Contradiction, Facts, advanced
 from grantpath.engine.facts.fact_version import FactVersion
 from grantpath.engine.facts.graph_facts import read_facts
 from grantpath.engine.facts.memory_check import answers
@@ -108,6 +108,11 @@ class Replica:
         """The answer to `who` or `which`; None if the database must answer. Raises the errors of `check`."""
         version = self._current_for(policy, at_least)
         return None if version is None else listed(version, policy, root, question)
+
+    def planned(self, version: FactVersion, entries: Sequence[Facts]) -> FactVersion:
+        """The facts that a version would have after these deltas. Raises Contradiction if one of them does not fit."""
+        with self._applying:  # all versions share their numbers
+            return advanced(version, entries, version.revision + 1)
 
     def _current_for(self, policy: Policy, at_least: int | None) -> FactVersion | None:
         if at_least is not None:

@@ -26,6 +26,7 @@ PLANS = {
         "from pathlib import Path",
     ),
     "docs/browser.md": ON_COMPANY,
+    "docs/effects.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/governance.md": Plan(
         (*ON_COMPANY.setup, "grantpath change --file docs/examples/governance.txt"),
         OPENED + "from grantpath.spark_sync import spark_session\nspark = spark_session.engine(print).spark",

@@ -8,7 +8,7 @@ from grantpath.engine.change.planned_change import PlannedChange
 from grantpath.engine.policy.policy import Policy
 
 
-class Effects:
+class FactCollector:
     """The facts that each change of a level adds and removes. If several remove a fact, the first delta has it."""
 
     def __init__(self, policy: Policy) -> None:

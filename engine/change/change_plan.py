@@ -1,0 +1,23 @@
+"""A planned change: what a dry run would do, with its effects on everybody's access."""
+
+from grantpath.engine.change.made import Change
+from grantpath.engine.decide.access_effects import Effects
+from grantpath.graph.frozen import Frozen
+
+
+class ChangePlan(Frozen):
+    """What statements would do, made in one transaction at `revision`.
+
+    `changes` has one Change for each statement, as `change_all` returns them for a dry run. `added` and `removed` are
+    the facts that all of them together would add and remove, as canonical statements. `effects` is the access that
+    would be gained and lost.
+    """
+
+    revision: int
+    changes: tuple[Change, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    effects: Effects
+
+    def _repr_html_(self) -> str:
+        return self.effects._repr_html_()

@@ -1,0 +1,107 @@
+"""The effects of a change, a load or an upgrade: who gains and who loses which operation on what."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from grantpath.engine.decide.notebook import verdict_html
+from grantpath.graph.frozen import Frozen
+from grantpath.graph.messages import short
+
+NAMED = 3  # privileges and operations, or grants, in a sentence
+
+
+class AccessShare(Frozen):
+    """Users, and objects on which each of them gains or loses the same: these `objects`, and all objects of the type
+    inside the places `below`."""
+
+    users: tuple[str, ...]
+    objects: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+class AccessEffect(Frozen):
+    """Access that is gained or lost by the same deciding grants.
+
+    `names` are privileges and operations, each on objects of `type`. `by` are the grants that decide: those that newly
+    allow, those that no longer do, or the DENYs that begin or cease to stop others; for objects that are added or
+    dropped, this statement. `users` and `objects` count
+    distinct ones, `pairs` the pairs of user and object; `place` is the lowest place that contains all the objects.
+    `shares` has all of them: the pairs of each share are those of its users and its objects. Objects that are gained
+    exist after the change, those that are lost existed before.
+    """
+
+    effect: Literal["gain", "lose"]
+    names: tuple[str, ...]
+    type: str
+    by: tuple[str, ...]
+    users: int
+    objects: int
+    pairs: int
+    place: str
+    shares: tuple[AccessShare, ...]
+
+    def sentence(self) -> str:
+        """The effect as a sentence, e.g. `12,000 users gain load_table on 40 tables below catalog:hr, by ...`."""
+        who = short(self.shares[0].users[0]) if self.users == 1 else f"{self.users:,} users"
+        what = short(self.place) if self.objects == 1 else f"{self.objects:,} {_several(self.type)} below {self.place}"
+        if self.pairs != self.users * self.objects:
+            what = f"up to {what} ({self.pairs:,} pairs of user and {self.type.replace('_', ' ')})"
+        by = f", by {_listed(self.by)}" if self.by else ""
+        return f"{who} {self.effect}{'s' * (self.users == 1)} {_listed(self.names)} on {what}{by}"
+
+
+class Effects(Frozen):
+    """All access that a change would give and take away, exactly: the difference of everything before and after.
+
+    `revision` is that of the facts before. `gaining` and `losing` count the users who gain or lose anything. `effects`
+    begins with the widest, by pairs of user and object. Access is that of existing users and service principals to
+    existing objects. The operations in `omitted` are not compared, because they need a second object.
+    """
+
+    revision: int
+    gaining: int
+    losing: int
+    effects: tuple[AccessEffect, ...]
+    omitted: tuple[str, ...]
+
+    def sentences(self) -> list[str]:
+        """Each effect as a sentence, the widest first."""
+        return [each.sentence() for each in self.effects]
+
+    def summary(self) -> str:
+        """The counts in a few words."""
+        if not self.effects:
+            return "no user gains or loses anything"
+        parts = [
+            f"{count:,} user{'s' * (count != 1)} {verb}{'s' * (count == 1)} access"
+            for count, verb in ((self.gaining, "gain"), (self.losing, "lose"))
+            if count
+        ]
+        return " and ".join(parts)
+
+    def pairs(self) -> Iterator[tuple[str, str, AccessShare]]:
+        """(`gain` or `lose`, name, share) of everything that changes."""
+        for each in self.effects:
+            for name in each.names:
+                for share in each.shares:
+                    yield each.effect, name, share
+
+    def _repr_html_(self) -> str:
+        lists = [
+            (verb, [each.sentence() for each in self.effects if each.effect == effect])
+            for verb, effect in (("gained", "gain"), ("lost", "lose"))
+        ]
+        return verdict_html("effects", self.summary(), lists, self.revision)
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    more = len(texts) - NAMED
+    shown = [short(each) for each in texts[:NAMED]]
+    if more > 0:
+        return f"{', '.join(shown)} and {more:,} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def _several(type_: str) -> str:
+    name = type_.replace("_", " ")
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"

@@ -1,0 +1,109 @@
+"""The methods that say what a change would give and take away, before it is made."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from grantpath.engine.change.change_plan import ChangePlan
+from grantpath.engine.change.deltas import net
+from grantpath.engine.change.made import Change
+from grantpath.engine.change_verbs import ChangeVerbs
+from grantpath.engine.decide.access_effects import Effects
+from grantpath.engine.decide.batches import need_list, one_of
+from grantpath.engine.tenants.open_tenant import following
+from grantpath.graph import telemetry
+from grantpath.graph.errors import Inconsistent, InvalidInput
+
+if TYPE_CHECKING:
+    from grantpath.engine.facts.fact_version import FactVersion
+    from grantpath.engine.facts.replica import Replica
+
+TRIES = 20  # to read facts and to plan at one revision, while others change the root
+READ_AT = (3, 10)  # the tries before which a copy that cannot be proved is read again
+PAUSE = 0.02  # seconds between two tries
+Found = TypeVar("Found")
+
+
+class EffectVerbs(ChangeVerbs):
+    """Computes the effects of changes of one root. Threads can share it.
+
+    It needs all facts in memory: those of the copy, for `open(..., replica=True)`. Otherwise they are read when they
+    are first needed, and kept.
+    """
+
+    replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
+    _facts: "Replica | None" = None  # the facts that were read for effects
+
+    @following
+    def plan(self, statements: Iterable[str], *, by: str | None = None, as_role: str | None = None) -> ChangePlan:
+        """What these statements would do, and their effects: who would gain and lose what. It changes nothing.
+
+        The statements are those of one `change_all`, with its rules and its errors. Raises InvalidInput, too, if one of
+        them removes more than 200,000 facts, and Inconsistent if the root changes all the time. Needs the extra
+        `replica`.
+        """
+        with telemetry.span("plan", self.tenant, subject=by):
+            texts = need_list("statements", statements)
+
+            def planned(version: "FactVersion") -> ChangePlan | None:
+                changes = self._service.change_all(texts, by, as_role, None, dry_run=True)
+                _need_facts(changes)
+                if _base(changes, version.revision) != version.revision:
+                    return None
+                together = net(changes)
+                effects = self._compared(version, changes)
+                return ChangePlan(
+                    revision=version.revision,
+                    changes=tuple(changes),
+                    added=tuple(together.added),
+                    removed=tuple(together.removed),
+                    effects=effects,
+                )
+
+            return self._with_facts(planned)
+
+    def _with_facts(self, work: "Callable[[FactVersion], Found | None]") -> Found:
+        """The result of `work` on the facts at the revision of now. `work` returns None if they are of another one."""
+        for turn in range(TRIES):
+            version = self._facts_now(turn in READ_AT)
+            if version is not None and (found := work(version)) is not None:
+                return found
+            self.store.pause(PAUSE)
+        raise Inconsistent(f"{self.tenant} changes too often to compare its facts at one revision; ask again later")
+
+    def _facts_now(self, may_read: bool) -> "FactVersion | None":
+        from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
+
+        copy = self.replica or self._facts
+        if copy is None:
+            copy = self._facts = Replica.of(self.store, self.tenant, self.policy)
+        version = copy.current(self.policy)
+        if version is None and may_read:
+            self.store.apart(lambda: copy.read(self.policy))
+            version = copy.current(self.policy)
+        return version
+
+    def _compared(self, version: "FactVersion", changes: Iterable[Change]) -> Effects:
+        from grantpath.engine.facts.affected import Side
+        from grantpath.engine.facts.comparison import compare
+
+        entries = [{"added": each.added, "removed": each.removed} for each in changes]
+        copy = self.replica or self._facts
+        assert copy is not None, "the version is one of its own"
+        after = copy.planned(version, entries)
+        statements = [text for entry in entries for texts in entry.values() for text in texts]
+        return compare(Side(version, self.policy, self.root), Side(after, self.policy, self.root), statements)
+
+
+def _base(changes: Iterable[Change], revision: int) -> int:
+    """The revision at which a dry run began. `revision`: the result if there are no changes."""
+    for each in changes:
+        return each.revision - (each.id is not None)
+    return revision
+
+
+def _need_facts(changes: Iterable[Change]) -> None:
+    """Raises InvalidInput if a dry run changes something and lists no fact, because they are too many."""
+    for index, each in enumerate(changes):
+        if each.id is not None and not (each.added or each.removed):
+            text = "it would remove more than 200,000 facts, and a dry run does not list so many; drop smaller parts"
+            raise one_of("statement", index, InvalidInput(f"{each.question.statement}: {text}"))

@@ -1,0 +1,133 @@
+"""Compares the access of classes of users to the objects of a region, before and after a change, by the kernel."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grantpath.engine.facts.access_names import AskedName
+from grantpath.engine.facts.fact_table import AnswerIntervals, Prepared, PreparedQuestion, TargetedQuestion
+from grantpath.engine.facts.intervals import (
+    PAIRS,
+    CompiledCondition,
+    Events,
+    IntervalRows,
+    Ints,
+    runs_of,
+    union,
+    within,
+)
+from grantpath.engine.facts.region import Region
+from grantpath.engine.facts.user_classes import ActingRows, UserClasses
+from grantpath.engine.policy.policy import Requirement
+
+ONLY_FIRST = (((((0,), (1,)),),),)  # the clauses: the fact 0 and not the fact 1
+
+
+@dataclass(frozen=True)
+class SideAnswer:
+    """The question of one side, prepared, with the facts of its rows, and the targets on which each row is allowed."""
+
+    requirement: Requirement
+    prepared: Prepared
+    asked: PreparedQuestion
+    rows: ActingRows
+    events: Events
+    allowed: AnswerIntervals
+
+
+@dataclass(frozen=True)
+class AccessDifference:
+    """The targets that classes gain, or lose, under one name: half-open intervals of the numbers of targets, by class.
+
+    `yes` is the side on which they are allowed, `no` the other one; None if its policy does not have the name.
+    """
+
+    name: AskedName
+    gained: bool
+    targets: Ints
+    of: Ints
+    low: Ints
+    high: Ints
+    yes: SideAnswer
+    no: SideAnswer | None
+
+
+def differences(
+    region: Region, names: Sequence[AskedName], classes: UserClasses
+) -> Iterator[tuple[int, list[AccessDifference]]]:
+    """The differences of some classes at a time, with the number of the first of these classes."""
+    asked = [name for name in names if len(region.targets[name.type])]
+    sides = [_Questions(region, asked, side) for side in (0, 1)]
+    low = 0
+    while asked and low < len(classes.users):
+        high = min(low + _most(sides, len(classes.users)), len(classes.users))
+        answers = [side.answers(classes, low, high) for side in sides]
+        found = [each for name in asked for each in _compared(region, name, answers[0].get(name), answers[1].get(name))]
+        yield low, found
+        low = high
+
+
+def _most(sides: "Sequence[_Questions]", classes: int) -> int:
+    """The number of classes of one sweep, if each has all facts of the region in the worst case."""
+    facts = max((side.facts for side in sides), default=0)
+    return max(1_000, min(classes, PAIRS // max(facts, 1)))
+
+
+class _Questions:
+    """The questions of one side, prepared: those that all principals answer together, and those by single roles."""
+
+    def __init__(self, region: Region, names: Sequence[AskedName], side: int) -> None:
+        self._side = side
+        self._shown = region.shown[side]
+        self._modes: list[tuple[bool, Prepared, list[tuple[AskedName, Requirement]]]] = []
+        self.facts = len(region.tables[side].place)
+        for one_role in (False, True):
+            asked = [
+                (name, requirement)
+                for name in names
+                if (requirement := (name.before, name.after)[side]) is not None and requirement.one_role == one_role
+            ]
+            if asked:
+                targeted = [TargetedQuestion(each.clauses, each.type, region.targets[each.type]) for _, each in asked]
+                self._modes.append((one_role, Prepared(region.tables[side], targeted), asked))
+
+    def answers(self, classes: UserClasses, low: int, high: int) -> dict[AskedName, SideAnswer]:
+        """The answers of the classes low..high, by name."""
+        found: dict[AskedName, SideAnswer] = {}
+        for one_role, prepared, asked in self._modes:
+            rows = classes.rows(self._side, one_role, low, high)
+            events = prepared.events(rows.acting)
+            for (name, requirement), question in zip(asked, prepared.asked, strict=True):
+                shown = self._shown[question.targets]
+                allowed = prepared.answer(question, events)
+                if not shown.all():
+                    allowed = within(*union(*allowed), runs_of(shown))
+                found[name] = SideAnswer(requirement, prepared, question, rows, events, allowed)
+        return found
+
+
+def _compared(
+    region: Region, name: AskedName, before: SideAnswer | None, after: SideAnswer | None
+) -> Iterator[AccessDifference]:
+    targets = region.targets[name.type]
+    for yes, no, gained in ((after, before, True), (before, after, False)):
+        if yes is not None:
+            of, low, high = _without(_by_class(yes), _by_class(no), len(targets))
+            if len(of):
+                yield AccessDifference(name, gained, targets, of, low, high, yes, no)
+
+
+def _by_class(answer: SideAnswer | None) -> AnswerIntervals:
+    if answer is None:
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing
+    row, low, high = answer.allowed
+    return answer.rows.of[row], low, high
+
+
+def _without(one: AnswerIntervals, other: AnswerIntervals, size: int) -> AnswerIntervals:
+    """What is in the first intervals and not in the others."""
+    rows = [IntervalRows(of, np.full(len(of), key), low, high - 1) for key, (of, low, high) in enumerate((one, other))]
+    found = CompiledCondition(ONLY_FIRST, 2).solve(Events(IntervalRows.concat(rows), size, 2))
+    return found.row, found.start, found.last + 1

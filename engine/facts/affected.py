@@ -1,0 +1,226 @@
+"""Finds the users and the objects whose access a delta can change, so that only these are compared."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from grantpath.engine.facts.access_names import AskedName
+from grantpath.engine.facts.fact_version import OWNS, FactVersion, Numbers
+from grantpath.engine.policy.facts import FactKind, place_type
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.reference import Reference, type_of
+from grantpath.graph.statement import parse_statement
+
+MOST_SOURCES = 62  # parts of a delta that are distinguished: each is one bit of an integer
+MOST_BLOCKS = 16
+FREE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.EVERY_BELOW, FactKind.ALL)  # can be true without a fact of the user
+
+
+@dataclass(frozen=True)
+class Side:
+    """The facts and the policy before a change, or those after it. Both sides number references alike."""
+
+    version: FactVersion
+    policy: Policy
+    root: Reference
+
+    def chain(self, number: int) -> list[int]:
+        """The numbers of an entity and its ancestors, as far as they are numbered."""
+        ref = self.policy.reference(self.version.numbers.refs[number], self.root)
+        find = self.version.numbers.find
+        return [found for _, each in self.policy.chain(ref, self.root) if (found := find(each.text)) is not None]
+
+    def shows(self, number: int) -> bool:
+        """Whether an entity exists and answers may contain it."""
+        return self.version.existing.get(number) is not None and (
+            self.version.numbers.refs[number] not in self.policy.hidden
+        )
+
+
+@dataclass(frozen=True)
+class Block:
+    """Users, by number and ascending, whose access to the objects in the subtrees of `roots` can differ."""
+
+    users: Numbers
+    roots: frozenset[int]
+
+
+@dataclass
+class _Source:
+    """A part of a delta: the users whose facts it changes (None: all users), and the roots of the objects."""
+
+    users: set[int] | None = None
+    roots: set[int] = field(default_factory=set)
+
+
+class Affected:
+    """What a delta affects. `names` are the questions that are compared."""
+
+    def __init__(self, sides: tuple[Side, Side], names: Sequence[AskedName]) -> None:
+        self._sides = sides
+        self._names = names
+        self._words: set[tuple[str, str]] = set()  # 'ALLOW SELECT_TABLE' or OWNS, and the type of the place
+        self._all_names = False
+        self.users_differ = False  # whether the groups or roles of a user differ, or the users; known after `blocks`
+        requirements = [each for name in names for each in (name.before, name.after) if each is not None]
+        facts = {fact for each in requirements for fact in each.plan.facts}
+        self._below = {place_type(fact.place) for fact in facts if fact.below}
+        self._named = {fact.entity for fact in facts if fact.entity}
+        self._types_of_named = {each.type for each in requirements if any(fact.entity for fact in each.plan.facts)}
+        self._free_types = {
+            each.type
+            for each in requirements
+            if any(all(any(f.kind in FREE for o in term for f in o.any) for term in clause) for clause in each.clauses)
+        }
+        self._one_role = any(each.one_role for each in requirements)
+
+    def blocks(self, statements: Iterable[str]) -> list[Block]:
+        """The users and objects to compare, disjoint by users. `statements` are all facts of the delta."""
+        sources = list(self._sources(statements))
+        roots_of_all = {root for each in sources if each.users is None for root in each.roots}
+        limited = [each for each in sources if each.users is not None]
+        if len(limited) > MOST_SOURCES:
+            limited = [_merged(limited)]
+        numbers = self._sides[0].version.numbers
+        marks = np.zeros(len(numbers.refs), np.int64)
+        for bit, source in enumerate(limited):
+            marks[np.fromiter(source.users or (), np.int64)] |= 1 << bit
+        users = np.flatnonzero(marks) if not roots_of_all else self.all_users()
+        kinds, of = np.unique(marks[users], return_inverse=True)
+        if len(kinds) > MOST_BLOCKS:
+            kinds, of = np.unique(marks[users] > 0, return_inverse=True)
+            limited = [_merged(limited)]
+        blocks = []
+        for at, kind in enumerate(kinds.tolist()):
+            roots = {root for bit, each in enumerate(limited) if kind >> bit & 1 for root in each.roots}
+            blocks.append(Block(users[of == at].astype(np.int32), frozenset(roots | roots_of_all)))
+        return [block for block in blocks if len(block.users) and block.roots]
+
+    def all_users(self) -> Numbers:
+        """The numbers of all users of both sides, ascending."""
+        found = set[int]().union(*(side.version.numbers.users for side in self._sides))
+        return np.sort(np.fromiter(found, np.int32, len(found)))
+
+    def relevant(self) -> list[AskedName]:
+        """The names whose answers the statements of `blocks` can change."""
+        if self._all_names:
+            return [*self._names]
+        return [name for name in self._names if self._reads(name)]
+
+    def _reads(self, name: AskedName) -> bool:
+        for requirement in (name.before, name.after):
+            for fact in requirement.plan.facts if requirement else ():
+                types = fact.types or (place_type(fact.place),)
+                words = [f"{'DENY' if fact.kind is FactKind.DENY else 'ALLOW'} {each}" for each in fact.privileges]
+                if any((word, type_) in self._words for word in words or [fact.kind.value] for type_ in types):
+                    return True
+        return False
+
+    # ---- sources -----------------------------------------------------------------------------------------------------
+    def _sources(self, statements: Iterable[str]) -> Iterator[_Source]:
+        everyone = _Source()
+        granted: dict[int, _Source] = {}
+        joined: dict[int, _Source] = {}
+        find = self._sides[1].version.numbers.find
+        users = self._sides[0].version.numbers.users | self._sides[1].version.numbers.users
+        for text in statements:
+            words = parse_statement(text)
+            object_, subject = find(words.object, -1), find(words.subject or "", -1)
+            if words.subject is None:
+                self._all_names = True
+                everyone.roots |= self._with_places_above(object_)
+                if object_ in users:
+                    self.users_differ = True
+                    yield self._user(object_)
+            elif words.kind == "member":
+                self._all_names = self.users_differ = True
+                self._member(joined, subject, object_)
+            else:
+                word = OWNS if words.kind == "owner" else f"{words.effect} {words.privilege}"
+                self._words.add((word, type_of(words.object)))
+                source = granted.get(subject)
+                if source is None:
+                    source = granted[subject] = _Source(self._members(subject))
+                source.roots |= self._with_places_above(object_)
+        yield from granted.values()
+        yield from joined.values()
+        if everyone.roots:
+            yield everyone
+
+    def _user(self, user: int) -> _Source:
+        """A user that is added or removed: all that it can do."""
+        source = _Source({user}, {user})
+        self._everything_of(source, [user])
+        self._free(source)
+        return source
+
+    def _member(self, joined: dict[int, _Source], subject: int, container: int) -> None:
+        source = joined.get(subject)
+        if source is None:
+            source = joined[subject] = _Source(self._members(subject))
+            if self._one_role:  # a role that is held or not held decides together with the user's own facts
+                self._everything_of(source, source.users or ())
+                self._free(source)
+        self._everything_of(source, [container])
+
+    def _everything_of(self, source: _Source, subjects: Iterable[int]) -> None:
+        """Adds the places on which subjects, with their groups and roles, have facts, and what the policy derives from
+        holding these groups and roles."""
+        for side in self._sides:
+            version, refs = side.version, side.version.numbers.refs
+            held = set[int]().union(*(version.effective(each) for each in subjects))
+            for principal in held:
+                source.roots.add(principal)
+                for place in version.places_of.get(principal) or ():
+                    if place not in source.roots:
+                        source.roots |= self._with_places_above(place)
+            if any(refs[principal] in self._named for principal in held):
+                self._whole(source, self._types_of_named)
+
+    def _free(self, source: _Source) -> None:
+        """Adds all objects on which a user can be allowed without a fact of its own."""
+        self._whole(source, self._free_types)
+
+    def _whole(self, source: _Source, types: Iterable[str]) -> None:
+        for side in self._sides:
+            for type_ in types:
+                listed = side.version.listed.get(type_, ())
+                source.roots.update(side.version.numbers.find(ref, -1) for ref in listed)
+
+    def _with_places_above(self, place: int) -> set[int]:
+        """The place, and the places above it to whose answers facts about descendants contribute."""
+        if not self._below:
+            return {place}
+        refs = self._sides[0].version.numbers.refs
+        chain = {each for side in self._sides for each in self._chain(side, place)}
+        return {place, *(each for each in chain if type_of(refs[each]) in self._below)}
+
+    @staticmethod
+    def _chain(side: Side, place: int) -> list[int]:
+        known = type_of(side.version.numbers.refs[place]) in side.policy.names.types
+        return side.chain(place) if known else []
+
+    def _members(self, subject: int) -> set[int]:
+        """The users that are the subject or belong to it, on either side."""
+        return set[int]().union(*(_users_of(side.version, subject) for side in self._sides))
+
+
+def _users_of(version: FactVersion, subject: int) -> set[int]:
+    found, waiting = {subject}, [subject]
+    users = {subject} & version.numbers.users
+    while waiting:
+        container = waiting.pop()
+        members = version.users_in.get(container)
+        if members is not None:
+            users.update(members.tolist())
+        for each in version.others_in.get(container) or ():
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return users
+
+
+def _merged(sources: Sequence[_Source]) -> _Source:
+    users = set[int]().union(*(each.users or () for each in sources))
+    return _Source(users, set[int]().union(*(each.roots for each in sources)))

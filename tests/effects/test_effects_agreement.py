@@ -1,0 +1,42 @@
+"""Effects equal a comparison of everything before and after a change, by the oracle."""
+
+import random
+
+import pytest
+
+from grantpath.engine.policy import policy as policies
+
+from ..conftest import Closing
+from ..oracle import oracle
+from ..support.access_oracle import access, effects_between, random_change, told
+from ..support.random_world import ROOT_NAME, random_world
+from ..support.sizes import size
+from ..support.twin import POLICIES, SEED
+
+pytestmark = pytest.mark.trust
+CHANGES, FACTS = size(840, 12), 60
+WORLD = 60  # changes of one world
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_effects_are_the_difference_of_everything(closing: Closing, policy: str) -> None:
+    model, rng = policies.load(policy), random.Random(f"{policy} {SEED} effects")
+    told_pairs, without = 0, 0
+    for number in range(CHANGES):
+        if number % WORLD == 0:
+            world = oracle(policy, ROOT_NAME)
+            for fact in random_world(policy, rng, FACTS):
+                world.given(fact)
+            before = access(world)
+        changed = random_change(world, rng)
+        after = access(changed)
+        effects = effects_between(world, changed, model)
+        assert told(effects, world, changed) == (after - before, before - after), (policy, SEED, number)
+        told_pairs += len(after ^ before)
+        without += after == before
+        world, before = changed, after
+    closing(
+        f"effects, {policy}: equal in {CHANGES} random changes ({told_pairs:,} pairs gained or lost, "
+        f"{without} changes without any); seed {SEED}"
+    )
+    assert told_pairs and without < CHANGES
