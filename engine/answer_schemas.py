@@ -14,6 +14,7 @@ from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.listing import ReferencePage
 from grantpath.engine.decide.revocation import Revocation
 from grantpath.engine.inspection.models import Abilities, EntityPage, EntityView, GrantPage, MembershipPage
+from grantpath.engine.since import Since
 from grantpath.graph.errors import PUBLIC
 
 MODELS: tuple[type[BaseModel], ...] = (
@@ -31,6 +32,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     MembershipPage,
     ReferencePage,
     Revocation,
+    Since,
 )
 ERROR: dict[str, Any] = {
     "title": "GrantpathError",

@@ -11,6 +11,7 @@ from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
 from grantpath.engine.decide.listing import Listing, ReferencePage
 from grantpath.engine.decide.revocation import Revocation
+from grantpath.engine.since import Since
 from grantpath.graph.errors import (
     GrantpathError,
     Inconsistent,
@@ -57,6 +58,7 @@ __all__ = [
     "Refused",
     "Revocation",
     "ServerError",
+    "Since",
     "Unavailable",
     "Unknown",
     "reference",

@@ -110,6 +110,8 @@ class AsyncAuthorizer:
     log = _asked(Authorizer.log)
     revision_now = _asked(Authorizer.revision_now)
     state_now = _asked(Authorizer.state_now)
+    past = _asked(Authorizer.past)
+    since = _asked(Authorizer.since)
 
     # ---- what is in the root -------------------------------------------------------------------------------------
     show = _asked(Authorizer.show)

@@ -4,7 +4,7 @@ inspection_verbs.py."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
@@ -22,12 +22,18 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT
 
+if TYPE_CHECKING:
+    from grantpath.engine.past_root import AsOf, PastRoot
 
 class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
     the call waits a moment and then raises Inconsistent.
+
+    check, check_many, explain, who, which and show take `as_of`: a past revision or time, or what `past` returned.
+    Everything in the answer is then of that time, the policy too. Each call with a revision or a time reads all facts:
+    for several questions use `past`.
     """
 
     @classmethod
@@ -96,6 +102,7 @@ class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
         at_least: int | None = None,
+        as_of: "AsOf | None" = None,
     ) -> Decision:
         """Whether `subject` can use `name`, a PRIVILEGE or an operation, on `object`. One round trip, one revision.
 
@@ -104,27 +111,31 @@ class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
         """
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            question = request.resolve(self.policy, self.root, words)
-            [answer], row = self._answers([question], at_least)
-            decision = request.decision(self, words, question, answer, row)
+            past = None if as_of is None else self._past(as_of, at_least)
+            question = request.resolve((past or self).policy, self.root, words)
+            [answer], row = self._answers([question], at_least, past)
+            decision = request.decision(past or self, words, question, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
 
     @following
-    def check_many(self, checks: Iterable[request.AnyCheck], *, at_least: int | None = None) -> list[Decision]:
+    def check_many(
+        self, checks: Iterable[request.AnyCheck], *, at_least: int | None = None, as_of: "AsOf | None" = None
+    ) -> list[Decision]:
         """The decisions for at most 10,000 checks, in order, all at one revision, in one round trip.
 
         Each check is (subject, name, object) or a Check. An invalid one raises the same error as `check`, with its
         index (from 0) in the text and as `.index`.
         """
         with telemetry.span("check_many", self.tenant) as span:
-            resolve = partial(request.resolve_check, self.policy, self.root)
+            past = None if as_of is None else self._past(as_of, at_least)
+            resolve = partial(request.resolve_check, (past or self).policy, self.root)
             asked = each_of("check", need_list("checks", checks), resolve)
             if not asked:
                 return []
-            answers, row = self._answers([question for _, question in asked], at_least)
+            answers, row = self._answers([question for _, question in asked], at_least, past)
             answered = zip(asked, answers, strict=True)
-            decisions = each_of("check", answered, lambda each: request.decision(self, *each[0], each[1], row))
+            decisions = each_of("check", answered, lambda each: request.decision(past or self, *each[0], each[1], row))
             telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
             return decisions
 
@@ -139,6 +150,7 @@ class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
         after: str = "",
         at: int | None = None,
         at_least: int | None = None,
+        as_of: "AsOf | None" = None,
     ) -> Listing:
         """The users and service principals that can use `name` on `object`, in byte order, without duplicates.
 
@@ -148,8 +160,7 @@ class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)
-            question = request.resolve(self.policy, self.root, words)
-            return self._listing(span, "who", words, question, Page(limit, after, at, at_least))
+            return self._listing(span, words, Page(limit, after, at, at_least), as_of)
 
     @following
     def which(
@@ -164,32 +175,38 @@ class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
         after: str = "",
         at: int | None = None,
         at_least: int | None = None,
+        as_of: "AsOf | None" = None,
     ) -> Listing:
         """The existing objects of `type` on which `subject` can use `name`, in pages as in `who`."""
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
-            question = request.resolve(self.policy, self.root, words)
-            return self._listing(span, "which", words, question, Page(limit, after, at, at_least))
+            return self._listing(span, words, Page(limit, after, at, at_least), as_of)
 
     def _answers(
-        self, questions: Sequence[ResolvedQuestion], at_least: int | None
+        self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None"
     ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers to checks in order, and a row with their revision: from memory if possible."""
+        if past is not None:
+            return past.answers(questions)
         copy = self.replica
         found = None if copy is None else copy.check(self.policy, self.root, questions, at_least)
         return request.answers(self.ask, questions, at_least) if found is None else found
 
-    def _listing(
-        self, span: telemetry.Span, query: str, words: Who | Which, question: ResolvedQuestion, page: Page
-    ) -> Listing:
+    def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
         """The list, with its first page already read, so that the call itself raises the errors."""
+        past = None if as_of is None else self._past(as_of, page.least)
+        policy = (past or self).policy
+        question = request.resolve(policy, self.root, words)
         ask: Callable[..., Mapping[str, Any]] | None = None
-        if self.replica is not None:
-            ask = self.replica.listing(self.policy, self.root, question, page.at_least)
+        if past is not None:
+            ask = past.listing(question)
+        elif self.replica is not None:
+            ask = self.replica.listing(policy, self.root, question, page.at_least)
         if ask is None:
-            parameters = request.list_parameters(self.policy, self.root, question)
+            query = "who" if isinstance(words, Who) else "which"
+            parameters = request.list_parameters(policy, self.root, question)
             ask = partial(self.ask, query, at_least=page.at_least, **parameters)
-        listing = Listing(self.tenant, words, ask, self.policy.hidden, page)
+        listing = Listing(self.tenant, words, ask, policy.hidden, page)
         span.set(revision=listing.revision)
-        self.need_existing(question.needed, listing.first["known"])
+        (past or self).need_existing(question.needed, listing.first["known"])
         return listing

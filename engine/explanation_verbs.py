@@ -1,21 +1,25 @@
 """The methods that say why a question is answered yes or no, and what would change the answer."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from grantpath.engine.decide import request
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.revocation import Revocation, revocation
+from grantpath.engine.past_verbs import PastVerbs
 from grantpath.engine.tenants.one_revision import GuardedAsk
-from grantpath.engine.tenants.open_tenant import OpenTenant, following
+from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.statement import Check
+
+if TYPE_CHECKING:
+    from grantpath.engine.past_root import AsOf
 
 Found = TypeVar("Found", Explanation, Revocation)
 
 
-class ExplanationVerbs(OpenTenant):
+class ExplanationVerbs(PastVerbs):
     """Explains decisions about one root. Threads can share it."""
 
     @following
@@ -29,11 +33,15 @@ class ExplanationVerbs(OpenTenant):
         with_: Mapping[str, str] | None = None,
         all: bool = False,
         at_least: int | None = None,
+        as_of: "AsOf | None" = None,
     ) -> Explanation:
         """The decision with paths that allow it, or with the paths of the DENYs and the nearest remedy. With `all` the
-        paths are those of every deciding fact, up to the bounds of Explanation. Raises the errors of `check`."""
+        paths are those of every deciding fact, up to the bounds of Explanation. `as_of` as in `check`; the remedy is
+        that of the past, too. Raises the errors of `check`."""
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
-        return self._about("explain", words, with_, at_least, lambda ask, decision: explained(ask, decision, all))
+        return self._about(
+            "explain", words, with_, at_least, lambda ask, decision: explained(ask, decision, all), as_of
+        )
 
     @following
     def revocation(
@@ -58,17 +66,20 @@ class ExplanationVerbs(OpenTenant):
         with_: Mapping[str, str] | None,
         at_least: int | None,
         answer: Callable[[GuardedAsk, Decision], Found],
+        as_of: "AsOf | None" = None,
     ) -> Found:
         """The answer about the decision of one check, all of it read at one revision."""
         named = {"subject": words["subject"], "object": words["object"]}
         with telemetry.span(verb, self.tenant, words["name"], **named) as span:
             check = request.as_words(Check, with_, **words)
-            question = request.resolve(self.policy, self.root, check)
+            past = None if as_of is None else self._past(as_of, at_least)
+            state = past or self
+            question = request.resolve(state.policy, self.root, check)
 
             def read(ask: GuardedAsk) -> Found:
-                [row], state = request.answers(ask, [question], at_least)
-                return answer(ask, request.decision(self, check, question, row, state))
+                [row], marks = past.answers([question]) if past else request.answers(ask, [question], at_least)
+                return answer(ask, request.decision(state, check, question, row, marks))
 
-            found = self.at_one_revision(read)
+            found = state.at_one_revision(read)
             telemetry.decided(span, found.revision, found.allowed)
             return found

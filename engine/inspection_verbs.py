@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from grantpath.engine.inspection import entity_view, lookup
 from grantpath.engine.inspection.abilities import abilities
@@ -19,11 +20,15 @@ from grantpath.engine.inspection.models import (
     ShowEntity,
 )
 from grantpath.engine.inspection.root_view import USUAL, PageRequest, need_question
-from grantpath.engine.tenants.open_tenant import OpenTenant, following
+from grantpath.engine.past_verbs import PastVerbs
+from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph.statement import Effect
 
+if TYPE_CHECKING:
+    from grantpath.engine.past_root import AsOf
 
-class InspectionVerbs(OpenTenant):
+
+class InspectionVerbs(PastVerbs):
     """Shows what is in one root. Threads can share it.
 
     A list is read in pages of at most 10,000 entries. For the next page pass the `after` of this page as `after`, and
@@ -31,13 +36,16 @@ class InspectionVerbs(OpenTenant):
     """
 
     @following
-    def show(self, ref: str, *, at_least: int | None = None) -> EntityView:
+    def show(self, ref: str, *, at_least: int | None = None, as_of: "AsOf | None" = None) -> EntityView:
         """One entity: what it is, its parents, its owner, its members and memberships, and the grants on it and to it.
 
-        Each list has at most 50 entries, and says whether it is complete. Raises Unknown, InvalidReference,
-        Inconsistent, Unavailable.
+        Each list has at most 50 entries, and says whether it is complete. `as_of` as in `check`. Raises Unknown,
+        InvalidReference, InvalidInput, Inconsistent, Unavailable.
         """
         question = need_question(ShowEntity, ref=ref)
+        past = None if as_of is None else self._past(as_of, at_least)
+        if past is not None:
+            return past.at_one_revision(partial(entity_view.show, past, question, None))
         return self.at_one_revision(partial(entity_view.show, self, question, at_least))
 
     @following

@@ -22,8 +22,9 @@ PAGE = 500  # entries of one query
 class RecordedDelta:
     """The facts that the log says a revision added and removed, as canonical statements.
 
-    `bulk`: they are not recorded, because they are too many or the entry is older than deltas. Readers must then read
-    the graph. `policy` has the sources of the policy before and after, if the revision replaced it.
+    `bulk`: they are not recorded, because they are too many or the entry is older than deltas, or a pruning is removing
+    them. Readers must then read the graph. `policy` has the sources of the policy before and after, if the revision
+    replaced it.
     """
 
     revision: int
@@ -87,4 +88,6 @@ def _read(ask: GuardedAsk, entry: Mapping[str, Any]) -> RecordedDelta:
         return RecordedDelta(revision, bulk=True, policy=policy)
     lists = [entry, *read_parts(ask, revision, entry["parts"] or 0)]
     added, removed = ([text for each in lists for text in each[name] or ()] for name in ("added", "removed"))
+    if len(added) + len(removed) != entry["facts"]:
+        return RecordedDelta(revision, bulk=True, policy=policy)
     return RecordedDelta(revision, added, removed, policy=policy)

@@ -1,15 +1,23 @@
-"""The commands that ask questions: check, explain, revocation, who, which, params."""
+"""The commands that ask questions: check, explain, revocation, who, which."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.browser_params import browser_line
-from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
-from grantpath.engine.cli.output import emit, emit_model, lines, note, out, printable, styled
+from grantpath.engine.cli.context import (
+    As,
+    AsOf,
+    At,
+    AtLeast,
+    CommandContext,
+    Snapshots,
+    With,
+    command,
+    past,
+    second_objects,
+)
+from grantpath.engine.cli.output import emit_model, lines, note, out, printable, styled
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import type_of
 
 if TYPE_CHECKING:
     from grantpath.engine.decide.decision import Decision
@@ -37,16 +45,6 @@ After = Annotated[
 ]
 
 
-class ParamsTarget(StrEnum):
-    """The queries for which `params` can print parameters."""
-
-    check_and_explain = "check-and-explain"
-    check = "check"
-    explain = "explain"
-    who = "who"
-    which = "which"
-
-
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     command(app, PANEL, "grantpath check user:bob load_table table:hr.public.staff")(check)
@@ -54,7 +52,6 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath revocation user:bob load_table table:hr.public.staff")(revocation)
     command(app, PANEL, "grantpath who load_table table:hr.public.staff")(who)
     command(app, PANEL, "grantpath which table user:bob load_table")(which)
-    command(app, PANEL, "grantpath params user:bob load_table table:hr.public.staff")(params)
 
 
 def check(
@@ -66,6 +63,8 @@ def check(
     as_: As = None,
     file: File = None,
     at_least: AtLeast = None,
+    as_of: AsOf = None,
+    snapshot: Snapshots = [],  # noqa: B006
 ) -> int:
     """Check whether SUBJECT can use NAME on REF.
 
@@ -86,12 +85,20 @@ def check(
             raise InvalidInput("--file cannot be combined with a check, --with or --as; write them into the lines")
         from grantpath.engine.cli.check_file import check_file
 
-        return check_file(session, file, at_least)
+        return check_file(session, file, at_least, as_of, snapshot)
     if subject is None or name is None or ref is None:
         missing = "SUBJECT" if subject is None else "NAME" if name is None else "REF"
         raise InvalidInput(f"Missing argument '{missing}'. See `grantpath check --help`.")
     with session.open() as authorizer:
-        decision = authorizer.check(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
+        decision = authorizer.check(
+            subject,
+            name,
+            ref,
+            as_role=as_,
+            with_=second_objects(with_),
+            at_least=at_least,
+            as_of=past(authorizer, as_of, snapshot),
+        )
     if session.json:
         emit_model(decision)
     else:
@@ -108,6 +115,8 @@ def explain(
     as_: As = None,
     every: Annotated[bool, typer.Option("--all", help="the paths of every deciding fact")] = False,
     at_least: AtLeast = None,
+    as_of: AsOf = None,
+    snapshot: Snapshots = [],  # noqa: B006
 ) -> int:
     """Explain why SUBJECT can use NAME on REF, or why not.
 
@@ -118,7 +127,14 @@ def explain(
     """
     with session.open() as authorizer:
         explanation = authorizer.explain(
-            subject, name, ref, as_role=as_, with_=second_objects(with_), all=every, at_least=at_least
+            subject,
+            name,
+            ref,
+            as_role=as_,
+            with_=second_objects(with_),
+            all=every,
+            at_least=at_least,
+            as_of=past(authorizer, as_of, snapshot),
         )
     if session.json:
         emit_model(explanation)
@@ -179,6 +195,8 @@ def who(
     after: After = "",
     at: At = None,
     at_least: AtLeast = None,
+    as_of: AsOf = None,
+    snapshot: Snapshots = [],  # noqa: B006
 ) -> None:
     """List who can use NAME on REF.
 
@@ -186,7 +204,14 @@ def who(
     """
     with session.open() as authorizer:
         found = authorizer.who(
-            name, ref, with_=second_objects(with_), limit=limit, after=after, at=at, at_least=at_least
+            name,
+            ref,
+            with_=second_objects(with_),
+            limit=limit,
+            after=after,
+            at=at,
+            at_least=at_least,
+            as_of=past(authorizer, as_of, snapshot),
         )
         _list(session, found)
 
@@ -202,6 +227,8 @@ def which(
     after: After = "",
     at: At = None,
     at_least: AtLeast = None,
+    as_of: AsOf = None,
+    snapshot: Snapshots = [],  # noqa: B006
 ) -> None:
     """List the objects of TYPE on which SUBJECT can use NAME.
 
@@ -218,42 +245,9 @@ def which(
             after=after,
             at=at,
             at_least=at_least,
+            as_of=past(authorizer, as_of, snapshot),
         )
         _list(session, found)
-
-
-def params(
-    session: CommandContext,
-    subject: Subject,
-    name: Name,
-    ref: Ref,
-    with_: With = [],  # noqa: B006
-    as_: As = None,
-    for_: Annotated[ParamsTarget, typer.Option("--for", help="the query of cypher/ to paste")] = (
-        ParamsTarget.check_and_explain
-    ),
-) -> None:
-    """Print the :params line to run in Neo4j Browser before pasting a query of cypher/.
-
-    The line works for check.cypher and for explain.cypher. --for who ignores the SUBJECT, and --for which uses only the
-    type of REF.
-    """
-    second = second_objects(with_)
-    with session.open() as authorizer:
-        if for_ is ParamsTarget.who:
-            authorizer.who(name, ref, with_=second)
-        elif for_ is ParamsTarget.which:
-            authorizer.which(type_of(ref), subject, name, as_role=as_, with_=second)
-        else:
-            authorizer.explain(subject, name, ref, as_role=as_, with_=second)
-        queries = for_.value.split("-and-")
-        asked: dict[str, Any] = {}
-        for query in queries:
-            asked.update(authorizer.asked[query])
-    if session.json:
-        emit({"params": asked, "queries": [f"{query}.cypher" for query in queries]})
-    else:
-        print(browser_line(asked))
 
 
 def show_decision(decision: "Decision", question: str) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grantpath.engine.cli.context import CommandContext
+from grantpath.engine.cli.context import CommandContext, past
 from grantpath.engine.cli.output import note, printable
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.statement import MAX_LINE, Check, parse_asked
@@ -18,6 +19,7 @@ from grantpath.graph.statement import MAX_LINE, Check, parse_asked
 if TYPE_CHECKING:
     from grantpath.engine.authorizer import Authorizer
     from grantpath.engine.decide.decision import Decision
+    from grantpath.engine.past_root import PastRoot
 
 BATCH = 1_000  # about 2 seconds of a busy server: a batch must be answered within the timeout
 MAX_BYTES = 4 * MAX_LINE + 2
@@ -72,7 +74,9 @@ class _Answers:
         return json.dumps(answer, ensure_ascii=False)
 
 
-def check_file(session: CommandContext, name: str, at_least: int | None) -> int:
+def check_file(
+    session: CommandContext, name: str, at_least: int | None, as_of: str | None, snapshots: list[Path]
+) -> int:
     """Answers the checks of a file. Returns 0 if all are allowed, 1 if at least one is not.
 
     Raises InvalidInput with the line if a line is not a check, and if there is no check at all; the lines before it
@@ -81,10 +85,11 @@ def check_file(session: CommandContext, name: str, at_least: int | None) -> int:
     shown = "standard input" if name == STANDARD_INPUT else name
     report = _Answers(session)
     with _opened(name) as file, session.open() as authorizer:
+        state = past(authorizer, as_of, snapshots)
         lines = _lines(file, shown)
         while batch := _next(lines):
             checks, problem = batch
-            _answer(authorizer, report, checks, shown, at_least)
+            _answer(authorizer, report, checks, shown, at_least, state)
             if problem:
                 raise problem
     if not report.revisions:
@@ -158,17 +163,22 @@ def check_from_json(text: str) -> Check:
 
 
 def _answer(
-    authorizer: "Authorizer", report: _Answers, lines: list[_CheckLine], shown: str, at_least: int | None
+    authorizer: "Authorizer",
+    report: _Answers,
+    lines: list[_CheckLine],
+    shown: str,
+    at_least: int | None,
+    as_of: "PastRoot | None",
 ) -> None:
     """Asks one batch. If a check of it is not valid, the ones before it are answered."""
     if not lines:
         return
     try:
-        decisions = authorizer.check_many([line.check for line in lines], at_least=at_least)
+        decisions = authorizer.check_many([line.check for line in lines], at_least=at_least, as_of=as_of)
     except Invalid as error:
         if error.index is None:
             raise
-        _answer(authorizer, report, lines[: error.index], shown, at_least)
+        _answer(authorizer, report, lines[: error.index], shown, at_least, as_of)
         text = str(error).removeprefix(f"check {error.index}: ")
         raise type(error)(f"{shown}, line {lines[error.index].number}: {text}") from None
     report.add(lines, decisions)

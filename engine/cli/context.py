@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +19,9 @@ from grantpath.graph.inputs import need_seconds
 
 # A command imports its part of the engine when it runs: `--help` would be slow otherwise.
 if TYPE_CHECKING:
+    from grantpath.engine.authorizer import Authorizer
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
+    from grantpath.engine.past_root import PastRoot
     from grantpath.engine.policy.policy import Policy
     from grantpath.graph.store import Store
 
@@ -69,6 +72,22 @@ At = Annotated[
 ]
 AtLeast = Annotated[
     int | None, typer.Option("--at-least", metavar="REVISION", help="answer from this revision or a later one")
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="REVISION|TIME",
+        help="answer about the past: a revision, or a time in ISO 8601, e.g. 2026-01-31T12:00Z (UTC without an offset)",
+    ),
+]
+Snapshots = Annotated[
+    list[Path],
+    typer.Option(
+        "--snapshot",
+        metavar="SNAPSHOT",
+        help="with --as-of: a snapshot to start from if it is nearer than the present; may be repeated",
+    ),
 ]
 With = Annotated[
     list[str], typer.Option("--with", metavar="KEY=REF", help="a second object, e.g. tag=tag:pii; may be repeated")
@@ -161,6 +180,15 @@ def second_objects(pairs: list[str]) -> dict[str, str]:
     from grantpath.graph.statement import parse_with
 
     return parse_with(", ".join(pairs)) if pairs else {}
+
+
+def past(authorizer: "Authorizer", as_of: str | None, snapshots: list[Path]) -> "PastRoot | None":
+    """The state that --as-of names, with --snapshot; None without --as-of. Raises InvalidInput, Inconsistent."""
+    if as_of is not None:
+        return authorizer.past(as_of, snapshots=snapshots)
+    if snapshots:
+        raise InvalidInput("--snapshot needs --as-of: name a revision or a time, or omit --snapshot")
+    return None
 
 
 class _Command(TyperCommand):

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.context import As, At, AtLeast, CommandContext, With, command, second_objects
+from grantpath.engine.cli.context import (
+    As,
+    AsOf,
+    At,
+    AtLeast,
+    CommandContext,
+    Snapshots,
+    With,
+    command,
+    past,
+    second_objects,
+)
 from grantpath.engine.cli.output import emit_model, note, out, page, printable, styled
 
 if TYPE_CHECKING:
@@ -44,13 +55,19 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath can user:bob table:hr.public.staff")(can)
 
 
-def show(session: CommandContext, ref: Ref, at_least: AtLeast = None) -> None:
+def show(
+    session: CommandContext,
+    ref: Ref,
+    at_least: AtLeast = None,
+    as_of: AsOf = None,
+    snapshot: Snapshots = [],  # noqa: B006
+) -> None:
     """Show one entity: its parents, its owner, its members and memberships, and the grants on it and to it.
 
     Each list has at most 50 lines. If it is cut, the last line names the command that lists the rest.
     """
     with session.open() as authorizer:
-        view = authorizer.show(ref, at_least=at_least)
+        view = authorizer.show(ref, at_least=at_least, as_of=past(authorizer, as_of, snapshot))
     if _as_json(session, view):
         return
     _show(view)

@@ -16,6 +16,7 @@ import typer
 
 from grantpath.engine.cli import (
     ask_commands,
+    browser_params,
     change_commands,
     completion_scripts,
     config_command,
@@ -29,6 +30,7 @@ from grantpath.engine.cli import (
     report_command,
     scenario_command,
     server_commands,
+    since_command,
     spark_commands,
     tenant_commands,
 )
@@ -127,6 +129,8 @@ def options(
 for module in (
     demo_command,
     ask_commands,
+    since_command,
+    browser_params,
     look_commands,
     load_command,
     change_commands,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import AsOf, CommandContext, command
 from grantpath.engine.cli.output import counting, emit, note, out, printable, reporting, styled
 from grantpath.graph.progress import ReportLine
 
@@ -104,26 +104,34 @@ def show_access(report: "AccessReport", tops: bool) -> None:
     console.print(styled(f"Parquet in {report.snapshot / 'access'}", "dim"))
 
 
-def ask(session: CommandContext, snapshot: Snapshot, question: Question) -> int:
+def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: AsOf = None) -> int:
     """Answer one question from a snapshot, without the database.
 
     The forms are: who can NAME on REF; which TYPE can SUBJECT NAME; SUBJECT can NAME on REF. For the last form, the
     exit code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore
     use `grantpath check`, and not build a question from them.
+
+    With --as-of the answer is that of another revision, to which the log in the database leads from the snapshot or
+    from the present.
     """
     from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
 
-    found = ask_snapshot(snapshot, question)
+    if as_of is None:
+        found, state = ask_snapshot(snapshot, question), _state(Mirrored(snapshot))
+    else:
+        with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
+            found = ask_snapshot(snapshot, question, as_of=as_of, authorizer=authorizer)
+        state = f"revision {found.revision} of {Mirrored(snapshot).meta.root}"
     if session.json:
         emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
     elif isinstance(found.answer, bool):
         out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
-        note(f"at {_state(Mirrored(snapshot))}")
+        note(f"at {state}")
     else:
         for ref in found.answer:
             print(printable(ref))
-        note(f"{len(found.answer):,} at {_state(Mirrored(snapshot))}")
+        note(f"{len(found.answer):,} at {state}")
     return 1 if found.answer is False else 0
 
 

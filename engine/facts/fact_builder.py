@@ -3,14 +3,29 @@
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from grantpath.engine.facts.copy_size import GRANT, MEMBERSHIP, need_room
-from grantpath.engine.facts.fact_version import EntityNumbers, FactOrigin, FactVersion, Grants, Numbers
+from grantpath.engine.facts.fact_version import EntityNumbers, FactOrigin, FactVersion, Grants, Numbers, members
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import type_of
+
+
+def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
+    """The same facts for another policy, which can tell users and roles apart by other types."""
+    builder, refs = FactVersionBuilder(policy), version.numbers.refs
+    for entity, _ in version.existing.items():
+        builder.entity(refs[entity])
+    for member, containers in version.containers.items():
+        builder.member(refs[member], [refs[each] for each in containers])
+    for place, granted in version.grants.items():
+        for fact, by in granted.items():
+            for each in members(by):
+                builder.grant(refs[each], fact, refs[place])
+    return builder.version(replace(version.origin, policy=policy.digest), version.revision)
 
 
 class FactVersionBuilder:

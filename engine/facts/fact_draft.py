@@ -1,8 +1,8 @@
-"""Steps from one version of the facts to a later one, by the deltas of the log."""
+"""Steps from one version of the facts to a later or an earlier one, by the deltas of the log."""
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.graph.reference import type_of
 from grantpath.graph.statement import parse_statement
 
-Facts = Mapping[str, Iterable[str]]  # the lists `added` and `removed` of an entry of the log
+Facts = Mapping[str, Sequence[str]]  # the lists `added` and `removed` of an entry of the log
 Value = TypeVar("Value")
 Drafted = dict[int, Value | None]  # the changes of a map; None removes a key
 NO_USERS = np.empty(0, np.int32)
@@ -35,6 +35,20 @@ def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exac
         for text in entry["removed"]:
             draft.apply(text, adds=False)
         for text in entry["added"]:
+            draft.apply(text, adds=True)
+    return draft.version(revision)
+
+
+def returned(version: FactVersion, entries: Iterable[Facts], revision: int) -> FactVersion:
+    """The facts at an earlier revision: without the deltas of the log's entries, the newest of which comes first.
+
+    Raises Contradiction if one of them does not fit.
+    """
+    draft = FactDraft(version, exact=True)
+    for entry in entries:
+        for text in reversed(entry["added"]):
+            draft.apply(text, adds=False)
+        for text in reversed(entry["removed"]):
             draft.apply(text, adds=True)
     return draft.version(revision)
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -65,6 +66,16 @@ class EntityNumbers:
             self._number[ref] = number
         return number
 
+    def copy(self) -> "EntityNumbers":
+        """The same numbers, which another thread may then extend. May be called while a thread extends these."""
+        other = copy(self)
+        # in this order, each number that is copied has its reference; one that is not copied is an unused one
+        other._number = self._number.copy()
+        other.find = other._number.get
+        other.roles, other.users, other.refs = self.roles.copy(), self.users.copy(), self.refs.copy()
+        other._positions = {}
+        return other
+
     def positions(self, types: tuple[str, ...], listed: Mapping[str, list[str]]) -> tuple[list[str], Numbers]:
         """The listed references of these types, in byte order, and by number the position there; -1 for others.
 
@@ -119,6 +130,10 @@ class FactVersion:
     def size(self) -> int:
         """The estimated bytes of memory, without the closures that are kept."""
         return self.numbers.size + self.size_of_edges
+
+    def apart(self) -> "FactVersion":
+        """The same facts with numbers of their own, from which another thread can go to other versions."""
+        return replace(self, numbers=self.numbers.copy(), closures={}, closures_of_containers={})
 
     def exists(self, ref: str) -> bool:
         """Whether the entity exists. A name that only has grants on it does not."""

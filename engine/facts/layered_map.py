@@ -1,6 +1,6 @@
 """A map in versions: a version shares everything with the one before it, except its latest changes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
@@ -22,6 +22,11 @@ class LayeredMap(Generic[Key, Value]):
 
     def _layered(self, key: Key) -> Value | None:
         return self._latest[key] if key in self._latest else self._base.get(key)
+
+    def items(self) -> Iterator[tuple[Key, Value]]:
+        """All keys with their values, in no particular order."""
+        yield from ((key, value) for key, value in self._base.items() if key not in self._latest)
+        yield from ((key, value) for key, value in self._latest.items() if value is not None)
 
     def changed(self, changes: Mapping[Key, Value | None]) -> "LayeredMap[Key, Value]":
         """The next version. A value of None removes the key."""

@@ -206,19 +206,30 @@ class Replica:
         False if that was not possible now; the log says why. Raises nothing.
         """
         try:
-            for turn in range(READS):
-                version = self._read(policy, snapshot if turn == 0 else None)
-                if version is not None:
-                    with self._applying:
-                        self._version = version
-                    log.info("%s: a copy of the facts at revision %d", self._log.tenant, version.revision)
-                    return True
-            raise Inconsistent(f"{self._log.tenant} changes too much to be read at one revision")
+            version = self.fresh(policy, snapshot)
         except TooLarge as error:
             self._refuse(error)
+            return False
         except GrantpathError as error:
             self._failed(error)
-        return False
+            return False
+        with self._applying:
+            self._version = version
+        log.info("%s: a copy of the facts at revision %d", self._log.tenant, version.revision)
+        return True
+
+    def fresh(self, policy: Policy, snapshot: Path | None = None) -> FactVersion:
+        """The facts that the root has now, read from the graph, or from a snapshot and the changes since.
+
+        Raises Inconsistent if the root has another policy, or changes too much to be read; Unavailable.
+        """
+        for turn in range(READS):
+            version = self._read(policy, snapshot if turn == 0 else None)
+            if version is not None:
+                return version
+        raise Inconsistent(
+            f"{self._log.tenant} changes too much to be read at one revision; ask again when it changes less"
+        )
 
     def _refuse(self, error: TooLarge) -> None:
         self._discard()

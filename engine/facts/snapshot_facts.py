@@ -19,7 +19,7 @@ def read_snapshot(
     another policy; TooLarge if the facts take more than `limit` bytes of memory.
     """
     source = SnapshotReader(folder)
-    _check(source, tenant, policy, origin, revision)
+    need_snapshot_of(source, tenant, policy, origin, revision)
     builder, refs = FactVersionBuilder(policy, limit), source.numbering.refs
     for ref, exists in zip(refs, source.numbering.exists.tolist(), strict=True):
         if exists:
@@ -41,7 +41,8 @@ def _stored(fact: Fact) -> str:
     return OWNS if fact.kind is FactKind.OWNS else f"{fact.kind.value} {fact.privileges[0]}"
 
 
-def _check(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:
+def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:
+    """Raises InvalidInput if it is not a snapshot of this root with this policy, at `revision` or before."""
     meta = source.meta
     if meta.root != tenant:
         problem = f"is a snapshot of {meta.root}, not of {tenant}"

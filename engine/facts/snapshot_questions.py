@@ -1,10 +1,11 @@
 """Single questions: resolves their names, and answers them from numbered entities, or (`ask`) from a snapshot."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.clauses import Clauses, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.errors import Inconsistent, Unknown
+from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
@@ -159,11 +160,35 @@ def _acting(
     return [direct.acting(subjects, closure(np.unique(used)))]
 
 
-def ask(snapshot: Path | str, question: str) -> SnapshotAnswer:
+class PastState(Protocol):
+    """A root as it was at a revision."""
+
+    def answer(self, question: str) -> SnapshotAnswer: ...
+
+
+class WithPast(Protocol):
+    """An open root, whose log leads from a snapshot to other revisions: an Authorizer."""
+
+    def past(self, as_of: int | str | datetime, *, snapshots: Iterable[str | Path]) -> PastState: ...
+
+
+def ask(
+    snapshot: Path | str,
+    question: str,
+    *,
+    as_of: int | str | datetime | None = None,
+    authorizer: WithPast | None = None,
+) -> SnapshotAnswer:
     """The answer to `who can ...`, `which ... can ...`, or a check line, from a snapshot alone.
 
-    The answer to a check line is whether the line is true. Raises Unknown, InvalidReference, Invalid, InvalidInput.
+    The answer to a check line is whether the line is true. With `as_of` the answer is that of another revision or
+    time, to which the log of `authorizer` leads from the snapshot or from the present. Raises Unknown,
+    InvalidReference, Invalid, InvalidInput, and with `as_of` the errors of `Authorizer.past`.
     """
+    if as_of is not None:
+        if authorizer is None:
+            raise InvalidInput("as_of needs authorizer=: only the log in the database leads to another revision")
+        return authorizer.past(as_of, snapshots=[snapshot]).answer(question)
     source = SnapshotReader(snapshot)
     expected = True
     words: Check | Who | Which

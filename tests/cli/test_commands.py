@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine.cli import ask_commands, main
-from grantpath.engine.cli.browser_params import literal
+from grantpath.engine.cli import main
+from grantpath.engine.cli.browser_params import ParamsTarget, literal
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
@@ -206,7 +206,7 @@ def test_log_shows_time_actor_and_statement(run: Run, store: Store) -> None:
 
 
 # ---- Browser -----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("query", [query.value for query in ask_commands.ParamsTarget])
+@pytest.mark.parametrize("query", [query.value for query in ParamsTarget])
 def test_params_line_has_the_parameters_that_python_sends(run: Run, facts: str, store: Store, query: str) -> None:
     words = ["params", ODD, "load_table", STAFF, "--for", query, "--root", facts]
     line = run(*words).out

@@ -50,7 +50,7 @@ WORDS += [
     "--help ",
     "-\u2010help",
 ]
-WORDS += ["--file", "--file=-", "-q", "--quiet", "--profile", "--profile=x"]
+WORDS += ["--as-of", "--as-of=0", "--snapshot", "--file", "--file=-", "-q", "--quiet", "--profile", "--profile=x"]
 WORDS += ["user:bob", "load_table", "table:hr.public.staff"]
 GATES = [["check"], ["check", "--"], ["explain"], ["explain", "--"], ["--root", "r", "check"], ["--json", "explain"]]
 BEHIND = [[], ["--root", "metalake:ml"], ["--json"], ["--with", "tag=tag:pii", "--as", "role:x"]]

@@ -38,6 +38,7 @@ PLANS = {
     "docs/index.md": ON_COMPANY,
     "docs/looking.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/operating.md": Plan(ON_COMPANY.setup, OPENED + "import logging"),
+    "docs/past.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/python.md": ON_COMPANY,
     "docs/reference/graph.md": ON_COMPANY,
     "docs/reference/references.md": Plan((*ON_COMPANY.setup, "grantpath change 'add table:hr.public.`v1.2`'")),

@@ -1,0 +1,36 @@
+"""The command that says since when an answer is what it is."""
+
+import typer
+
+from grantpath.engine.cli.ask_commands import PANEL, Name, Ref, Subject
+from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
+from grantpath.engine.cli.output import emit_model, lines, out, styled
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath since user:bob load_table table:hr.public.staff")(since)
+
+
+def since(
+    session: CommandContext,
+    subject: Subject,
+    name: Name,
+    ref: Ref,
+    with_: With = [],  # noqa: B006
+    as_: As = None,
+) -> int:
+    """Say since when SUBJECT can use NAME on REF, and by whose change; or since when it cannot.
+
+    The changes of the log are undone one by one until the answer is another one. If the log does not reach that far,
+    the answer says so. Exit codes as for check.
+    """
+    with session.open() as authorizer:
+        found = authorizer.since(subject, name, ref, as_role=as_, with_=second_objects(with_))
+    if session.json:
+        emit_model(found)
+    else:
+        verdict = styled("allowed", "bold green") if found else styled("not allowed", "bold red")
+        out().print(verdict, styled(f" {subject} {name} on {ref}"), sep="")
+        lines(out(), "since", found.reasons, "green" if found else "yellow")
+    return 0 if found else 1

@@ -1,0 +1,118 @@
+"""A root as it was at a past revision: answers from the facts of that time, by the policy of that time."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+from grantpath.engine.decide.request import ResolvedQuestion, decision, resolve
+from grantpath.engine.facts.fact_version import FactVersion
+from grantpath.engine.facts.memory_check import answers
+from grantpath.engine.facts.memory_lists import MemoryList, listed
+from grantpath.engine.facts.memory_paths import MemoryPaths
+from grantpath.engine.facts.memory_views import MemoryViews
+from grantpath.engine.facts.snapshot_questions import SnapshotAnswer
+from grantpath.engine.inspection.root_view import Ask
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Unknown
+from grantpath.graph.messages import short
+from grantpath.graph.near_names import nearest
+from grantpath.graph.reference import Reference, type_of
+from grantpath.graph.statement import parse_check, parse_question
+
+Result = TypeVar("Result")
+SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
+
+
+class PastRoot:
+    """A root as it was at `revision`, with its `policy` of that time. Nothing changes it; threads can share it.
+
+    Pass it as `as_of` to the questions of the Authorizer that returned it: they are answered without the database.
+    """
+
+    def __init__(self, tenant: str, root: Reference, policy: Policy, version: FactVersion) -> None:
+        self.tenant = tenant
+        self.root = root
+        self.policy = policy
+        self._version = version
+
+    @property
+    def revision(self) -> int:
+        """The revision that it was at."""
+        return self._version.revision
+
+    def __repr__(self) -> str:
+        return f"<{self.tenant} as of revision {self.revision}>"
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
+        """The answers to checks in order, and a row with their revision."""
+        return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
+
+    def listing(self, question: ResolvedQuestion) -> MemoryList:
+        """The answer to `who` or `which`."""
+        return listed(self._version, self.policy, self.root, question)
+
+    def answer(self, question: str) -> SnapshotAnswer:
+        """The answer to `who can ...`, `which ... can ...`, or a check line, as `ask` gives it for a snapshot.
+
+        Raises Unknown, InvalidReference, Invalid.
+        """
+        if question.split()[:1] in (["who"], ["which"]):
+            words = parse_question(question)
+            asked = resolve(self.policy, self.root, words)
+            found = self.listing(asked)
+            self.need_existing(asked.needed, found.known)
+            return SnapshotAnswer([ref for ref in found.refs if ref not in self.policy.hidden], self.revision)
+        check, expected = parse_check(question)
+        asked = resolve(self.policy, self.root, check)
+        [row], marks = self.answers([asked])
+        return SnapshotAnswer(bool(decision(self, check, asked, row, marks)) == expected, self.revision)
+
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
+        """The row of one of the queries that explain a decision and show an entity; `at_least` is not needed here."""
+        row = self._rows[query](**parameters)
+        return {**row, "revision": self.revision, "made": self._version.origin.made}
+
+    def at_one_revision(self, work: Callable[[Ask], Result]) -> Result:
+        """Calls `work` with `ask`, and returns its result."""
+        return work(self.ask)
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
+        """By query of cypher/: what gives its row."""
+        paths = MemoryPaths(self._version, self.policy, self.root)
+        views = MemoryViews(self._version, self.policy, self.root)
+        return {
+            "explain": paths.explain,
+            "membership_edges": paths.membership_edges,
+            "remedy": paths.remedy,
+            "show_entity": views.show_entity,
+            "list_members": views.list_members,
+            "list_memberships": views.list_memberships,
+            "list_grants": views.list_grants,
+        }
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+    def near(self, ref: str) -> str:
+        """` (did you mean X?)` with names of that time that are similar to a missing one; empty if there are none."""
+        known = self._version.listed.get(type_of(ref), [])
+        if ref in known or len(known) > SUGGEST_AMONG:
+            return ""
+        return nearest(ref, [each for each in known if each not in self.policy.hidden])
+
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+        """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
+        for ref in needed:
+            if ref not in known or ref in self.policy.hidden:
+                text, remedy = (
+                    f"{short(ref)} did not exist at revision {self.revision}",
+                    "; check the name and the revision",
+                )
+                error = Unknown(text, remedy, absent=ref)
+                error.look = partial(self.near, ref)
+                raise error
+
+
+AsOf = int | str | datetime | PastRoot
+"""A revision, a time (as text in ISO 8601; UTC if without an offset), or what `past` returned."""

@@ -1,0 +1,89 @@
+"""The method that reads a past state of a root; `Authorizer` adds the questions."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grantpath.engine.decide import request
+from grantpath.engine.tenants.open_tenant import OpenTenant, following
+from grantpath.graph import telemetry
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.statement import Check
+
+if TYPE_CHECKING:
+    from grantpath.engine.facts.replica import Replica
+    from grantpath.engine.past_root import AsOf, PastRoot
+    from grantpath.engine.since import Since
+
+
+class PastVerbs(OpenTenant):
+    """Reads the past of one root. Threads can share it."""
+
+    replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
+
+    @following
+    def past(self, as_of: int | str | datetime, *, snapshots: Iterable[str | Path] = ()) -> "PastRoot":
+        """The root as it was at a revision, or after the last change at or before a time.
+
+        Pass the result to several questions as `as_of`: then the facts are read once. A time is a datetime or a text in
+        ISO 8601; without an offset it is in UTC.
+
+        The facts are those of now, or of the nearest of the `snapshots` of this root, taken back or forward by the log.
+        This needs the extra `replica`. Raises InvalidInput if the root was not at this revision, or had no change at or
+        before the time, and if the log does not lead there from now or from a snapshot; Unknown, Inconsistent,
+        Unavailable.
+        """
+        from grantpath.engine.past_reader import PastReader  # only here: it needs an extra
+        from grantpath.engine.past_root import PastRoot
+
+        reader = PastReader.of(self, self.replica, snapshots)
+
+        def read() -> PastRoot:
+            version, policy = reader.facts_at(reader.revision_of(as_of))
+            return PastRoot(self.tenant, self.root, policy, version)
+
+        with telemetry.span("past", self.tenant) as span:
+            found = self.store.apart(read)
+            span.set(revision=found.revision)
+            return found
+
+    @following
+    def since(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+    ) -> "Since":
+        """Since when `subject` can, or cannot, use `name` on `object` without a gap, and by whose change.
+
+        The changes of the log are undone one by one until the answer is another one, or the question was not possible
+        yet, e.g. because the object did not exist. All facts of the root are read, as for `past`. Raises the errors of
+        `check`, and Inconsistent if the log contradicts the facts.
+        """
+        from grantpath.engine.past_reader import PastReader
+        from grantpath.engine.since_reader import since
+
+        with telemetry.span("since", self.tenant, name, subject=subject, object=object) as span:
+            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            request.resolve(self.policy, self.root, words)  # reading the facts takes longer, and may be in vain
+            found = self.store.apart(lambda: since(self, PastReader.of(self, self.replica, ()), words))
+            telemetry.decided(span, found.revision, found.allowed)
+            return found
+
+    def _past(self, as_of: "AsOf", at_least: int | None) -> "PastRoot":
+        """The past state that a question names. Raises InvalidInput and the errors of `past`."""
+        from grantpath.engine.past_root import PastRoot
+
+        if at_least is not None:
+            raise InvalidInput(f"as_of cannot be combined with at_least={at_least}; omit one of them")
+        if not isinstance(as_of, PastRoot):
+            return self.past(as_of)
+        if as_of.tenant != self.tenant:
+            raise InvalidInput(
+                f"as_of is a state of {as_of.tenant}, not of {self.tenant}; read one with its own `past`"
+            )
+        return as_of
