@@ -22,6 +22,7 @@ from grantpath.spark_sync.snapshot import Snapshot
 TRIES = 5
 Triple = tuple[str, str, str]  # subject, name, object
 CheckMany = Callable[[list[Triple]], Sequence[Any]]  # returns decisions with a truth value and `revision`
+Past = Callable[[str | None, int], CheckMany]  # the checks at a revision of the root with this creation id
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,56 @@ def _top(
 
 
 def verify(
-    snapshot: Path, check_many: CheckMany, sample: int, seed: int, log: Callable[[int], Sequence[Entry]] = lambda _: ()
+    snapshot: Path,
+    check_many: CheckMany,
+    sample: int,
+    seed: int,
+    log: Callable[[int], Sequence[Entry]] = lambda _: (),
+    past: Past | None = None,
 ) -> Verification:
     """Compares a random sample of the snapshot's answers with those of `check_many` (an Authorizer's).
 
-    About half of them are questions that Spark allows. Questions that changes since the snapshot may affect are
-    skipped; `log` returns the changes after a revision. Raises Inconsistent if the log does not show them (a load, an
-    upgrade, a pruned log), InvalidInput if there is nothing to verify, and the errors of `check_many`.
+    About half of them are questions that Spark allows. `log` returns the changes after a revision. Questions that these
+    may affect are compared with the graph as it was at the snapshot's revision: `past` gives its checks. Where it
+    raises InvalidInput, since the log does not lead back there, they are left out. Raises Inconsistent if this leaves
+    none: the log does not show the changes (a load, an upgrade, a pruned log), or the root was created again;
+    InvalidInput if there is nothing to verify, and the errors of `check_many`.
     """
     source = Snapshot(snapshot)
     closure = source.closure()
     drawn = list(_sample(source, closure, sample, random.Random(seed)))
+    unknown: Inconsistent | None = None
+    try:
+        answers = _at_present(source, closure, drawn, check_many, log)
+    except Inconsistent as error:
+        answers, unknown = {}, error
+    left = [each for each in drawn if each.triple not in answers]
+    if left and past is not None:
+        try:
+            decisions = past(source.meta.made, source.meta.revision)([each.triple for each in left])
+            answers |= {each.triple: bool(one) for each, one in zip(left, decisions, strict=True)}
+        except InvalidInput as error:
+            unknown = unknown and Inconsistent(f"{unknown}; {error}")
+    if unknown is not None and not answers:
+        raise unknown
+    compared = [each for each in drawn if each.triple in answers]
+    different = [
+        f"{each.text}: Spark says {'yes' if each.allowed else 'no'}, the graph {'no' if each.allowed else 'yes'}"
+        for each in compared
+        if each.allowed != answers[each.triple]
+    ]
+    left_out = [each.text for each in drawn if each.triple not in answers]
+    return Verification(len(compared), sum(each.allowed for each in compared), different, seed, left_out)
+
+
+def _at_present(
+    source: Snapshot,
+    closure: Closure,
+    drawn: "Sequence[_Drawn]",
+    check_many: CheckMany,
+    log: Callable[[int], Sequence[Entry]],
+) -> dict[Triple, bool]:
+    """The present answers to the questions that no change since the snapshot affects. Raises Inconsistent."""
     entries = log(source.meta.revision)
     for _ in range(TRIES):
         head = max([source.meta.revision, *(entry.revision for entry in entries)])
@@ -95,16 +135,9 @@ def verify(
     if oldest < source.meta.revision:
         newest = oldest  # the root was created again, or restored
     touched = Touched(source, log(source.meta.revision) if newest > head else entries, newest)
-    pairs = [(each, bool(one)) for each, one in zip(kept, decisions, strict=True)]
-    compared = {each.triple for each in _untouched(kept, touched, closure)}
-    different = [
-        f"{each.text}: Spark says {'yes' if each.allowed else 'no'}, Cypher {'no' if each.allowed else 'yes'}"
-        for each, cypher in pairs
-        if each.triple in compared and each.allowed != cypher
-    ]
-    left = [each.text for each in drawn if each.triple not in compared]
-    allowed = sum(each.allowed for each in drawn if each.triple in compared)
-    return Verification(len(drawn) - len(left), allowed, different, seed, left)
+    sure = {each.triple for each in _untouched(kept, touched, closure)}
+    pairs = zip(kept, decisions, strict=True)
+    return {each.triple: bool(decision) for each, decision in pairs if each.triple in sure}
 
 
 @dataclass(frozen=True)

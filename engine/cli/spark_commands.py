@@ -15,6 +15,7 @@ import typer
 
 from grantpath.engine.cli.context import AsOf, CommandContext, command
 from grantpath.engine.cli.output import counting, emit, note, out, printable, reporting, styled
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.progress import ReportLine
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
     from grantpath.engine.authorizer import Authorizer
     from grantpath.engine.decide.decision import Decision
+    from grantpath.engine.past_root import PastRoot
     from grantpath.spark_sync.bulk_access import AccessReport
     from grantpath.spark_sync.difference import Difference
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
+    from grantpath.spark_sync.verification import CheckMany
 
 PANEL = "In bulk, with Spark"
 BATCH = 500
@@ -169,7 +172,8 @@ def verify(
 ) -> int:
     """Compare a random sample of Spark's answers with those of Cypher.
 
-    Questions that changes since the mirror may affect are skipped; --json lists them.
+    Questions that changes since the mirror may affect are compared with the graph as it was then. Where the log does
+    not lead back there, they are skipped; --json lists them.
     Exit code 0: all are the same, 1: some differ.
     """
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
@@ -183,6 +187,7 @@ def verify(
             sample,
             chosen,
             lambda revision: authorizer.log(after=revision, limit=MOST_CHANGES),
+            lambda made, revision: _past_checks(authorizer, made, revision),
         )
     if session.json:
         emit(asdict(found))
@@ -194,6 +199,14 @@ def verify(
             text += f"; {len(found.left_out):,} skipped, which changes since the mirror may affect"
         out().print(styled(text, "bold red" if found.different else "bold green"), styled(f"  seed {chosen}", "dim"))
     return 1 if found.different else 0
+
+
+def _past_checks(authorizer: "Authorizer", made: str | None, revision: int) -> "CheckMany":
+    """Checks at a revision. Raises InvalidInput if the root was created again, or the log does not lead back there."""
+    if made is None or authorizer.ask("revision")["made"] != made:
+        raise InvalidInput(f"{authorizer.tenant} was created again since the mirror")
+    past = authorizer.past(revision)
+    return lambda checks: check_in_batches(authorizer, checks, past)
 
 
 @contextmanager
@@ -218,12 +231,14 @@ def expect_small_jobs() -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
-def check_in_batches(authorizer: "Authorizer", checks: list[tuple[str, str, str]]) -> "Sequence[Decision]":
-    """Cypher's decisions on any number of checks."""
+def check_in_batches(
+    authorizer: "Authorizer", checks: list[tuple[str, str, str]], as_of: "PastRoot | None" = None
+) -> "Sequence[Decision]":
+    """The decisions on any number of checks: Cypher's, or those of a past state."""
     decisions: list[Decision] = []
     with counting() as count:
         for begin in range(0, len(checks), BATCH):
-            decisions += authorizer.check_many(checks[begin : begin + BATCH])
+            decisions += authorizer.check_many(checks[begin : begin + BATCH], as_of=as_of)
             count("checks by Cypher", len(decisions), len(checks))
     return decisions
 

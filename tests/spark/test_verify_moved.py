@@ -1,4 +1,4 @@
-"""Verifying a snapshot while the graph changes: questions that changes may affect are skipped."""
+"""Verifying a snapshot after changes: questions that these may affect are compared with the past, or skipped."""
 
 import random
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer
+from grantpath.engine.change import delta_records
 from grantpath.engine.policy.policy import load as load_policy
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.engine.transfer.importer import load
@@ -130,3 +131,49 @@ def test_nothing_to_verify_is_an_error(tmp_path: Path) -> None:
         write(folder, "site:s", load_policy(str(path)), 1, graph, UNUSED, print)
     with pytest.raises(InvalidInput, match=r"nothing to verify: .* has no users, or no objects"):
         verify(tmp_path / "out", lambda _: [], 10, 1)
+
+
+def past_of(auth: Authorizer) -> verification.Past:
+    """Checks at a past revision, as the command line asks them."""
+
+    def checks(_: str | None, revision: int) -> verification.CheckMany:
+        past = auth.past(revision)
+        return lambda triples: auth.check_many(triples, as_of=past)
+
+    return checks
+
+
+@pytest.mark.parametrize("policy", others_slow(["gravitino", "cdap"]))
+def test_questions_that_later_changes_may_affect_are_compared_with_the_past(
+    server: Connection, tenant: Tenants, policy: str, tmp_path: Path, closing: Closing
+) -> None:
+    compared = 0
+    for number in range(ROUNDS):
+        rng = random.Random(f"past {policy} {SEED} {number}")
+        facts = random_world(policy, rng, 80)
+        auth = tenant(policy, facts, root=ROOT_NAME)
+        out = tmp_path / f"snapshot{number}"
+        mirror(server, auth.tenant, out, lambda _: None)
+        moved_on(auth, policy, rng, facts)
+        found = verify(out, auth.check_many, SAMPLE, number, logged(auth), past_of(auth))
+        assert (found.different, found.left_out, found.compared) == ([], [], SAMPLE), number
+        compared += found.compared
+    closing(f"verify after changes, {policy}: {compared} compared with the past where necessary, 0 different")
+
+
+def test_verify_after_a_load_compares_with_the_past(
+    server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth = tenant("gravitino", ["add user:a", "add catalog:c"])
+    out, table = tmp_path / "snapshot", tmp_path / "tables"
+    mirror(server, auth.tenant, out, print)
+    table.mkdir()
+    (table / "subjects.csv").write_text("ref\nuser:c\n")
+    load(auth, table)
+    auth.change("drop catalog:c")
+    found = verify(out, auth.check_many, 40, 1, logged(auth), past_of(auth))
+    assert (found.compared, found.different, found.left_out) == (40, [], [])
+    monkeypatch.setattr(delta_records, "BULK", 0)
+    auth.change("add user:in_bulk")
+    with pytest.raises(Inconsistent, match=r"was changed in bulk since .*; .* cannot be read as of revision 2: entry"):
+        verify(out, auth.check_many, 40, 1, logged(auth), past_of(auth))
