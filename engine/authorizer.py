@@ -25,6 +25,7 @@ from grantpath.graph.store import STALL_LIMIT
 if TYPE_CHECKING:
     from grantpath.engine.past_root import AsOf, PastRoot
 
+
 class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 

@@ -1,9 +1,12 @@
-"""The tables of a snapshot as a data source of Spark 4: `spark.read.format("grantpath").load("OUT")`.
+"""The tables of a snapshot as a data source of Spark 4, and its changes as a stream.
+
+    spark.read.format("grantpath").load("OUT")
+    spark.readStream.format("grantpath").option("table", "changes").load("OUT")
 
 Tasks read the files, with the checks of a snapshot: its version, its columns, and the memory that a file needs.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt
 from pathlib import Path
@@ -12,13 +15,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from grantpath.engine.facts.snapshot_reader import TABLES, SnapshotReader
+from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES, SnapshotReader
 from grantpath.graph.bounded_parquet import read_bounded, stream_bounded
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
+from grantpath.spark_sync.change_files import change_files
 
 try:
-    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition  # type: ignore[import-not-found]
+    from pyspark.sql.datasource import (  # type: ignore[import-not-found]
+        DataSource,
+        DataSourceReader,
+        DataSourceStreamReader,
+        InputPartition,
+    )
 except ImportError:
     raise ServerError(
         "the data source `grantpath` needs Spark 4.0 or newer; with Spark 3.5 use grantpath.spark_sync.register"
@@ -26,6 +35,7 @@ except ImportError:
 
 TABLE = "table"
 DEFAULT = "objects"
+WRITERS = {name: "access" for name in TABLES if name.startswith("access/")} | {CHANGES: "follow"}  # by table: a command
 _SQL = {"int": "bigint", "text": "string", "bool": "boolean"}
 _ARROW = {"int": pa.int64(), "text": pa.string(), "bool": pa.bool_()}
 _COMPARISONS: dict[str, Callable[[pads.Expression, Any], pads.Expression]] = {
@@ -44,8 +54,8 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
     `load` takes the folder of the snapshot. The option `table` selects a table of docs/snapshot.md, e.g. `closure` or
     `access/reach`; the default is `objects`. The schema is that of the page: bigint, string and boolean columns.
     With Spark 4.1 and newer, comparisons, `in` and `is [not] null` on single columns are evaluated where the files are
-    read, if `spark.sql.python.filterPushdown.enabled` is true. Raises InvalidInput if the folder is not a snapshot, or
-    the table does not exist in it.
+    read, if `spark.sql.python.filterPushdown.enabled` is true. Only `changes` can be read as a stream. Raises
+    InvalidInput if the folder is not a snapshot, or the table does not exist in it.
     """
 
     @classmethod
@@ -56,9 +66,17 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
         return ", ".join(f"{column} {_SQL[kind]}" for column, kind in TABLES[self._table()].items())
 
     def reader(self, schema: Any) -> "SnapshotTableReader":
+        return SnapshotTableReader(self._folder(), self._table())
+
+    def streamReader(self, schema: Any) -> "ChangeStreamReader":
+        if self._table() != CHANGES:
+            raise InvalidInput(f'only the changes of a snapshot are a stream; use .option("{TABLE}", "{CHANGES}")')
+        return ChangeStreamReader(self._folder())
+
+    def _folder(self) -> Path:
         if "path" not in self.options:
             raise InvalidInput('the data source `grantpath` needs the folder of a snapshot; use .load("OUT")')
-        return SnapshotTableReader(Path(self.options["path"]), self._table())
+        return Path(self.options["path"])
 
     def _table(self) -> str:
         table = self.options.get(TABLE, DEFAULT)
@@ -72,8 +90,8 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
 
     def __init__(self, folder: Path, table: str) -> None:
         snapshot = SnapshotReader(folder)
-        if table.startswith("access/") and not (folder / table).exists():
-            raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath access`")
+        if table in WRITERS and not (folder / table).exists():
+            raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath {WRITERS[table]}`")
         self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # the name of a filter, the column, the value
 
@@ -99,9 +117,45 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
             tables: Iterable[pa.Table] = [found]
         else:
             tables = stream_bounded(file, kinds).tables
-        schema = pa.schema([(column, _ARROW[kind]) for column, kind in kinds.items()])
-        for table in tables:
-            yield from table.select(schema.names).cast(schema).to_batches()
+        yield from _batches(tables, kinds)
+
+
+class ChangeStreamReader(DataSourceStreamReader):  # type: ignore[misc]
+    """Reads the files of `changes`, one in each task. An offset is the number of the next file."""
+
+    def __init__(self, folder: Path) -> None:
+        SnapshotReader(folder)  # raises InvalidInput if it is not a snapshot
+        self._folder = folder
+
+    def initialOffset(self) -> dict[str, int]:
+        files = change_files(self._folder)
+        return {"file": files[0].number if files else 0}
+
+    def latestOffset(self) -> dict[str, int]:
+        files = change_files(self._folder)
+        return {"file": files[-1].number + 1 if files else 0}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Any]:
+        """The files from one offset to another. Raises InvalidInput if one was removed."""
+        wanted = range(start["file"], end["file"])
+        found = {file.number: str(file.path) for file in change_files(self._folder) if file.number in wanted}
+        if len(found) != len(wanted):
+            raise InvalidInput(f"{self._folder / CHANGES}: a file that the stream has not read was removed; restart it")
+        return [InputPartition(found[number]) for number in wanted]
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Does nothing: the files stay for other readers."""
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        """The rows of one file. Raises InvalidInput if it cannot be read."""
+        kinds = TABLES[CHANGES]
+        yield from _batches(stream_bounded([Path(partition.value)], kinds).tables, kinds)
+
+
+def _batches(tables: Iterable[pa.Table], kinds: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([(column, _ARROW[kind]) for column, kind in kinds.items()])
+    for table in tables:
+        yield from table.select(schema.names).cast(schema).to_batches()
 
 
 def _expression(kind: str, column: str, value: Any) -> pads.Expression | None:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 
 import pyarrow as pa
 
-from grantpath.engine.facts.snapshot_reader import TABLES
+from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.messages import short
@@ -88,7 +88,7 @@ def export(snapshot: Path, out: Path, format: Format, progress: ReportLine) -> S
 def _tables(source: Snapshot) -> list[str]:
     """The tables of the snapshot. Raises InvalidInput if one that it must have does not exist."""
     found = []
-    for name in TABLES:
+    for name in (each for each in TABLES if each != CHANGES):
         folder, _, own = name.rpartition("/")
         if (source.folder / name).exists():
             found.append(name)

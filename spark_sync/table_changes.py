@@ -46,7 +46,7 @@ class _Edges:
         return _Edges(*(np.insert(mine, at, new[order]) for mine, new in pairs))
 
 
-def advanced(tables: MirrorTables, found: ChangesMeanwhile, policy: Policy) -> MirrorTables:
+def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Policy) -> MirrorTables:
     """The tables after the changes. Tables that do not change are the same objects as before.
 
     The changes must be all those since the revision of the tables.

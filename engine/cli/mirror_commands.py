@@ -1,14 +1,19 @@
-"""The commands that write snapshots for Spark: mirror."""
+"""The commands that write snapshots for Spark: mirror, follow."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
-from grantpath.engine.cli.spark_commands import PANEL, Out, working
+from grantpath.engine.cli.spark_commands import PANEL, Out, Snapshot, working
+
+if TYPE_CHECKING:
+    from grantpath.engine.cli.command_authorizer import CommandAuthorizer
 
 Update = Annotated[bool, typer.Option("--update", help="bring the snapshot OUT to the present revision")]
 
@@ -16,6 +21,7 @@ Update = Annotated[bool, typer.Option("--update", help="bring the snapshot OUT t
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     command(app, PANEL, "grantpath mirror ./monday --root metalake:tpc")(mirror)
+    command(app, PANEL, "grantpath follow ./now")(follow)
 
 
 def mirror(session: CommandContext, target: Out, update: Update = False) -> None:
@@ -42,21 +48,49 @@ def mirror(session: CommandContext, target: Out, update: Update = False) -> None
 
 def _update(session: CommandContext, target: Path) -> None:
     from grantpath.graph.embedded.connect import connection
-    from grantpath.spark_sync.snapshot import Snapshot
     from grantpath.spark_sync.snapshot_update import update
 
-    root = session.root or Snapshot(target).meta.root
-    with session.at(root).open() as authorizer, working("updating") as progress:
+    with _opened(session, target) as authorizer, working("updating") as progress:
         done = update(connection(session.uri), authorizer.tenant, target, progress)
     meta = done.meta
     if session.json:
-        made = {"before": done.before, "facts": done.facts, "rebuilt": done.rebuilt}
+        made = {"before": done.before, "rebuilt": done.rebuilt}
         emit({"snapshot": str(target), **made, **meta.model_dump(mode="json")})
         return
-    how = f"mirrored again, because {done.rebuilt}" if done.rebuilt else f"changed facts: {done.facts:,}"
-    text = f" {target} from revision {done.before} to {meta.revision} of {meta.root}: {how}"
+    how = f": mirrored again, because {done.rebuilt}" if done.rebuilt else ""
+    text = f" {target} from revision {done.before} to {meta.revision} of {meta.root}{how}"
     out().print(styled("updated", "bold green"), styled(text), sep="")
     _show_counts(meta.counts)
+
+
+def follow(session: CommandContext, snapshot: Snapshot) -> None:
+    """Keep a snapshot current, and record who gains and who loses what.
+
+    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets rows for
+    each revision: what users gained and lost. Where the log does not describe the changes, the root is mirrored again,
+    and a row says so. A follower that was killed continues where it was.
+    """
+    from grantpath.graph.embedded.connect import connection
+    from grantpath.spark_sync.follower import Followed
+    from grantpath.spark_sync.follower import follow as follow_root
+
+    def report(done: Followed) -> None:
+        if session.json:
+            emit(asdict(done))
+            return
+        why = f" (mirrored again, because {done.rebuilt})" if done.rebuilt else ""
+        text = f" revisions {done.first} to {done.last}: {done.rows:,} rows in {snapshot / 'changes'}{why}"
+        out().print(styled("followed", "bold green"), styled(text), sep="")
+
+    with _opened(session, snapshot) as authorizer, working("following") as progress:
+        follow_root(connection(session.uri), authorizer.tenant, snapshot, progress, report)
+
+
+def _opened(session: CommandContext, target: Path) -> "AbstractContextManager[CommandAuthorizer]":
+    """The root of --root, or that of the snapshot."""
+    from grantpath.spark_sync.snapshot import Snapshot as Mirrored
+
+    return session.at(session.root or Mirrored(target).meta.root).open()
 
 
 def _show_counts(counts: Mapping[str, int]) -> None:

@@ -26,6 +26,7 @@ from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 
 POLICY_FILE = "policy.json"
+CHANGES = "changes"  # the table of what users gained and lost; `follow` appends to it
 CURRENT = "current"  # in a snapshot that was updated: the link to its current version
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a URI
 MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
@@ -50,6 +51,15 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
         "type": "text",
         "start": "int",
         "last": "int",
+    },
+    CHANGES: {
+        "revision": "int",
+        "effect": "text",
+        "user": "text",
+        "name": "text",
+        "type": "text",
+        "object": "text",
+        "below": "bool",
     },
     "access/names": {"name": "text", "type": "text", "condition": "int"},
     "access/reach": {"subject": "int", "name": "text", "type": "text", "objects": "int"},
@@ -115,7 +125,7 @@ class SnapshotReader:
 
     def files(self, name: str) -> list[Path]:
         """The part files of a table, in the order of the rows. Raises InvalidInput if there is none."""
-        path = self.folder / name
+        path = (self._given if name == CHANGES else self.folder) / name
         files = sorted(path.glob("*.parquet"))
         if not files:
             raise InvalidInput(f"{path}: contains no Parquet file; write the snapshot again")

@@ -18,7 +18,20 @@ __all__ = ["facts", "run"]
 COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]
 INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")]
 COMMANDS += ["config", "show", "list", "grants", "members", "memberships", "can", "revocation"]
-COMMANDS += ["roots", "dump", "test", "params", "mirror", "access", "report", "export", "ask", "diff", "verify"]
+COMMANDS += [
+    "roots",
+    "dump",
+    "test",
+    "params",
+    "mirror",
+    "follow",
+    "access",
+    "report",
+    "export",
+    "ask",
+    "diff",
+    "verify",
+]
 INNER_COMMANDS += [["roots", name] for name in ("list", "drop")]
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine.facts.snapshot_reader import TABLES
+from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES
 from grantpath.graph.errors import ServerError
+from grantpath.spark_sync.change_files import GAINED, LOST, ChangeRows, append
 
 from ..oracle import oracle
 from ..support.newest_spark import printed, pyspark_folder
@@ -37,6 +38,33 @@ for path, table in (folder, "objekts"), (folder + "/no", "objects"), (None, "obj
     except Exception as error:
         errors.append(str(error))
 print(json.dumps(found | {"errors": errors, "version": spark.version}))
+"""
+STREAM = """
+import json, sys, time
+from pathlib import Path
+from grantpath.spark_sync import spark_session
+from grantpath.spark_sync.change_files import GAINED, LOST, ChangeRows, append
+from grantpath.spark_sync.data_source import SnapshotSource
+
+folder, checkpoint = sys.argv[1:]
+spark = spark_session.engine(lambda line: None).spark
+spark.dataSource.register(SnapshotSource)
+found = []
+
+def run():
+    rows = spark.readStream.format("grantpath").option("table", "changes").load(folder)
+    query = rows.writeStream.option("checkpointLocation", checkpoint).foreachBatch(
+        lambda batch, number: found.append([number, sorted(map(list, batch.collect()))])
+    ).start()
+    query.processAllAvailable()
+    query.stop()
+
+run()
+rows = ChangeRows()
+rows.add(4, LOST, ["user:ann"], ["load_table"], "table", ["table:hr.public.x"])
+append(Path(folder), "made", 2, 4, 4, rows)
+run()
+print(json.dumps({"batches": found}))
 """
 FACTS = [
     *(f"add user:{name}" for name in ("ann", "bob")),
@@ -96,5 +124,26 @@ def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: 
     assert "has no table access/expand; write it with `grantpath access`" in later
 
 
+@pytest.mark.slow
+@pytest.mark.newest
+@pytest.mark.spark
+@pytest.mark.parametrize("line", ["4.0", "4.1"])
+def test_the_changes_of_a_snapshot_are_a_stream(line: str, tmp_path: Path) -> None:
+    """A query that is started again continues after the files that it has read."""
+    made = oracle("gravitino", ROOT_NAME)
+    for fact in FACTS:
+        assert made.given(fact) == "done"
+    snapshot = write_snapshot(made, tmp_path / "snapshot")
+    for number in range(2):
+        rows = ChangeRows()
+        rows.add(number + 2, GAINED, ["user:ann", "user:bob"], ["load_table"], "table", [], ["schema:hr.public"])
+        append(snapshot, "made", number, number + 2, number + 2, rows)
+    batches = printed(STREAM, [pyspark_folder(line)], str(snapshot), str(tmp_path / "checkpoint"))["batches"]
+    first, second = [row for _, rows in batches[:-1] for row in rows], batches[-1][1]
+    gained = [[GAINED, user, "load_table", "table", "schema:hr.public", True] for user in ("user:ann", "user:bob")]
+    assert sorted(first) == [[revision, *row] for revision in (2, 3) for row in gained]
+    assert second == [[4, LOST, "user:ann", "load_table", "table", "table:hr.public.x", False]]
+
+
 def tables() -> list[str]:
-    return [table for table in TABLES if table != "access/expand"]
+    return [table for table in TABLES if table not in ("access/expand", CHANGES)]

@@ -1,0 +1,110 @@
+"""The folder `changes` of a snapshot: what users gained and lost, a file for each run of revisions, in order."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.snapshot_reader import CHANGES
+from grantpath.graph.errors import InvalidInput
+
+GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
+_NAME = re.compile(r"(\d{10})_(\d{12})_(\d{12})\.parquet")
+_MADE = b"grantpath.made"  # in the schema's metadata: the creation id of the root
+_COLUMNS = ("effect", "user", "name", "type", "object")
+
+
+@dataclass(frozen=True, order=True)
+class ChangeFile:
+    """A file of changes: its number, and the first and last revision that it describes."""
+
+    number: int
+    first: int
+    last: int
+    path: Path = field(compare=False)
+
+
+@dataclass
+class ChangeRows:
+    """Rows for a file, collected in columns. A text is stored once."""
+
+    _texts: dict[str, int] = field(default_factory=dict)
+    _parts: list[Ints] = field(default_factory=list)  # rows of revision, the numbers of the texts, below
+
+    def add(
+        self,
+        revision: int,
+        effect: str,
+        users: Iterable[str] = ("",),
+        names: Iterable[str] = ("",),
+        type_: str = "",
+        objects: Iterable[str] = ("",),
+        below: Iterable[str] = (),
+    ) -> None:
+        """Adds a row for each user, name, and object or place inside which all objects of the type are meant."""
+        places = [(self._of(ref), 0) for ref in objects] + [(self._of(ref), 1) for ref in below]
+        user, name = ([self._of(text) for text in texts] for texts in (users, names))
+        rows = len(user) * len(name) * len(places)
+        part = np.empty((7, rows), np.int64)
+        part[0], part[1], part[4] = revision, self._of(effect), self._of(type_)
+        part[2] = np.repeat(user, len(name) * len(places))
+        part[3] = np.tile(np.repeat(name, len(places)), len(user))
+        part[5:] = np.tile(np.array(places, np.int64).reshape(-1, 2).T, len(user) * len(name))
+        self._parts.append(part)
+
+    def __len__(self) -> int:
+        return sum(part.shape[1] for part in self._parts)
+
+    def table(self) -> pa.Table:
+        """The rows, in the columns of the table `changes`."""
+        found = np.concatenate([np.empty((7, 0), np.int64), *self._parts], axis=1)
+        texts = pa.array(list(self._texts), pa.string())
+        columns = {"revision": pa.array(found[0])}
+        for name, numbers in zip(_COLUMNS, found[1:6], strict=True):
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), texts)
+        return pa.table({**columns, "below": pa.array(found[6] > 0)})
+
+    def _of(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+
+def change_files(out: Path) -> list[ChangeFile]:
+    """The files of a snapshot, in order. Raises InvalidInput if one is missing between two others."""
+    found = [
+        ChangeFile(int(name[1]), int(name[2]), int(name[3]), path)
+        for path in (out / CHANGES).glob("*.parquet")
+        if (name := _NAME.fullmatch(path.name))
+    ]
+    found.sort()
+    if found and found[-1].number - found[0].number + 1 != len(found):
+        raise InvalidInput(f"{out / CHANGES}: files are missing; remove only the oldest files")
+    return found
+
+
+def made_of(file: ChangeFile) -> str:
+    """The creation id of the root that the file is about. Raises InvalidInput if it does not say so."""
+    try:
+        made: bytes = (pq.read_schema(file.path).metadata or {})[_MADE]
+        return made.decode()
+    except (OSError, pa.ArrowException, KeyError) as error:
+        raise InvalidInput(
+            f"{file.path}: not a file of changes ({type(error).__name__}); remove the folder to begin again"
+        ) from None
+
+
+def append(out: Path, made: str, number: int, first: int, last: int, rows: ChangeRows) -> ChangeFile:
+    """Writes the next file, completely or not at all."""
+    folder = out / CHANGES
+    folder.mkdir(mode=0o700, exist_ok=True)
+    table, fresh = rows.table(), folder / ".new"
+    fresh.unlink(missing_ok=True)
+    fresh.touch(mode=0o600)
+    pq.write_table(table.replace_schema_metadata({_MADE: made.encode()}), fresh, compression="zstd")
+    path = folder / f"{number:010}_{first:012}_{last:012}.parquet"
+    fresh.rename(path)
+    return ChangeFile(number, first, last, path)

@@ -1,0 +1,217 @@
+"""Keeps a snapshot current by the log's deltas, and records for each revision what users gained and lost."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from grantpath.engine.change.delta_records import RecordedDelta, recorded
+from grantpath.engine.facts.affected import Side
+from grantpath.engine.facts.comparison import compare
+from grantpath.engine.facts.fact_draft import Contradiction, advanced
+from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
+from grantpath.engine.facts.snapshot_facts import read_snapshot
+from grantpath.engine.facts.snapshot_reader import local_folder
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.connection import Connection
+from grantpath.graph.errors import Inconsistent, Unavailable
+from grantpath.graph.progress import ReportLine
+from grantpath.graph.store import Store
+from grantpath.spark_sync.change_files import (
+    GAINED,
+    LOST,
+    REBUILT,
+    ChangeFile,
+    ChangeRows,
+    append,
+    change_files,
+    made_of,
+)
+from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile
+from grantpath.spark_sync.graph_reader import mirror_into, opened
+from grantpath.spark_sync.graph_rows import guarded_ask
+from grantpath.spark_sync.mirror_tables import MirrorTables
+from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.spark_sync.snapshot_folders import alone
+from grantpath.spark_sync.snapshot_origin import another, need_root, same_root
+from grantpath.spark_sync.snapshot_versions import next_version
+from grantpath.spark_sync.snapshot_writer import finish
+from grantpath.spark_sync.table_changes import advanced_tables
+
+PAGE = 500  # entries of the log between two files of changes
+PAUSE = 0.2  # seconds between two questions for new entries
+AGAIN_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
+TABLES_SECONDS = 10.0  # the tables are written at most this often
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A step: the revisions that a new file of changes describes. `rebuilt` says why the whole graph was read."""
+
+    first: int
+    last: int
+    rows: int
+    rebuilt: str | None = None
+
+
+def follow(
+    connection: Connection,
+    root: str,
+    out: Path | str,
+    progress: ReportLine,
+    report: Callable[[Followed], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Keeps the snapshot `out` of the tenant `root` current until `stop()` is true.
+
+    Each file in its folder `changes` is complete, and together the files describe each revision once. A process that is
+    killed loses nothing: the next one continues after the last file. While a load is in progress or the database is
+    not available, it waits. Raises InvalidInput if `out` is not a snapshot of this root, or another process writes it;
+    otherwise the errors of `mirror`.
+    """
+    target = local_folder(out)
+    with closing(opened(connection)) as store, alone(target):
+        follower = Follower(connection, store, root, target, progress)
+        while not stop():
+            try:
+                done = follower.step()
+            except (Inconsistent, Unavailable) as error:
+                progress(f"waiting: {error}")
+                time.sleep(AGAIN_SECONDS)
+                continue
+            follower.write_tables(TABLES_SECONDS)
+            if done is None:
+                time.sleep(PAUSE)
+            elif done.last >= done.first:
+                report(done)
+        follower.write_tables()
+
+
+class Follower:
+    """The state of one snapshot that is followed. The caller holds `alone(out)`."""
+
+    def __init__(self, connection: Connection, store: Store, root: str, out: Path, progress: ReportLine) -> None:
+        self._connection, self._store, self._root = connection, store, root
+        self._out, self._progress = out, progress
+        self._ask = guarded_ask(store, root)
+        self._last_file: ChangeFile | None = next(reversed(change_files(out)), None)
+        self._open()
+
+    def _open(self) -> None:
+        self._source = Snapshot(self._out)
+        need_root(self._source, self._root)
+        meta = self._source.meta
+        self._policy: Policy = self._source.policy
+        self._version: FactVersion | None = None
+        self._tables: MirrorTables | None = None
+        self._found = ChangesMeanwhile(meta.revision)
+        self._written = time.monotonic()
+        last = self._last_file
+        known = last is not None and made_of(last) == meta.made
+        self._described = last.last if last is not None and known else meta.revision
+        if self._described < meta.revision:
+            self._mark(meta.made, self._described + 1, meta.revision)
+
+    @property
+    def source(self) -> Snapshot:
+        """The snapshot as it was written last."""
+        return self._source
+
+    def step(self) -> Followed | None:
+        """Follows a part of the log, and writes what users gained and lost. None if there is nothing new."""
+        marks = self._ask("revision")
+        if reason := another(self._source.meta, marks):
+            return self._rebuild(reason)
+        version = self._read()
+        if version.revision == marks["revision"]:
+            return None
+        deltas = list(islice(recorded(self._ask, version.revision), PAGE))
+        if not same_root(marks, self._ask("revision")):
+            return Followed(version.revision + 1, version.revision, 0)
+        done = self._follow([delta for delta in deltas if delta.revision <= marks["revision"]])
+        if isinstance(done, str):
+            return self._rebuild(done)
+        return done
+
+    def write_tables(self, seconds: float = 0.0) -> None:
+        """Writes the tables of the present revision, if they changed and were last written so many seconds ago."""
+        version, meta = self._version, self._source.meta
+        if version is None or version.revision == meta.revision or time.monotonic() - self._written < seconds:
+            return
+        former = self._tables or MirrorTables.read(self._source)
+        tables = advanced_tables(former, self._found, self._policy)
+        with next_version(self._out) as folder:
+            tables.write(folder, self._policy, former, self._source.folder)
+            finish(folder, meta.root, self._policy, version.revision, meta.closed_by, meta.made)
+        self._source, self._tables = Snapshot(self._out), tables
+        self._found, self._written = ChangesMeanwhile(version.revision), time.monotonic()
+
+    def _read(self) -> FactVersion:
+        if self._version is None:
+            meta = self._source.meta
+            origin = FactOrigin(meta.made or "", "", meta.policy_digest)
+            self._version = read_snapshot(self._source.folder, meta.root, self._policy, origin, meta.revision)
+        return self._version
+
+    def _follow(self, deltas: list[RecordedDelta]) -> Followed | str:
+        """Applies deltas up to the first one that does not lead on, and writes a file about those that no file
+        describes. If it is the first of all, the result says why."""
+        version, rows, first = self._read(), ChangeRows(), self._described + 1
+        begin, reason = version.revision, f"the log has no entry for revision {version.revision + 1}"
+        for delta in deltas:
+            if delta.revision != version.revision + 1:
+                break
+            if delta.bulk or delta.policy:
+                reason = f"the log does not describe what revision {delta.revision} changed"
+                break
+            try:
+                after = advanced(version, [vars(delta)], delta.revision)
+            except Contradiction as error:
+                reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
+                break
+            if delta.revision > self._described:
+                self._compare(version, after, delta, rows)
+            self._note(delta)
+            version = after
+        if version.revision == begin:
+            return reason
+        self._version = version
+        if version.revision >= first:
+            self._append(self._source.meta.made, first, version.revision, rows)
+        return Followed(first, version.revision, len(rows))
+
+    def _note(self, delta: RecordedDelta) -> None:
+        for texts, holds in ((delta.removed, False), (delta.added, True)):
+            for text in texts:
+                self._found.note(text, holds, self._policy)
+
+    def _compare(self, before: FactVersion, after: FactVersion, delta: RecordedDelta, rows: ChangeRows) -> None:
+        former, latter = (Side(version, self._policy, self._source.root) for version in (before, after))
+        for each in compare(former, latter, [*delta.removed, *delta.added]).effects:
+            effect = GAINED if each.effect == "gain" else LOST
+            for share in each.shares:
+                rows.add(delta.revision, effect, share.users, each.names, each.type, share.objects, share.below)
+
+    def _append(self, made: str | None, first: int, last: int, rows: ChangeRows) -> None:
+        number = 0 if self._last_file is None else self._last_file.number + 1
+        self._last_file = append(self._out, made or "", number, first, last, rows)
+        self._described = last
+
+    def _rebuild(self, reason: str) -> Followed:
+        """Reads the whole graph, and notes in `changes` that the revisions until then are not described."""
+        self._progress(f"{reason}; reading the whole graph")
+        with next_version(self._out) as folder:
+            meta = mirror_into(folder, self._connection, self._store, self._root, self._progress)
+            first = self._described + 1 if meta.made == self._source.meta.made else 0
+            if first <= meta.revision:
+                self._mark(meta.made, first, meta.revision)
+        self._open()
+        return Followed(first, meta.revision, 1, reason)
+
+    def _mark(self, made: str | None, first: int, last: int) -> None:
+        """Says in `changes` that these revisions are not described."""
+        rows = ChangeRows()
+        rows.add(last, REBUILT)
+        self._append(made, first, last, rows)
