@@ -6,16 +6,16 @@ import os
 import platform
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import psutil
-from generate import Size, generate
+from estates import ROOTS, SEED, usual_estate, usual_size
+from figures import FigureRow, Figures, print_progress, table
+from generate import Size
 from plain import PlainEstate
 from questions import Question, sample_questions
 
@@ -23,10 +23,7 @@ from grantpath.engine import Authorizer
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.private_files import cache_folder
 
-SEED = 7
-ESTATES = {"gravitino": "bench", "lakehouse": "bench-nested"}  # by policy, the root; lakehouse nests groups and roles
 SINGLE = 2_000  # checks that are timed one by one, each beside a bare round trip
 BATCH = 500
 LISTS = 40
@@ -34,13 +31,10 @@ COMPARED = 300
 SPARK_MEMORY = "8g"
 TABLE_OPERATIONS = ["load_table", "alter_table", "drop_table", "create_table"]
 
-Figures = dict[str, Any]
-FigureRow = tuple[str, str, str]  # what, measured, target
-
 
 def main() -> None:
     options = _arguments()
-    progress = _silent if options.json else _report
+    progress = _silent if options.json else print_progress
     figures = {policy: _measure(policy, options, progress) for policy in options.policies}
     if options.json:
         print(json.dumps({"machine": _machine(), "seed": SEED, **figures}))
@@ -51,17 +45,8 @@ def main() -> None:
 
 
 def _measure(policy: str, options: argparse.Namespace, progress: Callable[[str], None]) -> Figures:
-    size = Size(
-        users=options.users,
-        groups=options.users // 20 or 1,
-        roles=options.users // 10 or 1,
-        schemas=options.schemas,
-        grants=options.users * 2,
-        policy=policy,
-        nested=policy == "lakehouse",
-        root=ESTATES[policy],
-    )
-    directory = _estate(size, progress)
+    size = usual_size(policy, options.users, options.schemas)
+    directory = usual_estate(size, progress)
     with Authorizer.open(size.root, policy, create=True) as authorizer:
         registry.remove(authorizer.store, authorizer.tenant)
     with Authorizer.open(size.root, policy, create=True) as authorizer:
@@ -82,15 +67,11 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--schemas", type=int, default=Size.schemas, help="in each of 10 catalogs, of 100 tables each")
     parser.add_argument(
-        "--policies", nargs="+", choices=ESTATES, default=list(ESTATES), help="gravitino flat, lakehouse nested"
+        "--policies", nargs="+", choices=ROOTS, default=list(ROOTS), help="gravitino flat, lakehouse nested"
     )
     parser.add_argument("--no-spark", action="store_true", help="leave out mirror and access")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
-
-
-def _report(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _silent(_: str) -> None:
@@ -103,18 +84,6 @@ def _machine() -> Figures:
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "python": platform.python_version(),
     }
-
-
-def _estate(size: Size, progress: Callable[[str], None]) -> Path:
-    """The estate's files, generated once."""
-    directory = cache_folder() / "bench" / f"{size.policy}-{size.users}-{size.schemas}-{SEED}"
-    if not directory.is_dir():
-        progress(f"generating an estate of {size.users:,} users for {size.policy} in {directory}")
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory.parent) as fresh:
-            generate(Path(fresh) / "estate", size, SEED)
-            (Path(fresh) / "estate").rename(directory)
-    return directory
 
 
 def _load(authorizer: Authorizer, directory: Path, progress: Callable[[str], None]) -> Figures:
@@ -225,14 +194,7 @@ def _percentile(times: Sequence[float], name: str) -> float:
 def _print(figures: Figures) -> None:
     machine = _machine()
     print(f"\n{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}, seed {SEED}\n")
-    columns = [list(_rows(each)) for each in figures.values()]
-    lines = [("", *figures, "target")]
-    for rows in zip(*columns, strict=True):
-        lines.append((rows[0][0], *(row[1] for row in rows), rows[0][2]))
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    for what, *measured, target in lines:
-        cells = "  ".join(f"{cell:>{width}}" for cell, width in zip(measured, widths[1:-1], strict=True))
-        print(f"{what:<{widths[0]}}  {cells}  {target}".rstrip())
+    print(table({policy: _rows(each) for policy, each in figures.items()}))
 
 
 def _rows(figures: Figures) -> Iterator[FigureRow]:

@@ -7,18 +7,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from bench import SEED, FigureRow, Figures
-from generate import Size, generate
+from estates import SEED, estate_files
+from figures import KINDS, MIB, FigureRow, Figures, ProcessUse, print_progress, table
+from generate import Size
 from plain import PlainEstate
 from questions import Question, sample_questions
 
@@ -26,7 +25,6 @@ from grantpath.engine import Authorizer
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.private_files import cache_folder
 
 NAMES = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
 ASKED = ("load_table", "alter_table", "drop_table")  # the names that plain Python answers, too
@@ -37,7 +35,6 @@ SIZES = {
     "L": Size(users=1_000_000, groups=20_000, roles=50_000, tables=1_000, grants=2_000_000, root="bulk-l", **LAKEHOUSE),
     "skew": Size(users=600_000, groups=5_000, roles=10_000, grants=200_000, root="bulk-skew", **LAKEHOUSE),
 }
-MIB = 2**20
 MOST_STAGES = 1_000
 LEAST_SECONDS = 1.0  # of the longest task of a stage, so that its ratio says something
 
@@ -53,14 +50,14 @@ def main() -> None:
         print(json.dumps(_measure(options.one, options.questions)))
         return
     figures = {size: _apart(size, options.questions) for size in options.sizes}
-    print(json.dumps(figures) if options.json else _table(figures))
+    print(json.dumps(figures) if options.json else table({size: _rows(each) for size, each in figures.items()}))
     if any(each["different"] for each in figures.values()):
         raise SystemExit(1)
 
 
 def _apart(size: str, questions: int) -> Figures:
     """The figures of a size, measured in a process of its own, whose memory starts small."""
-    _say(f"--- size {size}")
+    print_progress(f"--- size {size}")
     command = [sys.executable, __file__, "--one", size, "--questions", str(questions)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figures: Figures = json.loads(ran.stdout.splitlines()[-1])
@@ -71,7 +68,7 @@ def _measure(name: str, asked: int) -> Figures:
     from grantpath.spark_sync import access, mirror
 
     size = SIZES[name]
-    estate = _estate(name, size)
+    estate = estate_files(f"bulk-{name}", size, print_progress, _skew if name == "skew" else None)
     with Authorizer.open(size.root, size.policy, create=True) as authorizer:
         registry.remove(authorizer.store, authorizer.tenant)
     figures: Figures = {}
@@ -80,36 +77,23 @@ def _measure(name: str, asked: int) -> Figures:
         importer.load(authorizer, estate)
         figures["load"] = time.perf_counter() - started
         root = authorizer.tenant
-    memory = PeakMemory()
+    use = ProcessUse()
     folder = Path(tempfile.mkdtemp(prefix="grantpath-bulk-"))
     try:
         out = folder / "snapshot"
         started = time.perf_counter()
-        mirror(connection(), root, out, _say)
+        mirror(connection(), root, out, print_progress)
         figures["mirror"] = time.perf_counter() - started
-        report = access(out, NAMES, [], _say)
-        figures["access"] = report.seconds
-        figures["pairs"] = sum(report.accessible.values())
-        figures["memory"] = memory.end()
+        answered = access(out, NAMES, [], print_progress)
+        figures["access"] = answered.seconds
+        figures["pairs"] = sum(answered.accessible.values())
+        figures["memory"], figures["cpu"] = use.end()
         figures["files"] = sum(file.stat().st_size for file in out.rglob("*.parquet")) / MIB
         figures["skew"] = _task_ratios()
         figures |= _compared(out, estate, asked)
     finally:
         shutil.rmtree(folder)
     return figures
-
-
-def _estate(name: str, size: Size) -> Path:
-    """The estate's files, generated once."""
-    directory = cache_folder() / "bench" / f"bulk-{name}-{SEED}"
-    if not directory.is_dir():
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory.parent) as fresh:
-            generate(Path(fresh) / "estate", size, SEED)
-            if name == "skew":
-                _skew(Path(fresh) / "estate")
-            (Path(fresh) / "estate").rename(directory)
-    return directory
 
 
 def _skew(estate: Path) -> None:
@@ -127,35 +111,6 @@ def _append(estate: Path, table: str, rows: list[dict[str, str]]) -> None:
     file = estate / f"{table}.parquet"
     old = pq.read_table(file)
     pq.write_table(pa.concat_tables([old, pa.Table.from_pylist(rows, old.schema)]), file)
-
-
-class PeakMemory:
-    """The largest resident memory of this process, of Spark's JVM, and of all Python workers together, in MiB."""
-
-    def __init__(self) -> None:
-        self._peaks = {"driver": 0.0, "JVM": 0.0, "workers": 0.0}
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def end(self) -> dict[str, float]:
-        self._ended.set()
-        self._thread.join()
-        return self._peaks
-
-    def _watch(self) -> None:
-        me = psutil.Process()
-        while not self._ended.wait(0.2):
-            now = {"driver": me.memory_info().rss / MIB, "JVM": 0.0, "workers": 0.0}
-            for process in me.children(recursive=True):
-                try:
-                    words = process.cmdline()
-                    kind = "workers" if any("pyspark" in word for word in words) and "java" not in words[0] else "JVM"
-                    if kind == "workers" or any("spark" in word for word in words):
-                        now[kind] += process.memory_info().rss / MIB
-                except (psutil.Error, IndexError):
-                    continue  # it has ended
-            self._peaks = {kind: max(peak, now[kind]) for kind, peak in self._peaks.items()}
 
 
 def _task_ratios() -> float:
@@ -208,20 +163,11 @@ def _compared(out: Path, estate: Path, asked: int) -> Figures:
         targets = prepared.asked[0].targets
         people = np.unique(np.array([at[user] for user, _, _ in mine], np.int64))
         may = allowed(source, prepared, wanted, people, closure)
-        for user, _, table in mine:
-            rank = int(np.searchsorted(targets, at[table]))
+        for user, _, object_ in mine:
+            rank = int(np.searchsorted(targets, at[object_]))
             found = any(low <= rank < high for low, high in may.get(at[user], ()))
-            different += found is not plain.check((user, name, table))
+            different += found is not plain.check((user, name, object_))
     return {"compared": len(questions), "different": different, "who": seconds[0], "which": seconds[1]}
-
-
-def _table(figures: dict[str, Figures]) -> str:
-    columns = [list(_rows(each)) for each in figures.values()]
-    lines = [("", *figures, "target")]
-    lines += [(rows[0][0], *(row[1] for row in rows), rows[0][2]) for rows in zip(*columns, strict=True)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    texts = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "\n".join(text.rstrip() for text in texts)
 
 
 def _rows(each: Figures) -> Iterator[FigureRow]:
@@ -232,13 +178,13 @@ def _rows(each: Figures) -> Iterator[FigureRow]:
     yield "peak of the driver's Python", f"{each['memory']['driver']:.0f} MiB", "under 600 MiB, flat"
     yield "peak of the JVM", f"{each['memory']['JVM']:.0f} MiB", ""
     yield "peak of all Python workers", f"{each['memory']['workers']:.0f} MiB", ""
+    cpu = each["cpu"]
+    yield "CPU time of mirror + access", f"{sum(cpu.values()):.0f} s", ""
+    shares = " / ".join(f"{cpu[kind]:.0f}" for kind in KINDS)
+    yield f"  {', '.join(KINDS)}", f"{shares} s", ""
     yield "longest task / median task", f"{each['skew']:.1f}", "skew: at most 3"
     yield "ask who / which", f"{each['who']:.1f} / {each['which']:.1f} s", "L: under 3 s"
     yield "answers compared / different", f"{each['compared']:,} / {each['different']}", "100,000 / 0"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

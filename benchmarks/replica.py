@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import psutil
-from bench import BATCH, ESTATES, SEED, SINGLE, _estate, _report
+from bench import BATCH, SINGLE
+from estates import ROOTS, SEED, usual_estate, usual_size
+from figures import Figures, print_progress
 from generate import Size
 from questions import Question, sample_questions
 
@@ -21,31 +22,22 @@ from grantpath.engine.facts.replica import Replica
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 
-ROOT = ESTATES["gravitino"]
+ROOT = ROOTS["gravitino"]
 LISTS = 40
 FIRST_PAGE = 100
 PROCESSES, SECONDS = 8, 10.0
 COMPARED = 1_000
 
-Figures = dict[str, Any]
 _forked: list[Authorizer] = []
 
 
 def main() -> None:
     options = _arguments()
-    size = Size(
-        users=options.users,
-        groups=options.users // 20 or 1,
-        roles=options.users // 10 or 1,
-        schemas=options.schemas,
-        grants=options.users * 2,
-        policy="gravitino",
-        root=ROOT,
-    )
-    directory = _estate(size, _report)
+    size = usual_size("gravitino", options.users, options.schemas)
+    directory = usual_estate(size, print_progress)
     with Authorizer.open(ROOT, "gravitino", create=True, timeout=60) as plain:
         if plain.revision_now() == 0:
-            _report("loading")
+            print_progress("loading")
             importer.load(plain, directory)
         questions = sample_questions(directory, SINGLE + 20 * BATCH, SEED)
         figures = measure(plain, questions, _popular(directory), options.json)
