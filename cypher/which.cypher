@@ -84,12 +84,12 @@ CALL () {
     UNWIND inside AS place
     WITH place, count(*) AS depth, head(collect(CASE place WHEN above THEN granted END)) AS granted,
       reduce(all = $given, some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
-    WITH place, depth, [facts IN CASE place WHEN top THEN [] ELSE [inherited] END + [inherited + granted] |
+    WITH place, depth, [facts IN [inherited, inherited + granted] |
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
     // a place whose verdict differs from the one above it decides for everything inside; the deepest such place wins
-    WITH place, depth, verdicts[-1] AS allowed WHERE verdicts[0] <> verdicts[-1] OR (place = top AND verdicts[0])
+    WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1] OR (place = top AND verdicts[0])
     UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object
     WITH object, max([depth, allowed])[1] AS allowed

@@ -60,6 +60,13 @@ def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
         asked = _hinging_on(f"{word} second", "user:early", "namespace", "instance:main", ref)
         about = partial(_column, cdap, "which", "answer", asked)
         yield Probe(f"{word} {ref}, a second object", "which", about, always(namespaces))
+    both: dict[str, Any] = {
+        **_hinging_on("EXISTS second", "user:early", "namespace", "instance:main", "namespace:n"),
+        "facts": ["EXISTS second", "EXISTS instance"],
+        "clauses": [[[{"any": ["EXISTS second"], "none": ["EXISTS instance"]}]]],
+    }
+    about = partial(_column, cdap, "which", "answer", both)
+    yield Probe("a fact of a second object and one of the root object", "which", about, always([]))
     asked = _hinging_on("IS group", "user:grouped", "group", "metalake:main")
     yield Probe("a user is no group", "which", partial(_column, lakehouse, "which", "answer", asked), always([]))
     asked = {**_hinging_on("BUILTIN role", "user:grouped", "role", "metalake:main"), "builtin": ["role"]}
