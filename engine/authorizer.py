@@ -1,7 +1,7 @@
 """The public methods that answer questions. Others: change_verbs.py, effect_verbs.py, explanation_verbs.py,
 inspection_verbs.py."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.effect_verbs import EffectVerbs
 from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
+from grantpath.engine.list_sources import ListSources
 from grantpath.engine.tenants import opening
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from grantpath.engine.past_root import AsOf, PastRoot
 
 
-class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
+class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs, ListSources):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
@@ -192,22 +193,3 @@ class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs):
         copy = self.replica
         found = None if copy is None else copy.check(self.policy, self.root, questions, at_least)
         return request.answers(self.ask, questions, at_least) if found is None else found
-
-    def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
-        """The list, with its first page already read, so that the call itself raises the errors."""
-        past = None if as_of is None else self._past(as_of, page.least)
-        policy = (past or self).policy
-        question = request.resolve(policy, self.root, words)
-        ask: Callable[..., Mapping[str, Any]] | None = None
-        if past is not None:
-            ask = past.listing(question)
-        elif self.replica is not None:
-            ask = self.replica.listing(policy, self.root, question, page.at_least)
-        if ask is None:
-            query = "who" if isinstance(words, Who) else "which"
-            parameters = request.list_parameters(policy, self.root, question)
-            ask = partial(self.ask, query, at_least=page.at_least, **parameters)
-        listing = Listing(self.tenant, words, ask, policy.hidden, page)
-        span.set(revision=listing.revision)
-        (past or self).need_existing(question.needed, listing.first["known"])
-        return listing

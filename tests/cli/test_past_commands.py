@@ -52,8 +52,8 @@ def test_explain_and_show_are_of_that_time(run: Run, left: str) -> None:
 def test_since_names_the_change(run: Run, left: str) -> None:
     ran = run("since", *ASKED, "--root", left)
     assert ran.code == 1
-    assert ran.out.startswith(f"not allowed {' '.join(ASKED[:2])} on {STAFF}\n  since  revision {NOW + 1}, ")
-    assert ran.out.endswith(" UTC\n         by a fact: remove user:bob from role:analyst\n")
+    assert ran.out.startswith(f"not allowed {' '.join(ASKED[:2])} on {STAFF}\n  since    revision {NOW + 1}, ")
+    assert ran.out.endswith(" UTC\n           by a fact: remove user:bob from role:analyst\n")
     found = run("since", "user:ann", "SELECT_TABLE", STAFF, "--root", left, "--json")
     assert (found.code, found.json["allowed"], found.json["change"]["revision"]) == (1, False, found.json["since"])
     assert run("since", *ASKED[:2], "table:hr.public.none", "--root", left).code == 2

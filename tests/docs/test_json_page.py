@@ -53,10 +53,14 @@ def answers(module_tenant: Tenants) -> dict[str, Any]:
     """An answer of each class, as JSON."""
     auth: Authorizer = module_tenant("gravitino", ["add catalog:c", "owner user:ann of catalog:c", "add role:r"])
     question = ("user:ann", "load_catalog", "catalog:c")
+    plan = auth.plan(["add user:cas", "owner user:cas of catalog:c"])
     models = [
+        plan,
+        plan.effects,
         auth.check(*question),
         auth.explain(*question),
         auth.revocation(*question),
+        auth.since(*question),
         auth.who("load_catalog", "catalog:c").read(),
         auth.list("catalog"),
         auth.grants(),

@@ -11,7 +11,6 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
@@ -22,19 +21,18 @@ from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable
 from grantpath.spark_sync import follower
-from grantpath.spark_sync.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.change_files import GAINED, LOST, REBUILT, change_files
 from grantpath.spark_sync.follower import Followed, Follower, follow
 from grantpath.spark_sync.graph_reader import mirror
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_update import update
-from grantpath.spark_sync.verification import allowed
 
 from ..changes.test_recorded_deltas import variant
 from ..conftest import Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.sizes import say, size
+from ..support.snapshot_access import Pair, access_of
 from ..support.table_sums import table_sums
 from ..support.tiers import others_slow
 from ..support.twin import POLICIES
@@ -53,7 +51,6 @@ print("following", flush=True)
 follower.follow(Connection(uri, user, password), root, out, print)
 """
 Row = tuple[int, str, str, str, str, str, bool]
-Pair = tuple[str, str, str, str]  # user, name, type, object
 
 
 @pytest.fixture
@@ -92,22 +89,6 @@ def need_each_revision_once(out: Path, first: int, last: int) -> None:
 
 
 # ---- who can do what -------------------------------------------------------------------------------------------------
-def access_of(folder: Path) -> set[Pair]:
-    """All access of all users by all names, by Spark's kernel."""
-    source = Snapshot(folder)
-    refs, closure = source.numbering.refs, source.closure()
-    listed, questions = conditions(source.policy, None)
-    found: set[Pair] = set()
-    for name in listed:
-        prepared = prepare(source, [questions[name.condition]])
-        targets = prepared.asked[0].targets
-        people = np.flatnonzero(users(source))
-        for user, intervals in allowed(source, prepared, questions[name.condition], people, closure).items():
-            places = [refs[at] for low, high in intervals for at in targets[low:high].tolist()]
-            found.update((refs[user], name.name, name.type, place) for place in places)
-    return found
-
-
 def replayed(access: set[Pair], rows: list[Row], auth: Authorizer, objects: set[str], after: int) -> set[Pair]:
     """The access after the rows, each of which must fit. `objects` exist at the revision `after`."""
     by_revision: dict[int, list[Row]] = {}

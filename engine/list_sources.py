@@ -1,0 +1,37 @@
+"""Where lists come from: a past state, a copy of the facts, or the database."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from grantpath.engine.decide import request
+from grantpath.engine.decide.listing import Listing, Page
+from grantpath.engine.past_verbs import PastVerbs
+from grantpath.graph import telemetry
+from grantpath.graph.statement import Which, Who
+
+if TYPE_CHECKING:
+    from grantpath.engine.past_root import AsOf
+
+
+class ListSources(PastVerbs):
+    """Gets the lists that answer questions about one root. Threads can share it."""
+
+    def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
+        """The list, with its first page already read, so that the call itself raises the errors."""
+        past = None if as_of is None else self._past(as_of, page.least)
+        policy = (past or self).policy
+        question = request.resolve(policy, self.root, words)
+        ask: Callable[..., Mapping[str, Any]] | None = None
+        if past is not None:
+            ask = past.listing(question)
+        elif self.replica is not None:
+            ask = self.replica.listing(policy, self.root, question, page.at_least)
+        if ask is None:
+            query = "who" if isinstance(words, Who) else "which"
+            parameters = request.list_parameters(policy, self.root, question)
+            ask = partial(self.ask, query, at_least=page.at_least, **parameters)
+        listing = Listing(self.tenant, words, ask, policy.hidden, page)
+        span.set(revision=listing.revision)
+        (past or self).need_existing(question.needed, listing.first["known"])
+        return listing
