@@ -232,7 +232,7 @@ def current_version(folder: Path) -> Path:
     """The folder of the tables of a snapshot: for one that was updated, that of its current version."""
     try:
         return folder / os.readlink(folder / CURRENT)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a null byte in the path
         return folder
 
 

@@ -64,7 +64,7 @@ def test_names_appear_only_at_debug(tenant: Tenants, caplog: pytest.LogCaptureFi
     load(auth, tmp_path)
     policy_upgrade.upgrade(auth, policy.load("gravitino"))
     debug, info = texts(caplog, logging.DEBUG), texts(caplog, logging.INFO)
-    assert f"grantpath.change: None changed {auth.tenant}: add user:bob" in debug
+    assert f"grantpath.change: {auth.tenant}: changed by no actor: add user:bob" in debug
     assert f"grantpath.change: created the root {auth.tenant} with the policy gravitino" in info
     assert any(f"grantpath.change: loaded {auth.tenant}: 1 added, 0 removed, revision" in text for text in info)
     assert any("already has the policy gravitino" in text for text in info)
