@@ -5,12 +5,13 @@ PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed
 RUN := .venv/bin/python
+PEERS := build/peers
 # Files of tests are spread over worker processes, which share one server.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
-.PHONY: help install demo quick test test-all trust bench bench-bulk docs types lint clean
+.PHONY: help install demo quick test test-all trust bench bench-bulk bench-peers docs types lint clean
 
 help:
 	@echo "make demo      see the main job end to end"
@@ -20,6 +21,7 @@ help:
 	@echo "make trust     try faults, races and hostile input at length, and print the figures: about two hours"
 	@echo "make bench     measure on a large estate"
 	@echo "make bench-bulk  measure Spark's answers for all users, with the memory that they need"
+	@echo "make bench-peers  measure other authorization systems beside this one, on the same estate"
 	@echo "make docs      build the pages of docs/ as a site, in build/site"
 	@echo "make lint      check style and types"
 	@echo "make clean     remove the environment and what was built"
@@ -47,6 +49,9 @@ bench: $(INSTALLED)
 bench-bulk: $(INSTALLED)
 	@$(RUN) benchmarks/bulk.py $(ARGS)
 
+bench-peers: $(PEERS)/.installed
+	@$(PEERS)/bin/python benchmarks/compare_peers.py $(ARGS)
+
 docs: $(INSTALLED) types
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 	@echo "build/site/index.html"
@@ -61,7 +66,7 @@ lint: $(INSTALLED) types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
-	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py
+	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py benchmarks/peers/*.py
 
 # Made again when what is to be installed changes; code is used where it stands.
 $(INSTALLED): pyproject.toml
@@ -70,6 +75,13 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@if [ -t 1 ]; then quiet=; else quiet=--quiet; fi; \
 		$(RUN) -m pip install $$quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Other systems have an environment of their own: grantpath depends on none of their packages.
+$(PEERS)/.installed: pyproject.toml benchmarks/peers/requirements.txt
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable '.[cli,replica,server]' -r benchmarks/peers/requirements.txt
 	@touch $@
 
 clean:
