@@ -14,7 +14,7 @@ from grantpath.engine.facts.deciding_grants import DecidingGrants
 from grantpath.engine.facts.intervals import ranges
 from grantpath.engine.facts.region import Region
 from grantpath.engine.facts.region_cover import Intervals, RegionCover
-from grantpath.engine.facts.user_classes import UserClasses, effective_of
+from grantpath.engine.facts.user_classes import UserClasses, alike_in_memberships, effective_of
 from grantpath.engine.policy.policy import Policy
 
 Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names, deciding grants
@@ -63,7 +63,9 @@ def _frame(policy: Policy) -> object:
 def _compare_block(
     sides: tuple[Side, Side], block: Block, names: Sequence[AskedName], alike: bool, found: dict[Key, _Found]
 ) -> None:
-    held = effective_of(sides[0].version, block.users) | effective_of(sides[1].version, block.users)
+    held = effective_of(sides[0].version, block.users)
+    if not alike_in_memberships(sides):
+        held |= effective_of(sides[1].version, block.users)
     one_role = {each.one_role for name in names for each in (name.before, name.after) if each is not None}
     region = Region(sides, names, block.roots, held, alike and True not in one_role)
     names = [name for name in names if len(region.targets[name.type])]

@@ -1,7 +1,8 @@
 """Groups users into classes: in a region, the users of a class have the same access before and after a change."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from grantpath.engine.facts.region import Region
 Principals = frozenset[int]
 Acting = frozenset[Principals]  # the sets of principals of which each acts alone
 Class = tuple[Acting, Acting, Acting, Acting]  # together and by single roles, before; the same after
+Coded = Sequence[bytes | None]  # by user, the codes of sets of principals; None for a user that does not exist
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,30 @@ class UserClasses:
     def __init__(self, sides: tuple[Side, Side], users: Numbers, region: Region, one_role: Collection[bool]) -> None:
         """`one_role`: whether single roles are to be evaluated, or all principals together, or both."""
         self._principals = region.principals
-        held = [_Held(side.version, region.stands_for) for side in sides]
+        self._sets: list[Principals] = []
+        columns = _Held(sides[0], users, region, self._sets).columns(one_role)
+        if alike_in_memberships(sides) and sides[0].version.existing is sides[1].version.existing:
+            columns += columns
+        else:
+            columns += _Held(sides[1], users, region, self._sets).columns(one_role)
+        own = [region.stands_for.get(user) for user in users.tolist()]
+        raw: dict[tuple[int | None, tuple[bytes | None, ...]], list[int]] = {}
+        for user, itself, *codes in zip(users.tolist(), own, *columns, strict=True):
+            raw.setdefault((itself, tuple(codes)), []).append(user)
         alike: dict[Class, list[int]] = {}
-        nothing: Acting = frozenset()
-        for user in users.tolist():
-            rows: list[Acting] = []
-            for side, of in zip(sides, held, strict=True):
-                there = user in side.version.numbers.users and side.shows(user)
-                rows.append(of.together(user) if there and False in one_role else nothing)
-                rows.append(of.by_role(user) if there and True in one_role else nothing)
-            alike.setdefault((rows[0], rows[1], rows[2], rows[3]), []).append(user)
+        for (itself, coded), of in raw.items():
+            acting = [self._acting(each, itself, bool(at % 2)) for at, each in enumerate(coded)]
+            alike.setdefault((acting[0], acting[1], acting[2], acting[3]), []).extend(of)
         self._classes = [*alike]
         self.users = [*alike.values()]
+
+    def _acting(self, codes: bytes | None, own: int | None, by_role: bool) -> Acting:
+        if codes is None:
+            return frozenset()
+        sets = [self._sets[code] for code in np.frombuffer(codes, np.int32).tolist()]
+        if not by_role:
+            sets = [frozenset[int]().union(*sets)]
+        return frozenset(sets if own is None else (each | {own} for each in sets))
 
     def rows(self, side: int, one_role: bool, low: int, high: int) -> ActingRows:
         """The rows of the classes low..high, numbered from `low`, on a side (0: before)."""
@@ -62,59 +76,94 @@ class UserClasses:
 
 
 class _Held:
-    """The principals that matter, of those of each user; of principals that are alike, one stands for all."""
+    """The sets of principals that users get by their groups and roles. Only principals that have facts in the region
+    count, and of principals that are alike, one stands for all.
 
-    def __init__(self, version: FactVersion, stands_for: Mapping[int, int]) -> None:
-        self._version = version
-        self._stands_for = stands_for
-        self._above: dict[int, Principals] = {}
-        self._roles: dict[int, Principals] = {}
-        self._together: dict[tuple[int, ...], Acting] = {}
-        self._by_role: dict[tuple[int, ...], Acting] = {}
+    It begins at the groups and roles that matter and not at the users, because a region has few facts.
+    """
 
-    def together(self, user: int) -> Acting:
-        """All effective principals of a user, as one set."""
-        containers = self._version.containers.get(user) or ()
-        found = self._together.get(containers)
-        if found is None:
-            sets = filter(None, map(self._closure, containers))
-            found = self._together[containers] = frozenset([frozenset[int]().union(*sets)])
-        return self._with(user, found)
+    def __init__(self, side: Side, users: Numbers, region: Region, sets: list[Principals]) -> None:
+        """Adds the sets to `sets`; their indexes there are their codes."""
+        self._side = side
+        self._version = side.version
+        self._users = users
+        self._stands_for = region.stands_for
+        self._sets = sets
+        self._code: dict[Principals, int] = {}
+        self._at = np.full(len(side.version.numbers.refs), -1, np.int64)
+        self._at[users] = np.arange(len(users))
 
-    def by_role(self, user: int) -> Acting:
-        """A set for each role that a user holds directly."""
-        containers = self._version.containers.get(user) or ()
-        found = self._by_role.get(containers)
-        if found is None:
-            roles = (each for each in containers if each in self._version.numbers.roles)
-            found = self._by_role[containers] = frozenset(map(self._role, roles))
-        return self._with(user, found)
+    def columns(self, one_role: Collection[bool]) -> list[Coded]:
+        """For all principals together, and for each role that a user holds directly: the codes of the sets, by user."""
+        known, shows = self._version.numbers.users, self._side.shows
+        there = [user in known and shows(user) for user in self._users.tolist()]
+        columns: list[Coded] = []
+        for by_role, given in enumerate((self._together, self._by_role)):
+            if by_role in one_role:
+                pairs = zip(self._by_user(given()), there, strict=True)
+                columns.append([codes if here else None for codes, here in pairs])
+            else:
+                columns.append([None] * len(there))
+        return columns
 
-    def _with(self, user: int, acting: Acting) -> Acting:
-        own = self._stands_for.get(user)
-        return acting if own is None else frozenset(each | {own} for each in acting)
+    def _together(self) -> Iterator[tuple[Numbers, Principals]]:
+        """The direct members of groups and roles, with all that they get there."""
+        for container in below(self._version, self._stands_for):
+            members = self._version.users_in.get(container)
+            if members is not None:
+                yield members, self._chosen(self._version.effective(container))
 
-    def _closure(self, container: int) -> Principals:
-        found = self._above.get(container)
-        if found is None:
-            found = self._above[container] = self._chosen(self._version.effective(container))
-        return found
-
-    def _role(self, role: int) -> Principals:
-        found = self._roles.get(role)
-        if found is None:
-            found = self._roles[role] = self._chosen(self._version.with_roles(role))
-        return found
+    def _by_role(self) -> Iterator[tuple[Numbers, Principals]]:
+        """The same by single roles; a role without any such principal is a set, too."""
+        for role in self._version.numbers.roles:
+            members = self._version.users_in.get(role)
+            if members is not None:
+                yield members, self._chosen(self._version.with_roles(role))
 
     def _chosen(self, principals: Iterable[int]) -> Principals:
         stands_for = self._stands_for
         return frozenset(stands_for[each] for each in principals if each in stands_for)
 
+    def _by_user(self, given: Iterable[tuple[Numbers, Principals]]) -> Sequence[bytes]:
+        """By user, the codes of all sets that it is given, ascending."""
+        members, codes = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        for each, principals in given:
+            code = self._code.get(principals)
+            if code is None:
+                code = self._code[principals] = len(self._sets)
+                self._sets.append(principals)
+            members.append(each)
+            codes.append(np.full(len(each), code, np.int64))
+        at, code_of = self._at[np.concatenate(members)], np.concatenate(codes)
+        pairs = np.unique((at[at >= 0] << 32) + code_of[at >= 0])
+        begin = 4 * np.searchsorted(pairs >> 32, np.arange(len(self._users) + 1))
+        packed = (pairs & 0xFFFFFFFF).astype(np.int32).tobytes()
+        return [packed[low:high] for low, high in pairwise(begin.tolist())]
+
+
+def alike_in_memberships(sides: tuple[Side, Side]) -> bool:
+    """Whether no membership differs, by what the two versions share."""
+    before, after = (side.version for side in sides)
+    return before.containers is after.containers and sides[0].policy is sides[1].policy
+
+
+def below(version: FactVersion, principals: Mapping[int, object]) -> set[int]:
+    """These principals and the groups and roles that belong to them, direct or through others."""
+    found = set(principals)
+    waiting = [*found]
+    while waiting:
+        for each in version.others_in.get(waiting.pop()) or ():
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found
+
 
 def effective_of(version: FactVersion, users: Numbers) -> set[int]:
     """The effective principals of any of these users, and the users."""
     found = set(users.tolist())
-    waiting = [*found]
+    waiting = [*set(chain.from_iterable(filter(None, map(version.containers.get, found)))) - found]
+    found.update(waiting)
     while waiting:
         for each in version.containers.get(waiting.pop()) or ():
             if each not in found:
