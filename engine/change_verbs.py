@@ -61,14 +61,18 @@ class ChangeVerbs(OpenTenant):
         as_role: str | None = None,
         id: str | None = None,
         dry_run: bool = False,
+        at_revision: int | None = None,
     ) -> list[Change]:
         """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
+
+        With `at_revision`, e.g. that of a `plan`, they are made only if the root is at this revision; otherwise nothing
+        is done, and Inconsistent is raised. So exactly the planned change is made.
 
         Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
         statement in its text and as `.index`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
-            done = self._service.change_all(statements, by, as_role, id, dry_run)
+            done = self._service.change_all(statements, by, as_role, id, dry_run, at_revision)
             self._count_changes(span, done, dry_run)
         log.debug("%s: %d statements by %s", self.tenant, len(done), by or "no actor")
         return done

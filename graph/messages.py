@@ -7,9 +7,9 @@ from typing import Any
 LONGEST = 80  # characters of a name or value in a message
 
 
-def short(text: str) -> str:
-    """A text for a message: shortened to LONGEST characters, with unprintable characters escaped."""
-    cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+def short(text: str, longest: int = LONGEST) -> str:
+    """A text for a message: shortened to `longest` characters, with unprintable characters escaped."""
+    cut = text if len(text) <= longest else text[: longest - 3] + "..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 
 

@@ -89,24 +89,24 @@ def change(
     if statement is not None:
         parse_statement(statement)
         with session.open(create, history) as authorizer:
-            _consent(authorizer, [statement], dry_run or yes)
+            consent_to_drop(authorizer, [statement], dry_run or yes)
             if effects:
                 planned = authorizer.plan([statement], by=by, as_role=as_)
-                _show(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
+                show_changes(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
             else:
                 done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
-                _show(session, [done], dry_run, _summary(done, dry_run))
+                show_changes(session, [done], dry_run, _summary(done, dry_run))
         return
     lines = read_statements(str(file))
     texts = [text for _, text in lines]
     with session.open(create, history) as authorizer, naming_the_line(str(file), lines):
-        _consent(authorizer, texts, dry_run or yes)
+        consent_to_drop(authorizer, texts, dry_run or yes)
         if effects:
             planned = authorizer.plan(texts, by=by, as_role=as_)
             made = [*planned.changes]
         else:
             made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run)
-        _show(session, made, dry_run, _batch_summary(made, dry_run), planned.effects if effects else None)
+        show_changes(session, made, dry_run, batch_summary(made, dry_run), planned.effects if effects else None)
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def naming_the_line(file: str, lines: list[tuple[int, str]]) -> Iterator[None]:
         raise named from None
 
 
-def _consent(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
+def consent_to_drop(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
     """Asks for consent to a statement that drops the root with everything in it. Raises InvalidInput without it."""
     from grantpath.engine.tenants.registry import sizes
 
@@ -184,7 +184,7 @@ def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
     return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
 
 
-def _batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
+def batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
     """`hash` is that of the last entry, which proves the whole batch; `added` and `removed` are the net effect."""
     from grantpath.engine.change.deltas import net
 
@@ -195,13 +195,14 @@ def _batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
     return {**summary, "hash": hashes[-1] if hashes else None, **lists}
 
 
-def _show(
+def show_changes(
     session: CommandContext,
     made: "list[Change]",
     dry_run: bool,
     summary: dict[str, Any],
     effects: "Effects | None" = None,
 ) -> None:
+    """Prints changes, or what a dry run would change; `summary` is its JSON."""
     from grantpath.engine.change.deltas import net
 
     already = dry_run and made[0].already

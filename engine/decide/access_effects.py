@@ -8,6 +8,7 @@ from grantpath.graph.frozen import Frozen
 from grantpath.graph.messages import short
 
 NAMED = 3  # privileges and operations, or grants, in a sentence
+GRANT = 300  # characters of a grant in a sentence
 
 
 class AccessShare(Frozen):
@@ -96,7 +97,7 @@ class Effects(Frozen):
 
 def _listed(texts: tuple[str, ...]) -> str:
     more = len(texts) - NAMED
-    shown = [short(each) for each in texts[:NAMED]]
+    shown = [short(each, GRANT) for each in texts[:NAMED]]
     if more > 0:
         return f"{', '.join(shown)} and {more:,} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -148,5 +148,5 @@ def test_commands_that_end_with_1_are_in_the_table_of_exit_codes() -> None:
 
     look(get_command(app), [])
     assert len(answering) > 5
-    # `change` raises its refusal; `policy upgrade` ends with 2 if facts violate the policy
-    assert listed == {*answering, "change"} - {"policy upgrade"}
+    # `change` and `apply` raise their refusals; `policy upgrade` ends with 2 if facts violate the policy
+    assert listed == {*answering, "change", "apply"} - {"policy upgrade"}

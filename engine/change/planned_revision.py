@@ -1,0 +1,19 @@
+"""The condition that a root is still at the revision for which a change was planned."""
+
+from grantpath.graph.errors import Inconsistent
+from grantpath.graph.inputs import need_number
+
+
+def check_revision(at_revision: int | None) -> None:
+    """Raises InvalidInput if a planned revision is neither an integer nor None."""
+    if at_revision is not None:
+        need_number("at_revision", at_revision)
+
+
+def need_revision(tenant: str, revision: int, planned: int | None) -> None:
+    """Raises Inconsistent unless the root is at the planned revision, or none is given."""
+    if planned not in (None, revision):
+        raise Inconsistent(
+            f"{tenant} is at revision {revision}, not at {planned}; nothing is done. See what the change would do now, "
+            "and repeat it with the present revision"
+        )
