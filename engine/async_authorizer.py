@@ -125,6 +125,7 @@ class AsyncAuthorizer:
     change = _in_thread(Authorizer.change)
     change_all = _in_thread(Authorizer.change_all)
     plan = _in_thread(Authorizer.plan)
+    effects_of = _in_thread(Authorizer.effects_of)
     given = _in_thread(Authorizer.given)
     verify_log = _in_thread(Authorizer.verify_log)
 

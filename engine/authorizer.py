@@ -11,7 +11,6 @@ from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
-from grantpath.engine.effect_verbs import EffectVerbs
 from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.list_sources import ListSources
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from grantpath.engine.past_root import AsOf, PastRoot
 
 
-class Authorizer(EffectVerbs, InspectionVerbs, ExplanationVerbs, ListSources):
+class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,

@@ -1,6 +1,6 @@
 """The methods that say what a change would give and take away, before it is made."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from grantpath.engine.change.change_plan import ChangePlan
@@ -9,11 +9,13 @@ from grantpath.engine.change.made import Change
 from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide.access_effects import Effects
 from grantpath.engine.decide.batches import need_list, one_of
+from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.errors import Inconsistent, InvalidInput
 
 if TYPE_CHECKING:
+    from grantpath.engine.facts.fact_draft import Facts
     from grantpath.engine.facts.fact_version import FactVersion
     from grantpath.engine.facts.replica import Replica
 
@@ -50,7 +52,8 @@ class EffectVerbs(ChangeVerbs):
                 if _base(changes, version.revision) != version.revision:
                     return None
                 together = net(changes)
-                effects = self._compared(version, changes)
+                entries = [{"added": each.added, "removed": each.removed} for each in changes]
+                effects = self._compared(version, entries, self.policy)
                 return ChangePlan(
                     revision=version.revision,
                     changes=tuple(changes),
@@ -60,6 +63,26 @@ class EffectVerbs(ChangeVerbs):
                 )
 
             return self._with_facts(planned)
+
+    @following
+    def effects_of(
+        self, added: Iterable[str], removed: Iterable[str], *, at: int, policy: Policy | None = None
+    ) -> Effects:
+        """The effects of facts that a dry run of a load or an upgrade lists. `at`: its revision; `policy`: the new one.
+
+        `added` and `removed` are canonical statements, complete and in the order of a delta. Raises Inconsistent if the
+        root is not at that revision, or if a fact does not fit. Needs the extra `replica`.
+        """
+        entry = {"added": [*added], "removed": [*removed]}
+
+        def compared(version: "FactVersion") -> Effects:
+            if version.revision != at:
+                raise Inconsistent(
+                    f"{self.tenant} is at revision {version.revision}, not at {at}; repeat the dry run and this call"
+                )
+            return self._compared(version, [entry], policy or self.policy)
+
+        return self._with_facts(compared)
 
     def _with_facts(self, work: "Callable[[FactVersion], Found | None]") -> Found:
         """The result of `work` on the facts at the revision of now. `work` returns None if they are of another one."""
@@ -82,16 +105,22 @@ class EffectVerbs(ChangeVerbs):
             version = copy.current(self.policy)
         return version
 
-    def _compared(self, version: "FactVersion", changes: Iterable[Change]) -> Effects:
+    def _compared(self, version: "FactVersion", entries: "Sequence[Facts]", policy: Policy) -> Effects:
         from grantpath.engine.facts.affected import Side
         from grantpath.engine.facts.comparison import compare
+        from grantpath.engine.facts.fact_draft import Contradiction
+        from grantpath.engine.facts.other_policy import under_policy
 
-        entries = [{"added": each.added, "removed": each.removed} for each in changes]
         copy = self.replica or self._facts
         assert copy is not None, "the version is one of its own"
-        after = copy.planned(version, entries)
-        statements = [text for entry in entries for texts in entry.values() for text in texts]
-        return compare(Side(version, self.policy, self.root), Side(after, self.policy, self.root), statements)
+        try:
+            after = copy.planned(version, entries)
+        except Contradiction as error:
+            raise Inconsistent(f"{self.tenant} has not the facts that this change is about: {error}") from None
+        if policy is not self.policy:
+            after = under_policy(after, policy)
+        statements = [text for entry in entries for name in ("added", "removed") for text in entry[name]]
+        return compare(Side(version, self.policy, self.root), Side(after, policy, self.root), statements)
 
 
 def _base(changes: Iterable[Change], revision: int) -> int:

@@ -1,25 +1,29 @@
 """The methods that say why a question is answered yes or no, and what would change the answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from grantpath.engine.decide import request
 from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.explanation import explained
 from grantpath.engine.decide.revocation import Revocation, revocation
+from grantpath.engine.effect_verbs import TRIES, EffectVerbs
 from grantpath.engine.past_verbs import PastVerbs
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
+from grantpath.graph.errors import Inconsistent, Invalid
 from grantpath.graph.statement import Check
 
 if TYPE_CHECKING:
+    from grantpath.engine.decide.access_effects import Effects
     from grantpath.engine.past_root import AsOf
 
 Found = TypeVar("Found", Explanation, Revocation)
 
 
-class ExplanationVerbs(PastVerbs):
+class ExplanationVerbs(PastVerbs, EffectVerbs):
     """Explains decisions about one root. Threads can share it."""
 
     @following
@@ -53,11 +57,30 @@ class ExplanationVerbs(PastVerbs):
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
         at_least: int | None = None,
+        effects: bool = False,
     ) -> Revocation:
         """The smallest set of statements after which `subject` cannot use `name` on `object` any more. It changes
-        nothing. Raises the errors of `check`."""
+        nothing. With `effects` it also says what else these statements would take away, as `plan` does. Raises the
+        errors of `check`."""
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
-        return self._about("revocation", words, with_, at_least, revocation)
+        for _ in range(TRIES):
+            found = self._about("revocation", words, with_, at_least, revocation)
+            if not (effects and found.statements):
+                return found
+            told = self._effects_at(found.revision, found.statements)
+            if told is not None:
+                return found.model_copy(update={"effects": told})
+        raise Inconsistent(f"{self.tenant} changes too often to be compared at one revision; ask again later")
+
+    def _effects_at(self, revision: int, statements: Iterable[str]) -> "Effects | None":
+        """The effects of statements at a revision; None if the root is at another one now."""
+        try:
+            planned = self.store.apart(partial(self.plan, statements))
+        except Invalid:  # a concurrent change can make the statements impossible
+            if self.revision_now() == revision:
+                raise
+            return None
+        return planned.effects if planned.revision == revision else None
 
     def _about(
         self,

@@ -16,6 +16,7 @@ from grantpath.engine.cli.context import (
     past,
     second_objects,
 )
+from grantpath.engine.cli.effects_view import show_effects
 from grantpath.engine.cli.output import emit_model, lines, note, out, printable, styled
 from grantpath.graph.errors import InvalidInput
 
@@ -42,6 +43,11 @@ Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
 After = Annotated[
     str, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
+]
+
+
+RevocationEffects = Annotated[
+    bool, typer.Option("--effects", help="also say what else the statements would take away; reads all facts")
 ]
 
 
@@ -155,15 +161,19 @@ def revocation(
     with_: With = [],  # noqa: B006
     as_: As = None,
     at_least: AtLeast = None,
+    effects: RevocationEffects = False,
 ) -> int:
     """List the smallest set of statements after which SUBJECT cannot use NAME on REF any more. It changes nothing.
 
     The statements are revokes, removals of memberships and changes of owner. `or` lists DENYs of which each alone has
     the same effect. The set is proved smallest if at most 20 facts are candidates; the last line says whether it is.
+    --effects also says what else the statements would take away, from SUBJECT and from others.
     Exit code 0: there is such a set, or SUBJECT is not allowed anyway, 1: there is none, 2: an error.
     """
     with session.open() as authorizer:
-        found = authorizer.revocation(subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
+        found = authorizer.revocation(
+            subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least, effects=effects
+        )
     if session.json:
         emit_model(found)
     else:
@@ -184,6 +194,8 @@ def _show_revocation(found: "Revocation", question: str) -> None:
     lines(console, "or", [*found.denies], "yellow")
     if found.statements:
         console.print(styled(f"  {proof}, of {found.candidates:,} candidate facts", "dim"))
+    if found.effects is not None:
+        show_effects(found.effects)
 
 
 def who(

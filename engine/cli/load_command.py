@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.change_commands import PANEL
+from grantpath.engine.cli.change_commands import PANEL, ShowEffects
 from grantpath.engine.cli.context import CommandContext, Create, Operator, command
+from grantpath.engine.cli.effects_view import show_effects
 from grantpath.engine.cli.output import counting, emit, note, out, styled, warn
 from grantpath.graph.errors import InvalidInput
 
@@ -35,6 +36,7 @@ def load(
     directory: Directory,
     replace: Replace = False,
     dry_run: DryRun = False,
+    effects: ShowEffects = False,
     yes: Yes = False,
     create: Create = False,
     by: Operator = None,
@@ -45,7 +47,8 @@ def load(
     owners(object, owner), grants(effect, privilege, object, subject). Loading it a second time changes nothing.
     A load only adds; with --replace it also removes everything that the folder does not list, and prints what it
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
-    --yes must confirm it. --create creates a new root.
+    --yes must confirm it. --create creates a new root. --dry-run --effects also says who would gain and who would lose
+    which privileges and operations on what.
 
     A folder that `grantpath dump` wrote is restored with its policy, revision, history, refused attempts and request
     ids. --create restores it as a new root with the dumped name, or with the name that --root gives.
@@ -54,6 +57,8 @@ def load(
 
     if dry_run and create:
         raise typer.BadParameter("--create writes a new root; omit --dry-run")
+    if effects and not dry_run:
+        raise typer.BadParameter("--effects needs --dry-run")
     from grantpath.engine.transfer.dump_meta import read_meta
 
     policy = None
@@ -61,15 +66,26 @@ def load(
         policy = policies.from_source(meta.policy.source)
         session = replace_fields(session, root=session.root or meta.root)
     with session.open(create, policy=policy) as authorizer:
-        report = _loaded(authorizer, directory, replace, dry_run, yes, by)
+        report = _loaded(authorizer, directory, replace, dry_run, yes, by, effects)
+        found = None
+        if report.delta:
+            found = authorizer.effects_of(report.delta.added, report.delta.removed, at=report.revision)
     if session.json:
-        emit(_as_json(report))
+        emit({**_as_json(report), **({} if found is None else {"effects": found.model_dump(mode="json")})})
     else:
         _show(report, replace)
+        if found is not None:
+            show_effects(found)
 
 
 def _loaded(
-    authorizer: "CommandAuthorizer", directory: Path, replace: bool, dry_run: bool, yes: bool, by: str | None
+    authorizer: "CommandAuthorizer",
+    directory: Path,
+    replace: bool,
+    dry_run: bool,
+    yes: bool,
+    by: str | None,
+    list_facts: bool,
 ) -> "LoadReport":
     from grantpath.engine.transfer.importer import load as load_directory
 
@@ -85,7 +101,9 @@ def _loaded(
 
     def run(consent: "Consent") -> "LoadReport":
         with counting() as count:
-            return load_directory(authorizer, directory, count, replace, dry_run=dry_run, consent=consent, by=by)
+            return load_directory(
+                authorizer, directory, count, replace, dry_run=dry_run, consent=consent, by=by, list_facts=list_facts
+            )
 
     try:
         return run(look)

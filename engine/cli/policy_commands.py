@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grantpath.engine.cli.change_commands import ShowEffects
 from grantpath.engine.cli.context import CommandContext, Commands, Operator, command
+from grantpath.engine.cli.effects_view import show_effects
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
 
 if TYPE_CHECKING:  # its modules take long to import
@@ -95,25 +97,38 @@ def validate(session: CommandContext, file: File) -> None:
         err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
 
 
-def upgrade(session: CommandContext, name: Name, by: Operator = None, dry_run: DryRun = False) -> int:
+def upgrade(
+    session: CommandContext, name: Name, by: Operator = None, dry_run: DryRun = False, effects: ShowEffects = False
+) -> int:
     """Replace the policy of a root, after checking every fact of the root against the new policy.
 
     If facts violate it, they are listed and nothing is changed. --dry-run lists these facts, and the built-ins, grants
-    and privileges that would be added, removed or renamed. Exit code 0 if the root has the policy now (with --dry-run:
+    and privileges that would be added, removed or renamed. --dry-run --effects also says who would gain and who would
+    lose which privileges and operations on what. Exit code 0 if the root has the policy now (with --dry-run:
     if it could have it), otherwise 2.
     """
     from grantpath.engine.policy import policy as policies
     from grantpath.engine.transfer.policy_upgrade import upgrade as upgrade_root
 
+    if effects and not dry_run:
+        raise typer.BadParameter("--effects needs --dry-run")
     policy = policies.load(name)
-    with session.with_its_policy().open() as authorizer, counting() as count:
-        done = upgrade_root(authorizer, policy, by, dry_run, count)
+    with session.with_its_policy().open() as authorizer:
+        with counting() as count:
+            done = upgrade_root(authorizer, policy, by, dry_run, count)
+        found = None
+        if effects and not done.problems:
+            after = policy if done.changed else None
+            found = authorizer.effects_of(done.added, done.removed, at=done.revision, policy=after)
     if session.json:
         summary = {"changed": done.changed, "policy": policy.name, "facts": done.facts, "revision": done.revision}
+        told = {} if found is None else {"effects": found.model_dump(mode="json")}
         lists = {key: getattr(done, key) for key in ("problems", "renamed", "added", "removed")}
-        emit({**summary, "hash": done.hash, **({"dry_run": True, **lists} if dry_run else {})})
+        emit({**summary, "hash": done.hash, **({"dry_run": True, **lists} if dry_run else {}), **told})
     else:
         _show_upgrade(policy.name, done, dry_run)
+        if found is not None:
+            show_effects(found)
     return 2 if done.problems else 0
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from grantpath.engine.decide.access_effects import Effects
 from grantpath.engine.decide.decision import Decision, words_of
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.explanation import PinnedAsk
@@ -31,7 +32,8 @@ class Revocation(Frozen):
     `denies` are DENY statements of which each alone has this effect.
 
     A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. The search does
-    not consider that the statements can also remove other access, of this subject or of others.
+    not consider that the statements can also remove other access, of this subject or of others. If they were asked for,
+    `effects` has all access that the statements would take away and give, that of the question included.
     """
 
     question: Check
@@ -41,6 +43,7 @@ class Revocation(Frozen):
     proved_smallest: bool
     candidates: int
     denies: tuple[str, ...]
+    effects: Effects | None = None
 
     def _repr_html_(self) -> str:
         proof = "" if self.proved_smallest else ", not proved smallest"

@@ -31,10 +31,13 @@ def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
 class FactVersionBuilder:
     """Collects the facts of a whole root. All methods raise TooLarge beyond `limit`, in bytes."""
 
-    def __init__(self, policy: Policy, limit: int | None = None) -> None:
+    def __init__(self, policy: Policy, limit: int | None = None, known: Iterable[str] = ()) -> None:
+        """`known`: references that are to be numbered in this order."""
         self._limit = limit
         self._size_of_edges = 0
         self._numbers = EntityNumbers(policy)
+        for ref in known:
+            self._numbers.of(ref)
         self._existing: dict[int, bool] = {}
         self._containers: dict[int, tuple[int, ...]] = {}
         self._grants: dict[int, Grants] = {}

@@ -102,30 +102,20 @@ class Region:
         return found
 
     def _number(self, entities: Collection[int]) -> None:
-        listed = sorted(entities | {self._find(self._sides[0].root.text) or 0})  # type: ignore[operator]
-        first = self._numbering(self._sides[0], listed)
-        second = self._numbering(self._sides[1], listed, first)
-        if first.refs != second.refs:
-            raise ValueError("the policies order the objects differently")
-        self.numberings = first, second
-        at = {ref: position for position, ref in enumerate(first.refs)}
+        before, after = self._sides
+        listed = sorted(entities | {self._find(before.root.text) or 0})  # type: ignore[operator]
+        named = (Entity(ref, type_of(ref)) for ref in (self._refs[each] for each in listed))
+        numbering = number(after.policy, after.root.text, named, before.policy)
+        self.numberings = self._on_side(before, numbering), self._on_side(after, numbering)
+        at = {ref: position for position, ref in enumerate(numbering.refs)}
         self._at = {each: at[self._refs[each]] for each in listed}
 
-    def _numbering(self, side: Side, listed: Iterable[int], other: Numbering | None = None) -> Numbering:
-        """The numbering of one side, from that of the other one if the policies are the same."""
-        existing, builtins = side.version.existing, side.policy.builtins
-        if other is not None and self._sides[0].policy is side.policy:
-            find = side.version.numbers.find
-            exists = [existing.get(find(ref, -1)) is not None for ref in other.refs]
-            return replace(other, exists=np.array(exists, np.bool_))
-        return number(
-            side.policy,
-            side.root.text,
-            (
-                Entity(ref, type_of(ref), existing.get(each) is not None, ref in builtins)
-                for each in listed
-                for ref in (self._refs[each],)
-            ),
+    @staticmethod
+    def _on_side(side: Side, numbering: Numbering) -> Numbering:
+        find, existing, builtins = side.version.numbers.find, side.version.existing, side.policy.builtins
+        exists = np.array([existing.get(find(ref, -1)) is not None for ref in numbering.refs], np.bool_)
+        return replace(
+            numbering, exists=exists, builtin=np.array([ref in builtins for ref in numbering.refs], np.bool_)
         )
 
     def _by_type(self, inside: Iterable[int]) -> dict[str, Ints]:

@@ -50,21 +50,23 @@ class Numbering:
         return top[np.searchsorted(top, np.arange(len(self)), side="right") - 1]
 
 
-def number(policy: Policy, root: str, entities: Iterable[Entity]) -> Numbering:
-    """The numbering of one root. Parents that are not listed are added as missing entities.
+def number(policy: Policy, root: str, entities: Iterable[Entity], former: Policy | None = None) -> Numbering:
+    """The numbering of one root. Parents that are not listed are added as missing entities. `former`: another policy,
+    for the types that `policy` does not have.
 
     Entities are sorted by segments, because in the order of texts `a-b` would come between `a` and `a.x`.
     """
+    of_type = {type_: each for each in (former, policy) if each is not None for type_ in each.names.types}
     named: dict[Path, Entity] = {}
     for entity in entities:
-        named[_path(policy, entity)] = entity
+        named[_path(of_type[entity.type], entity)] = entity
     named.setdefault((), Entity(root, policy.root_type))
     for path in list(named):
         for depth in range(len(path) - 1, 0, -1):
             if path[:depth] in named:
                 break
-            named[path[:depth]] = _missing(policy, path[:depth])
-    return _numbered(policy, named)
+            named[path[:depth]] = _missing(of_type[path[depth - 1][1]], path[:depth])
+    return _numbered(tuple(of_type), named)
 
 
 def _path(policy: Policy, entity: Entity) -> Path:
@@ -80,7 +82,7 @@ def _missing(policy: Policy, path: Path) -> Entity:
     return Entity(ref.text, type_, exists=False)
 
 
-def _numbered(policy: Policy, named: dict[Path, Entity]) -> Numbering:
+def _numbered(types: tuple[str, ...], named: dict[Path, Entity]) -> Numbering:
     paths = sorted(named)
     size = len(paths)
     last = np.arange(size, dtype=np.int64)
@@ -94,7 +96,6 @@ def _numbered(policy: Policy, named: dict[Path, Entity]) -> Numbering:
         open_.append(at)
     for at in open_:
         last[at] = size - 1
-    types = tuple(policy.names.types)
     code = {name: at for at, name in enumerate(types)}
     listed = [named[path] for path in paths]
     return Numbering(

@@ -186,11 +186,13 @@ class DeltaBuilder:
         edges, removals = self._edges(np.flatnonzero(new | created))
         return ImportDelta(entities, np.flatnonzero(created), names, edges, removals)
 
-    def recorded(self, delta: ImportDelta) -> Delta:
-        """All facts that the import adds and removes, for the log."""
+    def recorded(self, delta: ImportDelta, every: bool = False) -> Delta:
+        """All facts that the import adds and removes, for the log; with `every`, even if they are too many for it."""
         nothing = np.empty(0, dtype=np.int64)
         entities = np.concatenate([delta.entities, delta.created])
-        return recorded(self._policy, self._rows, (entities, delta.edges), (nothing, Edges(nothing, nothing, nothing)))
+        return recorded(
+            self._policy, self._rows, (entities, delta.edges), (nothing, Edges(nothing, nothing, nothing)), every
+        )
 
     def plan(self, delta: ImportDelta) -> Plan:
         """The additions and removals as rows."""

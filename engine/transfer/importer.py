@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from grantpath.engine.change.audit_writer import append, whole
+from grantpath.engine.change.deltas import Delta
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
@@ -48,7 +49,8 @@ class LoadReport:
     removed entity. `restored`: the dump's revision, history, refusals and request ids were restored, too; if they were
     not, `note` gives the reason. `duplicates`: the number of rows that repeat an earlier row, by table. `plan` is set
     by a dry run, which writes nothing: it has all additions and removals, and `changed` says whether there are any.
-    `hash` is the hash of the log entry, None if nothing changed or a dump was restored.
+    `hash` is the hash of the log entry, None if nothing changed or a dump was restored. `delta` is set by a dry run
+    that lists facts.
     """
 
     rows: dict[str, int]
@@ -61,6 +63,7 @@ class LoadReport:
     note: str | None = None
     plan: Plan | None = field(default=None, compare=False, repr=False)
     hash: str | None = field(default=None, compare=False)
+    delta: Delta | None = field(default=None, compare=False, repr=False)
 
 
 def load(
@@ -72,13 +75,15 @@ def load(
     dry_run: bool = False,
     consent: Consent = False,
     by: str | None = None,
+    list_facts: bool = False,
 ) -> LoadReport:
     """Loads the tables in `directory` into the authorizer's root; with `replace`, the root then has no other facts.
 
     `by` is the operator named in the log; it needs no authority.
 
     `progress` receives the step (reading, checking, undoing, writing, removing), the amount done and the total.
-    `dry_run` writes nothing and reports a `plan`. A replacement needs `consent` if it removes more than a tenth of a
+    `dry_run` writes nothing and reports a `plan`; with `list_facts` also the `delta`: all facts that it would add and
+    remove. A replacement needs `consent` if it removes more than a tenth of a
     table, or anything at all while a table file is missing. `consent` is True, or a function that receives the plan of
     each replacement that removes anything and returns True. Raises InvalidInput for a wrong folder, file or row, which
     names the file and the line, and for missing consent; Inconsistent if another load is running; Unavailable. After an
@@ -90,7 +95,9 @@ def load(
     """
     listed(directory)  # a wrong folder is refused before its name is used
     with telemetry.span("load", authorizer.tenant) as span:
-        done = _load(_Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent)
+        done = _load(
+            _Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent, list_facts
+        )
         span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
     if not dry_run:
         changed = done.added, done.removed, done.revision
@@ -98,10 +105,10 @@ def load(
     return done
 
 
-def _load(work: "_Load", dry_run: bool, consent: Consent) -> LoadReport:
+def _load(work: "_Load", dry_run: bool, consent: Consent, list_facts: bool) -> LoadReport:
     for _ in range(RESTORE_TRIES):
         try:
-            return work.run(dry_run, consent)
+            return work.run(dry_run, consent, list_facts)
         except NeedsRecreation as unused:
             unused.restore.recreate()
     raise Inconsistent("another caller keeps writing to the same root; load it again later")
@@ -124,7 +131,7 @@ class _Load:
         self.restore = Restore(authorizer, directory, self._meta) if self._meta else None
         self._done = 0
 
-    def run(self, dry_run: bool, consent: Consent) -> LoadReport:
+    def run(self, dry_run: bool, consent: Consent, list_facts: bool) -> LoadReport:
         problems = Problems()
         tables = self._tables(problems)
         rows = self._resolve(tables, problems)
@@ -138,6 +145,7 @@ class _Load:
             details: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             if dry_run:
                 details["plan"] = builder.plan(delta)
+                details["delta"] = builder.recorded(delta, every=True) if list_facts else None
                 return LoadReport(
                     counts, bool(delta.size or restores), bulk.revision, delta.added, delta.removed, **details
                 )

@@ -10,9 +10,9 @@ from grantpath.engine.transfer.tables import Ints
 Facts = tuple[Ints, Edges]  # entities by number, and edges
 
 
-def recorded(policy: Policy, rows: ResolvedRows, added: Facts, removed: Facts) -> Delta:
-    """The delta of these facts; a bulk one if they are too many to be listed."""
-    if sum(len(entities) + len(edges.start) for entities, edges in (added, removed)) > BULK:
+def recorded(policy: Policy, rows: ResolvedRows, added: Facts, removed: Facts, every: bool) -> Delta:
+    """The delta of these facts; a bulk one if they are too many to be listed in the log, except with `every`."""
+    if not every and sum(len(entities) + len(edges.start) for entities, edges in (added, removed)) > BULK:
         return Delta(bulk=True)
     return delta_of(policy, _facts(rows, added), _facts(rows, removed))
 

@@ -60,12 +60,12 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         entities = np.flatnonzero(self._existing)
         return [*super()._all_edges(entities), self._presets()]
 
-    def recorded(self, delta: ImportDelta) -> Delta:
+    def recorded(self, delta: ImportDelta, every: bool = False) -> Delta:
         old, lost = self._old_edges(delta.created), self._lost(delta.created)
         gone = np.flatnonzero(self._created & ~self._existing)
         removed = (gone, Edges(old[:, 0], old[:, 1], old[:, 2]).only(lost))
         return recorded(
-            self._policy, self._rows, (np.concatenate([delta.entities, delta.created]), delta.edges), removed
+            self._policy, self._rows, (np.concatenate([delta.entities, delta.created]), delta.edges), removed, every
         )
 
     def plan(self, delta: ImportDelta) -> Plan:

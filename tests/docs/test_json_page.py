@@ -67,6 +67,8 @@ def answers(module_tenant: Tenants) -> dict[str, Any]:
         auth.members("role:r"),
         auth.can("user:ann", "catalog:c"),
         auth.show("catalog:c"),
+        auth.plan(["add user:bob"]),
+        auth.plan(["add user:bob"]).effects,
         auth.change("add user:bob"),
         auth.log()[-1],
         auth.log().read(),

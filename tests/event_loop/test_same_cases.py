@@ -45,6 +45,8 @@ QUESTIONS: list[Callable[[Authorizer], Any]] = [
     lambda auth: auth.explain(BOB, "USE_SCHEMA", "schema:hr.s"),
     lambda auth: auth.explain(BOB, SEEN, "catalog:hr", all=True),
     lambda auth: auth.revocation(BOB, SEEN, "catalog:hr"),
+    lambda auth: auth.revocation(BOB, SEEN, "catalog:hr", effects=True),
+    lambda auth: auth.plan(["drop catalog:hr"]).effects,
     lambda auth: auth.revocation("role:missing", SEEN, "catalog:hr"),
     lambda auth: auth.explain("user:bop", SEEN, "catalog:hr").decision.missing,
     lambda auth: list(auth.who(SEEN, "catalog:hr", limit=1)),
