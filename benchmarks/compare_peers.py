@@ -17,7 +17,12 @@ from peers.oracle import PlainAnswers
 
 ROOT = "metalake:bench-peers"
 CHECKS, BATCHES, LISTS, CHANGES = 1_000, 10, 20, 40
-PEERS = {"casbin": "CasbinPeer", "cedar": "CedarPeer"}  # in the module NAME_peer
+PEERS = {
+    "casbin": "CasbinPeer",
+    "cedar": "CedarPeer",
+    "openfga": "OpenFgaPeer",
+    "spicedb": "SpiceDbPeer",
+}  # in the module NAME_peer
 
 
 def main() -> None:

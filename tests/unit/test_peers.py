@@ -99,3 +99,18 @@ def test_wrong_answers_are_counted_and_shown(peers: Any, facts: Any, tmp_path: P
     assert [figure.wrong for kind, figure in measured.figures.items() if kind != "change"] == [0, 0, 0, 0]
     assert measured.figures["change"].wrong >= 5
     assert f"change: {measured.figures['change'].wrong} of 40" in peers.report.table([measured])
+
+
+def test_a_program_that_cannot_be_built_is_reported_in_one_line(
+    peers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(peers.NotInstalled, match=r"^go is not installed$"):
+        importlib.import_module("peers.programs").built_by_go("absent", "example.org/absent", "v1.0.0")
+
+
+def test_a_server_that_ends_at_once_is_reported_with_its_last_line(peers: Any) -> None:
+    command = [sys.executable, "-c", "print('first'); print('no such flag')"]
+    with pytest.raises(peers.NotInstalled, match=r"does not start: no such flag$"):
+        importlib.import_module("peers.programs").Server(command, lambda: False)

@@ -1,0 +1,97 @@
+"""Installs the servers that are measured, from their registries into the cache, and runs them on this machine alone."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from grantpath.graph.private_files import cache_folder
+from peers.interface import NotInstalled
+
+START = 60  # seconds that a server has to answer for the first time
+
+
+def built_by_go(name: str, package: str, version: str) -> Path:
+    """The program of a Go package at a version, which is built once: that takes minutes. Raises NotInstalled."""
+
+    def build(folder: Path) -> Path:
+        for command in (
+            ["go", "mod", "init", "peers"],  # not `go install`, which refuses modules that replace others
+            ["go", "get", f"{package}@{version}"],
+            ["go", "build", "-o", name, package],
+        ):
+            _run(command, folder, {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"})
+        return folder / name
+
+    return _installed(f"{name}-{version}", name, build)
+
+
+def from_npm(name: str, package: str, version: str, path: str) -> Path:
+    """The program that a package of npm contains, at `path` inside it. Raises NotInstalled."""
+
+    def install(folder: Path) -> Path:
+        _run(
+            ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", f"{package}@{version}"],
+            folder,
+        )
+        return folder / "node_modules" / package / path
+
+    return _installed(f"{name}-{version}", name, install)
+
+
+class Server:
+    """A process that is ready when `ready` says so, and is killed by `close`. Its output is in a file meanwhile."""
+
+    def __init__(self, command: Sequence[str | Path], ready: Callable[[], bool], folder: Path | None = None) -> None:
+        self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 open as long as the process
+        self._process = subprocess.Popen(
+            [*map(str, command)], cwd=folder, stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT
+        )
+        end = time.monotonic() + START
+        while not ready():
+            if self._process.poll() is not None or time.monotonic() > end:
+                last = self._last_line()
+                self.close()
+                raise NotInstalled(f"{command[0]} does not start: {last}")
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._output.close()
+
+    def _last_line(self) -> str:
+        self._output.seek(0)
+        return (self._output.read().strip().splitlines() or ["it printed nothing"])[-1]
+
+
+def free_port() -> int:
+    """A port of this machine's loopback address that nobody uses now."""
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        return int(each.getsockname()[1])
+
+
+def _installed(folder: str, name: str, install: Callable[[Path], Path]) -> Path:
+    program = cache_folder() / "peers" / folder / name
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as fresh:
+            shutil.move(install(Path(fresh)), program)
+    return program
+
+
+def _run(command: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+    try:
+        subprocess.run(
+            command, cwd=folder, check=True, capture_output=True, text=True, env=os.environ | (environment or {})
+        )
+    except FileNotFoundError:
+        raise NotInstalled(f"{command[0]} is not installed") from None
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        raise NotInstalled(f"{' '.join(command)} failed: {last}") from None
