@@ -22,6 +22,8 @@ PEERS = {
     "cedar": "CedarPeer",
     "openfga": "OpenFgaPeer",
     "spicedb": "SpiceDbPeer",
+    "cerbos": "CerbosPeer",
+    "ranger": "RangerPeer",
 }  # in the module NAME_peer
 
 

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from peers.interface import TABLES, Facts, Grant, Peer, Question
+from peers.interface import Facts, Grant, Peer, Question
 
 LEVELS = ("resource", "resource.up", "resource.up.up", "resource.up.up.up")  # from the table to the root
 
 
 class CedarPeer(Peer):
-    """Objects have the sets allow_P and deny_P of principals for each privilege P, and `up`, what they are in."""
+    """Objects have sets of principals, allow_P and deny_P, for each privilege P granted on them, and `up`."""
 
     name = "Cedar"
     set_up = (
@@ -27,7 +27,8 @@ class CedarPeer(Peer):
         self._cedar: Any = cedarpy
         self._facts = facts
         self._grants = set(facts.grants)
-        self._policies = cedarpy.PolicySet.from_str("\n".join(_policy(*each) for each in _policy_names()))
+        kinds = sorted({each[:2] for each in facts.grants})
+        self._policies = cedarpy.PolicySet.from_str("\n".join(_policy(*each) for each in kinds))
         self._parse()
 
     def check(self, question: Question) -> bool:
@@ -58,12 +59,10 @@ class CedarPeer(Peer):
         for member, of in self._facts.members:
             parents[member].append(of)
         sets: dict[str, dict[str, list[str]]] = {
-            place: {f"{effect}_{privilege}": [] for effect, privilege in _policy_names()}
-            for place in (self._facts.root, *self._facts.above)
+            place: defaultdict(list) for place in (self._facts.root, *self._facts.above)
         }
         for effect, privilege, place, subject in self._grants:
-            if privilege in TABLES:
-                sets[place][f"{effect}_{privilege}"].append(subject)
+            sets[place][f"{effect}_{privilege}"].append(subject)
         entities = [
             {"uid": _uid(each), "attrs": {}, "parents": [_uid(of) for of in parents[each]]}
             for each in self._facts.subjects
@@ -78,13 +77,10 @@ class CedarPeer(Peer):
         self._entities = self._cedar.Entities.from_json_str(json.dumps(entities))
 
 
-def _policy_names() -> list[tuple[str, str]]:
-    return [(effect, privilege) for effect in ("allow", "deny") for privilege in TABLES]
-
-
 def _policy(effect: str, privilege: str) -> str:
     decision = {"allow": "permit", "deny": "forbid"}[effect]
-    condition = " || ".join(f"principal in {level}.{effect}_{privilege}" for level in LEVELS)
+    name = f"{effect}_{privilege}"
+    condition = " || ".join(f"{level} has {name} && principal in {level}.{name}" for level in LEVELS)
     return f'{decision}(principal, action == Action::"{privilege}", resource) when {{ {condition} }};'
 
 

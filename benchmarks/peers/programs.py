@@ -12,6 +12,10 @@ from pathlib import Path
 from grantpath.graph.private_files import cache_folder
 from peers.interface import NotInstalled
 
+POM = (
+    "<project><modelVersion>4.0.0</modelVersion><groupId>peers</groupId><artifactId>peers</artifactId>"
+    "<version>1</version><dependencies><dependency>{}</dependency></dependencies></project>"
+)
 START = 60  # seconds that a server has to answer for the first time
 
 
@@ -41,6 +45,19 @@ def from_npm(name: str, package: str, version: str, path: str) -> Path:
         return folder / "node_modules" / package / path
 
     return _installed(f"{name}-{version}", name, install)
+
+
+def from_maven(name: str, artifact: str) -> Path:
+    """The folder with the jars of an artifact, group:name:version, and of all that it needs. Raises NotInstalled."""
+    group, called, version = artifact.split(":")
+
+    def install(folder: Path) -> Path:
+        needed = f"<groupId>{group}</groupId><artifactId>{called}</artifactId><version>{version}</version>"
+        (folder / "pom.xml").write_text(POM.format(needed))
+        _run(["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"], folder)
+        return folder / "jars"
+
+    return _installed(f"{name}-{version}", "jars", install)
 
 
 class Server:
@@ -74,6 +91,21 @@ def free_port() -> int:
     with socket.socket() as each:
         each.bind(("127.0.0.1", 0))
         return int(each.getsockname()[1])
+
+
+def connects(address: str) -> Callable[[], bool]:
+    """Whether a server of gRPC takes connections at this address."""
+    import grpc
+
+    def ready() -> bool:
+        with grpc.insecure_channel(address) as channel:
+            try:
+                grpc.channel_ready_future(channel).result(timeout=0.2)
+            except grpc.FutureTimeoutError:
+                return False
+        return True
+
+    return ready
 
 
 def _installed(folder: str, name: str, install: Callable[[Path], Path]) -> Path:

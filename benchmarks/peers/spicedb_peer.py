@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from peers.interface import Facts, Grant, Peer, Question
-from peers.programs import Server, built_by_go, free_port
+from peers.programs import Server, built_by_go, connects, free_port
 
 VERSION = "v1.56.0"
 PACKAGE = "github.com/authzed/spicedb/cmd/spicedb"
@@ -35,7 +35,6 @@ class SpiceDbPeer(Peer):
 
     def load(self, facts: Facts) -> None:
         import authzed.api.v1 as api
-        import grpc
         from authzed.api.v1.permission_service_pb2 import ImportBulkRelationshipsRequest
 
         self._api: Any = api
@@ -44,9 +43,7 @@ class SpiceDbPeer(Peer):
         options |= {"telemetry-endpoint": "", "log-level": "error", "datastore-engine": "memory"}
         flags = [f"--{name}={value}" for name, value in options.items()]
         self._client: Any = api.InsecureClient(address, KEY)
-        channel = grpc.insecure_channel(address)
-        self._server = Server([self._program, "serve", *flags], lambda: _connects(grpc, channel))
-        channel.close()
+        self._server = Server([self._program, "serve", *flags], connects(address))
         privileges = sorted({each.privilege for each in facts.grants})
         self._fresh = self._client.WriteSchema(api.WriteSchemaRequest(schema=schema(privileges))).written_at
         imports = (ImportBulkRelationshipsRequest(relationships=some) for some in self._relationships(facts))
@@ -150,11 +147,3 @@ def schema(privileges: Sequence[str]) -> str:
             lines.append(f"permission can_{privilege} = all_allow_{privilege} - all_deny_{privilege}")
         lines.append("}")
     return "\n".join(lines)
-
-
-def _connects(grpc: Any, channel: Any) -> bool:
-    try:
-        grpc.channel_ready_future(channel).result(timeout=0.2)
-    except grpc.FutureTimeoutError:
-        return False
-    return True
