@@ -119,7 +119,7 @@ class Words:
 
 def own_texts() -> set[str]:
     """All query texts: the files of cypher/, and the statements of the schema."""
-    files = {cypher.load(name).text for name in cypher.names() if name != "schema"}
+    files = {cypher.load(name).sent for name in cypher.names() if name != "schema"}
     return files | set(cypher.statements("schema"))
 
 

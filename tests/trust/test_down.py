@@ -194,7 +194,7 @@ def test_question_under_the_lock_raises_while_the_server_hangs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A question that writers disturb is repeated under the lock, and raises in time there, too."""
-    run, question, began = neo4j.Transaction.run, cypher.load("check").text, 0.0
+    run, question, began = neo4j.Transaction.run, cypher.load("check").sent, 0.0
 
     def suspended(self: neo4j.Transaction, text: Any, *given: Any, **named: Any) -> neo4j.Result:
         nonlocal began
