@@ -189,7 +189,7 @@ class Follower:
 
     def _compare(self, before: FactVersion, after: FactVersion, delta: RecordedDelta, rows: ChangeRows) -> None:
         former, latter = (Side(version, self._policy, self._source.root) for version in (before, after))
-        for each in compare(former, latter, [*delta.removed, *delta.added]).effects:
+        for each in compare(former, latter, [*delta.removed, *delta.added], with_exceptions=False).effects:
             effect = GAINED if each.effect == "gain" else LOST
             for share in each.shares:
                 rows.add(delta.revision, effect, share.users, each.names, each.type, share.objects, share.below)

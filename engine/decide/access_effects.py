@@ -13,11 +13,13 @@ GRANT = 300  # characters of a grant in a sentence
 
 class AccessShare(Frozen):
     """Users, and objects on which each of them gains or loses the same: these `objects`, and all objects of the type
-    inside the places `below`."""
+    inside the places `below`, except the objects `except_objects` and those inside the places `except_below`."""
 
     users: tuple[str, ...]
     objects: tuple[str, ...]
     below: tuple[str, ...]
+    except_objects: tuple[str, ...] = ()
+    except_below: tuple[str, ...] = ()
 
 
 class AccessEffect(Frozen):

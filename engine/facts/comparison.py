@@ -11,19 +11,18 @@ from grantpath.engine.facts.access_difference import AccessDifference, differenc
 from grantpath.engine.facts.access_names import AskedName, asked_names, names_with_second_objects
 from grantpath.engine.facts.affected import Affected, Block, Side
 from grantpath.engine.facts.deciding_grants import DecidingGrants
-from grantpath.engine.facts.intervals import ranges
+from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
-from grantpath.engine.facts.region_cover import Intervals, RegionCover
+from grantpath.engine.facts.region_cover import Extent, RegionCover, packed, unpacked
 from grantpath.engine.facts.user_classes import UserClasses, alike_in_memberships, effective_of
 from grantpath.engine.policy.policy import Policy
 
 Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names, deciding grants
-Extent = tuple[tuple[str, ...], tuple[str, ...]]  # objects one by one, and places below which all are meant
 
 
 @dataclass
 class _Found:
-    """An effect, while it is collected. `users` by their objects; `covered` are the objects of all of them."""
+    """An effect, while it is collected. `users` by their objects; `objects` are those of all users together."""
 
     users: dict[Extent, list[int]] = field(default_factory=lambda: defaultdict(list))
     objects: set[int] = field(default_factory=set)
@@ -31,12 +30,21 @@ class _Found:
     pairs: int = 0
 
 
-def compare(before: Side, after: Side, statements: Iterable[str]) -> Effects:
+@dataclass
+class _Effects:
+    """All effects, while they are collected."""
+
+    with_exceptions: bool
+    by_key: dict[Key, _Found] = field(default_factory=lambda: defaultdict(_Found))
+
+
+def compare(before: Side, after: Side, statements: Iterable[str], with_exceptions: bool = True) -> Effects:
     """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
 
-    The sides must number references alike, and be of the same root.
+    The sides must number references alike, and be of the same root. `with_exceptions`: whether a share may name a place
+    and what is excepted there; otherwise it lists all that is meant, which can be long.
     """
-    found: dict[Key, _Found] = defaultdict(_Found)
+    found = _Effects(with_exceptions)
     sides, names = (before, after), asked_names(before.policy, after.policy)
     if before.policy is not after.policy:
         frame = _frame(before.policy) == _frame(after.policy)
@@ -51,7 +59,7 @@ def compare(before: Side, after: Side, statements: Iterable[str]) -> Effects:
     for block in blocks:
         _compare_block(sides, block, affected.relevant(), not affected.users_differ, found)
     omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
-    return _effects(sides, found, omitted)
+    return _effects(sides, found.by_key, omitted)
 
 
 def _frame(policy: Policy) -> object:
@@ -61,7 +69,7 @@ def _frame(policy: Policy) -> object:
 
 
 def _compare_block(
-    sides: tuple[Side, Side], block: Block, names: Sequence[AskedName], alike: bool, found: dict[Key, _Found]
+    sides: tuple[Side, Side], block: Block, names: Sequence[AskedName], alike: bool, found: _Effects
 ) -> None:
     held = effective_of(sides[0].version, block.users)
     if not alike_in_memberships(sides):
@@ -72,40 +80,47 @@ def _compare_block(
     if not names:
         return
     classes = UserClasses(sides, block.users, region, one_role)
-    grants, cover = DecidingGrants(region), RegionCover(region, sides, block.roots)
+    grants, cover = DecidingGrants(region), RegionCover(region, sides, block.roots, found.with_exceptions)
+    objects: dict[Key, list[bytes]] = defaultdict(list)
     for first, differing in differences(region, names, classes):
-        for key, of in _alike(differing, grants).items():
-            gained, type_, by, intervals, chosen = key
-            entry = found[gained, type_, chosen, by]
-            extent = cover.extent(type_, gained, intervals)
-            for each in of:
-                entry.users[extent] += classes.users[first + each]
-                entry.pairs += cover.size(intervals) * len(classes.users[first + each])
-            low, high = np.array(intervals, np.int64).T
-            entry.objects.update(cover.numbers(type_, ranges(low, high - low)))
-            entry.places.add(cover.place(type_, intervals))
+        for (gained, type_, by, intervals, chosen), of in _alike(differing, grants).items():
+            key = (gained, type_, chosen, by)
+            entry, (low, high) = found.by_key[key], unpacked(intervals)
+            users = [user for each in of for user in classes.users[first + each]]
+            entry.users[cover.extent(type_, gained, intervals)] += users
+            entry.pairs += int((high - low).sum()) * len(users)
+            objects[key].append(intervals)
+    for key, every in objects.items():
+        targets = _union(*unpacked(b"".join(every)))
+        found.by_key[key].objects.update(cover.numbers(key[1], targets))
+        found.by_key[key].places.add(cover.place(key[1], int(targets[0]), int(targets[-1])))
 
 
-Alike = tuple[bool, str, tuple[str, ...], Intervals, tuple[str, ...]]
+def _union(low: Ints, high: Ints) -> Ints:
+    """The numbers in any of the intervals."""
+    size = int(high.max()) + 1
+    return np.flatnonzero(np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size)))
+
+
+Alike = tuple[bool, str, tuple[str, ...], bytes, tuple[str, ...]]
 
 
 def _alike(differing: Iterable[AccessDifference], grants: DecidingGrants) -> dict[Alike, list[int]]:
     """The classes that gain or lose the same names on the same objects by the same grants."""
-    names: dict[tuple[int, bool, str, tuple[str, ...], Intervals], list[str]] = {}
+    names: dict[tuple[int, bool, str, tuple[str, ...], bytes], list[str]] = {}
     for difference in differing:
-        merged: dict[tuple[int, tuple[str, ...]], list[tuple[int, int]]] = {}
-        for class_, low, high, by in grants.decided(difference):
-            intervals = merged.setdefault((class_, by), [])
-            if intervals and intervals[-1][1] == low:
-                intervals[-1] = (intervals[-1][0], high)
-            else:
-                intervals.append((low, high))
-        for (class_, by), intervals in merged.items():
-            key = (class_, difference.gained, difference.name.type, by, tuple(intervals))
+        parts = grants.decided(difference)
+        new = np.append(True, (parts.of[1:] != parts.of[:-1]) | (parts.by[1:] != parts.by[:-1]))
+        first, intervals = np.flatnonzero(new), packed(parts.low, parts.high)
+        size = len(intervals) // len(parts.low)
+        ends = np.append(first[1:], len(parts.low))
+        columns = (parts.of[first], parts.by[first], first * size, ends * size)
+        for class_, by, begin, end in zip(*(each.tolist() for each in columns), strict=True):
+            key = (class_, difference.gained, difference.name.type, parts.grants[by], intervals[begin:end])
             names.setdefault(key, []).extend(difference.name.names)
     classes: dict[Alike, list[int]] = {}
-    for (class_, gained, type_, by, intervals_), chosen in names.items():
-        classes.setdefault((gained, type_, by, intervals_, tuple(sorted(chosen))), []).append(class_)
+    for (class_, gained, type_, by_, objects), chosen in names.items():
+        classes.setdefault((gained, type_, by_, objects, tuple(sorted(chosen))), []).append(class_)
     return classes
 
 
@@ -118,8 +133,14 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
         distinct = set[int]().union(*entry.users.values())
         users[gained] |= distinct
         shares = [
-            AccessShare(users=tuple(sorted(refs[each] for each in chosen)), objects=objects, below=below)
-            for (objects, below), chosen in entry.users.items()
+            AccessShare(
+                users=tuple(sorted(refs[each] for each in chosen)),
+                objects=objects,
+                below=below,
+                except_objects=except_objects,
+                except_below=except_below,
+            )
+            for (objects, below, except_objects, except_below), chosen in entry.users.items()
         ]
         effects.append(
             AccessEffect(
@@ -131,7 +152,7 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
                 objects=len(entry.objects),
                 pairs=entry.pairs,
                 place=refs[_common(sides[gained], entry.places)],
-                shares=tuple(sorted(shares, key=lambda each: (-len(each.users), each.users, each.objects, each.below))),
+                shares=tuple(sorted(shares, key=_order)),
             )
         )
     effects.sort(key=lambda each: (-each.pairs, each.effect, each.type, each.names, each.by))
@@ -142,6 +163,10 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
         effects=tuple(effects),
         omitted=tuple(sorted(omitted)),
     )
+
+
+def _order(share: AccessShare) -> tuple[object, ...]:
+    return -len(share.users), share.users, share.objects, share.below, share.except_objects, share.except_below
 
 
 def _common(side: Side, places: set[int]) -> int:

@@ -2,19 +2,43 @@
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 import numpy as np
 
 from grantpath.engine.decide.evaluation import winning
 from grantpath.engine.facts.access_difference import AccessDifference, SideAnswer
-from grantpath.engine.facts.fact_table import OF_TARGETS, FactTable
-from grantpath.engine.facts.intervals import Bools, CompiledCondition, Coverage, Events, Ints, offsets, ranges
+from grantpath.engine.facts.difference_cells import DifferenceCells, kinds_of, words
+from grantpath.engine.facts.fact_table import FactTable
+from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
-from grantpath.engine.policy.clauses import Clauses, facts_of
-from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type
+from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.facts import Fact, FactKind, place_type
 
 WITHOUT_GRANT = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
 Decided = tuple[tuple[Fact, bool], ...]  # facts; true: of the side that allows, false: a DENY of the other side
+
+
+@dataclass(frozen=True)
+class DecidedParts:
+    """Parts of a difference, sorted by class, grants and target: half-open intervals of the numbers of targets, in each
+    of which the same grants decide. `by`: their index in `grants`."""
+
+    of: Ints
+    by: Ints
+    low: Ints
+    high: Ints
+    grants: list[tuple[str, ...]]
+
+    @staticmethod
+    def merged(keys: tuple[Ints, Ints], low: Ints, high: Ints, grants: list[tuple[str, ...]]) -> "DecidedParts":
+        """The parts, with adjacent ones that have the same class and grants (`keys`) as one."""
+        order = np.lexsort((low, keys[1], keys[0]))
+        of, by, low, high = (each[order] for each in (*keys, low, high))
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (of[1:] != of[:-1]) | (by[1:] != by[:-1]) | (low[1:] != high[:-1])
+        first = np.flatnonzero(new)
+        return DecidedParts(of[first], by[first], low[first], high[np.append(first[1:], len(order)) - 1], grants)
 
 
 class DecidingGrants:
@@ -24,36 +48,37 @@ class DecidingGrants:
         self._region = region
         self._tables = [_Granted(table) for table in region.tables]
 
-    def decided(self, difference: AccessDifference) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
-        """(class, low, high, grants) for parts of the difference, ascending by class and target; in each part the same
-        grants decide."""
-        cells = _Cells(difference, self._region.shown[not difference.gained][difference.targets])
-        yes, no = cells.truth()
-        patterns, of = np.unique(np.concatenate([yes, no], axis=1), axis=0, return_inverse=True)
-        clauses, facts = difference.yes.requirement.clauses, cells.facts
-        decisions = [
-            decisive(
-                clauses,
-                {fact for fact, true in zip(facts, pattern[: len(facts)], strict=True) if true},
-                {fact for fact, true in zip(facts, pattern[len(facts) :], strict=True) if true},
-            )
-            for pattern in patterns
-        ]
-        known: dict[tuple[object, ...], tuple[str, ...]] = {}
-        places: dict[tuple[int, int], tuple[int, ...]] = {}
+    def decided(self, difference: AccessDifference) -> DecidedParts:
+        """The difference in parts, in each of which the same grants decide."""
         shown = self._region.shown[not difference.gained][difference.targets]
-        columns = (cells.of, cells.low, cells.high, cells.yes_row, of.reshape(-1))
-        for class_, low, high, row, kind in zip(*(each.tolist() for each in columns), strict=True):
-            if not shown[low]:
-                yield class_, low, high, self._existence(difference, low)
-                continue
-            at = places.get((kind, low))
-            if at is None:
-                at = places[kind, low] = self._places(difference, decisions[kind], int(difference.targets[low]))
-            key = (kind, row, at)
-            if key not in known:
-                known[key] = tuple(self._texts(difference, decisions[kind], at, class_, row))
-            yield class_, low, high, known[key]
+        cells = DifferenceCells(difference, shown)
+        grants: dict[tuple[str, ...], int] = {}
+        by = np.zeros(len(cells.of), np.int64)
+        exists = shown[cells.low]
+        for decided, chosen in self._decisions(difference, cells, np.flatnonzero(exists)):
+            columns = [cells.yes_row[chosen], *self._places(difference, decided, cells.low[chosen])]
+            first, kind = kinds_of(columns)
+            found = [
+                grants.setdefault(tuple(self._texts(difference, decided, places, row)), len(grants))
+                for row, *places in np.stack(columns)[:, first].T.tolist()
+            ]
+            by[chosen] = np.array(found, np.int64)[kind]
+        for at in np.flatnonzero(~exists).tolist():
+            by[at] = grants.setdefault(self._existence(difference, int(cells.low[at])), len(grants))
+        return DecidedParts.merged((cells.of, by), cells.low, cells.high, [*grants])
+
+    @staticmethod
+    def _decisions(
+        difference: AccessDifference, cells: DifferenceCells, chosen: Ints
+    ) -> Iterator[tuple[Decided, Ints]]:
+        """What decides in the chosen cells: the facts, and the cells in which these decide."""
+        if not len(chosen):
+            return
+        yes, no = (truth[chosen] for truth in cells.truth())
+        first, kind = kinds_of(words(np.concatenate([yes, no], axis=1)))
+        for number, at in enumerate(first.tolist()):
+            true = [{fact for fact, holds in zip(cells.facts, each[at], strict=True) if holds} for each in (yes, no)]
+            yield decisive(difference.yes.requirement.clauses, *true), chosen[kind == number]
 
     def _existence(self, difference: AccessDifference, target: int) -> tuple[str]:
         """The addition or the drop of an object, or of the highest place above it that is added or dropped, too."""
@@ -63,29 +88,27 @@ class DecidingGrants:
             top = int(numbering.parent[top])
         return (f"{'add' if difference.gained else 'drop'} {numbering.refs[top]}",)
 
-    def _places(self, difference: AccessDifference, decided: Decided, target: int) -> tuple[int, ...]:
-        """The positions of the facts' places; -1 for a named entity."""
-        numbering = self._region.numberings[difference.gained]
-        return tuple(
-            -1 if fact.entity else int(numbering.above(np.array([target]), place_type(fact.place))[0])
+    def _places(self, difference: AccessDifference, decided: Decided, targets: Ints) -> list[Ints]:
+        """For each fact, the positions of its places for these targets; -1 for a named entity."""
+        numbering, position = self._region.numberings[difference.gained], difference.targets[targets]
+        return [
+            np.full(len(targets), -1) if fact.entity else numbering.above(position, place_type(fact.place))
             for fact, _ in decided
-        )
+        ]
 
-    def _texts(
-        self, difference: AccessDifference, decided: Decided, places: Sequence[int], class_: int, row: int
-    ) -> Iterator[str]:
+    def _texts(self, difference: AccessDifference, decided: Decided, places: Sequence[int], row: int) -> Iterator[str]:
         gained, refs = difference.gained, self._region.numberings[0].refs
         for (fact, of_yes), place in zip(decided, places, strict=True):
             side = int(gained) if of_yes else int(not gained)
             answer = difference.yes if of_yes else difference.no
             assert answer is not None, "a DENY of the other side was found in its answer"
-            rows = [row] if of_yes else np.flatnonzero(answer.rows.of == class_).tolist()
-            principals = {each for at in rows for each in _principals(answer, at)}
             if fact.kind is FactKind.HOLDS:
                 yield f"membership in {fact.entity or refs[place]}"
             elif fact.kind is FactKind.EVERY_BELOW:
                 yield f"{','.join(fact.privileges)} on every {','.join(fact.types)} below {refs[place]}"
             else:
+                rows = [row] if of_yes else np.flatnonzero(answer.rows.of == difference.yes.rows.of[row]).tolist()
+                principals = {each for at in rows for each in _principals(answer, at)}
                 by, on = self._tables[side].find(fact, place, principals, self._tables[1 - side])
                 yield _statement(fact, refs[by], refs[on])
 
@@ -132,25 +155,33 @@ class _Granted:
     def __init__(self, table: FactTable) -> None:
         self._numbering = table.numbering
         self._code = {fact: at for at, fact in enumerate(table.keys)}
+        self._candidates: dict[tuple[Fact, int], tuple[dict[int, int], dict[int, int]]] = {}
         self._by: dict[tuple[int, int], set[int]] = {}
         for by, key, place in zip(table.principal.tolist(), table.key.tolist(), table.place.tolist(), strict=True):
             self._by.setdefault((key, place), set()).add(by)
 
     def find(self, fact: Fact, place: int, principals: set[int], other: "_Granted") -> tuple[int, int]:
         """A principal that has the fact, and the place where: preferably one that the other side lacks."""
-        stored = [(base, on) for base, places in self._stored(fact, place) for on in places]
-        for without_other in (True, False):
-            found = [
-                (by, on)
-                for base, on in stored
-                for by in (self.by(base, on) - other.by(base, on) if without_other else self.by(base, on)) & principals
-            ]
-            if found:
-                return min(found)
+        candidates = self._candidates.get((fact, place))
+        if candidates is None:
+            candidates = self._having(fact, place, other), self._having(fact, place, None)
+            self._candidates[fact, place] = candidates
+        for on in candidates:
+            if found := on.keys() & principals:
+                by = min(found)
+                return by, on[by]
         raise LookupError(f"no principal has the fact {fact}")
 
-    def by(self, fact: Fact, place: int) -> set[int]:
-        """The principals that have a fact on a place."""
+    def _having(self, fact: Fact, place: int, without: "_Granted | None") -> dict[int, int]:
+        """The principals that have a fact, each with the first place where; without the grants of `without`."""
+        stored = [(base, on) for base, places in self._stored(fact, place) for on in places]
+        return {
+            by: on
+            for base, on in reversed(stored)
+            for by in self._of(base, on) - (without._of(base, on) if without else set())
+        }
+
+    def _of(self, fact: Fact, place: int) -> set[int]:
         return self._by.get((self._code.get(fact, -1), place), set())
 
     def _stored(self, fact: Fact, place: int) -> Iterator[tuple[Fact, Iterator[int]]]:
@@ -160,122 +191,3 @@ class _Granted:
                 yield Fact(FactKind.ALLOW, type_, fact.privileges), iter(inside)
         else:
             yield Fact(fact.kind, place_type(fact.place), fact.privileges), iter((place,))
-
-
-class _Cells:
-    """The parts of a difference in which all facts of the question are the same, on both sides.
-
-    `of`, `low`, `high`: class and half-open interval of targets, sorted. `yes_row`: the row that is allowed there.
-    """
-
-    def __init__(self, difference: AccessDifference, shown: Bools) -> None:
-        """`shown`: by target, whether it exists on the side that does not allow."""
-        self._shown = shown
-        self._yes, self._no = difference.yes, difference.no
-        self._targets = difference.targets
-        self._width = len(difference.targets) + 1
-        self.facts = [fact for fact in facts_of(difference.yes.requirement.clauses) if fact != ALL]
-        points = [self._points(answer) for answer in (difference.yes, difference.no) if answer is not None]
-        pieces = difference.yes
-        points.append(pieces.rows.of[pieces.allowed[0]] * self._width + pieces.allowed[1])
-        self._static = {
-            (fact, answer is self._no): answer.prepared.static(fact, difference.targets)
-            for answer in (self._yes, self._no)
-            if answer is not None
-            for fact in self.facts
-            if fact.kind in OF_TARGETS and fact in answer.prepared.codes
-        }
-        begins, ends = self._cut(difference, np.unique(np.concatenate(points)))
-        self.of, self.low, self.high = begins // self._width, begins % self._width, ends % self._width
-        self.yes_row = self._allowed_row()
-
-    def _points(self, answer: SideAnswer) -> Ints:
-        """Where a fact of a row begins or ends, as class and target in one number."""
-        used = np.zeros(2 * answer.prepared.size, np.bool_)
-        for fact in self.facts:
-            code = answer.prepared.codes.get(fact)
-            if code is not None:
-                used[2 * code : 2 * code + 2] = True
-        place = np.unique(answer.events.place[answer.events.of(np.flatnonzero(used))])
-        row, position = place >> answer.events.middle, place & ((1 << answer.events.middle) - 1)
-        points: Ints = answer.rows.of[row] * self._width + answer.asked.before[position]
-        return points
-
-    def _cut(self, difference: AccessDifference, points: Ints) -> tuple[Ints, Ints]:
-        begins, ends = difference.of * self._width + difference.low, difference.of * self._width + difference.high
-        first = np.searchsorted(points, begins, side="right")
-        inner = points[ranges(first, np.maximum(np.searchsorted(points, ends, side="left") - first, 0))]
-        low, count = difference.low + 1, np.zeros(len(begins), np.int64)
-        steps = self._steps()
-        if len(steps):
-            first = np.searchsorted(steps, low)
-            count = np.maximum(np.searchsorted(steps, difference.high) - first, 0)
-            inner = np.unique(
-                np.concatenate([inner, np.repeat(difference.of * self._width, count) + steps[ranges(first, count)]])
-            )
-        return np.sort(np.concatenate([begins, inner])), np.sort(np.concatenate([ends, inner]))
-
-    def _steps(self) -> Ints:
-        """The targets at which a fact that does not depend on the user changes."""
-        changes = np.zeros(len(self._targets), np.bool_)
-        for truth in (self._shown, *self._static.values()):
-            if truth is not None:
-                changes[1:] |= truth[1:] != truth[:-1]
-        return np.flatnonzero(changes)
-
-    def _allowed_row(self) -> Ints:
-        """For each cell, the first row of the class that is allowed there."""
-        row, low, high = self._yes.allowed
-        order = np.lexsort((low, row))
-        start, end = row[order] * self._width + low[order], row[order] * self._width + high[order]
-        cell, candidate = self._with_rows(self._yes)
-        at = candidate * self._width + self.low[cell]
-        found = np.searchsorted(start, at, side="right") - 1
-        allowed = (found >= 0) & (at < end[found])
-        first: Ints = np.full(len(self.of), -1, np.int64)
-        cell, candidate = cell[allowed][::-1], candidate[allowed][::-1]
-        first[cell] = candidate  # of several values for an index, the last one stays: the first row
-        return first
-
-    def _with_rows(self, answer: SideAnswer) -> tuple[Ints, Ints]:
-        """Each cell with each row of its class."""
-        begin = offsets(answer.rows.of, int(self.of.max(initial=0)) + 1)
-        count = begin[self.of + 1] - begin[self.of]
-        return np.repeat(np.arange(len(self.of)), count), ranges(begin[self.of], count)
-
-    # ---- truth -------------------------------------------------------------------------------------------------------
-    def truth(self) -> tuple[Bools, Bools]:
-        """By cell and fact: whether it is true for the allowed row, and for any row of the class on the other side."""
-        every = np.arange(len(self.of))
-        yes = self._of_rows(self._yes, False, every, self.yes_row)
-        no = np.zeros_like(yes)
-        if self._no is not None:
-            cell, row = self._with_rows(self._no)
-            np.logical_or.at(no, cell, self._of_rows(self._no, True, cell, row))
-        return yes, no
-
-    def _of_rows(self, answer: SideAnswer, other: bool, cell: Ints, row: Ints) -> Bools:
-        target = self.low[cell]
-        place = (row << answer.events.middle) + self._targets[target]
-        columns = np.zeros((len(cell), len(self.facts)), np.bool_)
-        for at, fact in enumerate(self.facts):
-            code, static = answer.prepared.codes.get(fact), self._static.get((fact, other))
-            if code is not None and (static is None or fact.kind is FactKind.EVERY_BELOW):
-                columns[:, at] = _covers(_coverage(answer, code), answer.events, place)
-            if static is not None:
-                columns[:, at] |= static[target]
-        return columns
-
-
-def _coverage(answer: SideAnswer, code: int) -> Coverage:
-    return CompiledCondition([[[((code,), ())]]], answer.prepared.size).solve(answer.events)
-
-
-def _covers(coverage: Coverage, events: Events, place: Ints) -> Bools:
-    start = (coverage.row << events.middle) + coverage.start
-    last = (coverage.row << events.middle) + coverage.last
-    if not len(start):
-        return np.zeros(len(place), np.bool_)
-    found = np.searchsorted(start, place, side="right") - 1
-    inside: Bools = (found >= 0) & (place <= last[found])
-    return inside

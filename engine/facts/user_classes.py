@@ -43,8 +43,11 @@ class UserClasses:
             raw.setdefault((itself, tuple(codes)), []).append(user)
         alike: dict[Class, list[int]] = {}
         for (itself, coded), of in raw.items():
-            acting = [self._acting(each, itself, bool(at % 2)) for at, each in enumerate(coded)]
-            alike.setdefault((acting[0], acting[1], acting[2], acting[3]), []).extend(of)
+            before = self._acting(coded[0], itself, False), self._acting(coded[1], itself, True)
+            after = before
+            if coded[2:] != coded[:2]:
+                after = self._acting(coded[2], itself, False), self._acting(coded[3], itself, True)
+            alike.setdefault((*before, *after), []).extend(of)
         self._classes = [*alike]
         self.users = [*alike.values()]
 

@@ -21,7 +21,7 @@ WORLD = 60  # changes of one world
 @pytest.mark.parametrize("policy", POLICIES)
 def test_effects_are_the_difference_of_everything(closing: Closing, policy: str) -> None:
     model, rng = policies.load(policy), random.Random(f"{policy} {SEED} effects")
-    told_pairs, without = 0, 0
+    told_pairs, without, excepting = 0, 0, 0
     for number in range(CHANGES):
         if number % WORLD == 0:
             world = oracle(policy, ROOT_NAME)
@@ -34,9 +34,11 @@ def test_effects_are_the_difference_of_everything(closing: Closing, policy: str)
         assert told(effects, world, changed) == (after - before, before - after), (policy, SEED, number)
         told_pairs += len(after ^ before)
         without += after == before
+        shares = [share for each in effects.effects for share in each.shares]
+        excepting += sum(bool(share.except_objects or share.except_below) for share in shares)
         world, before = changed, after
     closing(
         f"effects, {policy}: equal in {CHANGES} random changes ({told_pairs:,} pairs gained or lost, "
-        f"{without} changes without any); seed {SEED}"
+        f"{without} changes without any; {excepting} lists of objects with exceptions); seed {SEED}"
     )
     assert told_pairs and without < CHANGES

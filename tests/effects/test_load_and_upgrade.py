@@ -1,7 +1,8 @@
 """The effects of a load and of a policy upgrade, before they are made, are the difference of everything."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -85,8 +86,13 @@ def pairs(effects: Effects, verb: str, objects: dict[str, list[str]]) -> set[tup
         for name in effect.names
         for share in effect.shares
         for user in share.users
-        for on in [*share.objects, *(each for place in share.below for each in objects[f"{effect.type} {place}"])]
+        for on in _meant(share.objects, [objects[f"{effect.type} {place}"] for place in share.below])
+        - _meant(share.except_objects, [objects[f"{effect.type} {place}"] for place in share.except_below])
     }
+
+
+def _meant(objects: Iterable[str], inside: Iterable[list[str]]) -> set[str]:
+    return {*objects, *chain.from_iterable(inside)}
 
 
 @pytest.mark.parametrize("changes", [(PUBLIC,), (RENAMED,), (WIDER,), (PUBLIC, WIDER), TYPES])

@@ -47,6 +47,25 @@ def test_a_wide_grant_is_told_by_the_place_below_which_it_is(hr: Authorizer) -> 
     assert "2 users lose" in lost[0].sentence() and "on 2 tables below schema:hr.public, by allow" in lost[0].sentence()
 
 
+def test_a_wide_grant_excepts_what_its_users_can_do_already(hr: Authorizer) -> None:
+    hr.given([f"add table:hr.public.t{number}" for number in range(7)])
+    hr.given([f"allow SELECT_TABLE on table:hr.public.t{number} to role:analyst" for number in (0, 3)])
+    hr.given(["revoke allow SELECT_TABLE on schema:hr.public from role:analyst", "add schema:hr.more"])
+    hr.given([f"add table:hr.more.t{number}" for number in range(3)])
+    [effect] = [each for each in hr.plan([BROAD]).effects.effects if "load_table" in each.names]
+    [share] = effect.shares
+    assert (share.objects, share.below) == ((), ("catalog:hr",))
+    assert share.except_objects == ("table:hr.public.pay", "table:hr.public.t0", "table:hr.public.t3")
+    assert (share.except_below, effect.objects) == ((), 9)
+    hr.given(["allow SELECT_TABLE on schema:hr.more to role:analyst"])
+    hr.given(["add schema:hr.rest", *(f"add table:hr.rest.t{number}" for number in range(4))])
+    [effect] = [each for each in hr.plan([BROAD]).effects.effects if "load_table" in each.names]
+    [share] = effect.shares
+    assert (share.objects, share.below) == ((), ("catalog:hr",))
+    assert share.except_objects == ("table:hr.public.pay", "table:hr.public.t0", "table:hr.public.t3")
+    assert (share.except_below, effect.objects) == (("schema:hr.more",), 10)
+
+
 def test_a_deny_decides_what_it_takes_away_and_gives_back(hr: Authorizer) -> None:
     denial = "deny SELECT_TABLE on table:hr.public.pay to role:analyst"
     [back] = [

@@ -82,6 +82,9 @@ def told(effects: Effects, before: Oracle, after: Oracle) -> tuple[Access, Acces
         objects: set[str] = set()
         for share in effect.shares:
             on = {*share.objects, *_inside(world, effect.type, share.below)}
+            excepted = {*share.except_objects, *_inside(world, effect.type, share.except_below)}
+            assert excepted <= on, share
+            on -= excepted
             pairs += len(on) * len(share.users)
             users.update(share.users)
             objects |= on
