@@ -1,22 +1,24 @@
 """Finds the grants that decide a difference of access: they allow on one side, and not on the other one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from grantpath.engine.decide.evaluation import winning
 from grantpath.engine.facts.access_difference import AccessDifference, SideAnswer
-from grantpath.engine.facts.difference_cells import DifferenceCells, kinds_of, words
+from grantpath.engine.facts.difference_cells import DifferenceCells, kinds_of, parted, words
 from grantpath.engine.facts.fact_table import FactTable
-from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.intervals import Bools, Ints
 from grantpath.engine.facts.region import Region
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 
 WITHOUT_GRANT = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
 Decided = tuple[tuple[Fact, bool], ...]  # facts; true: of the side that allows, false: a DENY of the other side
+Texts = Callable[[Sequence[int], int], Iterable[str]]  # the grants, given the positions of their places and a row
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,11 @@ class DecidedParts:
     grants: list[tuple[str, ...]]
 
     @staticmethod
-    def merged(keys: tuple[Ints, Ints], low: Ints, high: Ints, grants: list[tuple[str, ...]]) -> "DecidedParts":
-        """The parts, with adjacent ones that have the same class and grants (`keys`) as one."""
-        order = np.lexsort((low, keys[1], keys[0]))
-        of, by, low, high = (each[order] for each in (*keys, low, high))
+    def merged(parts: Iterable[tuple[Ints, Ints, Ints, Ints]], grants: list[tuple[str, ...]]) -> "DecidedParts":
+        """The parts (class, grants, low, high), with adjacent ones that have the same class and grants as one."""
+        of, by, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+        order = np.lexsort((low, by, of))
+        of, by, low, high = (each[order] for each in (of, by, low, high))
         new = np.ones(len(order), np.bool_)
         new[1:] = (of[1:] != of[:-1]) | (by[1:] != by[:-1]) | (low[1:] != high[:-1])
         first = np.flatnonzero(new)
@@ -47,54 +50,63 @@ class DecidingGrants:
     def __init__(self, region: Region) -> None:
         self._region = region
         self._tables = [_Granted(table) for table in region.tables]
+        self._above: dict[tuple[bool, str, str], Ints] = {}
 
     def decided(self, difference: AccessDifference) -> DecidedParts:
         """The difference in parts, in each of which the same grants decide."""
         shown = self._region.shown[not difference.gained][difference.targets]
         cells = DifferenceCells(difference, shown)
         grants: dict[tuple[str, ...], int] = {}
-        by = np.zeros(len(cells.of), np.int64)
-        exists = shown[cells.low]
-        for decided, chosen in self._decisions(difference, cells, np.flatnonzero(exists)):
-            columns = [cells.yes_row[chosen], *self._places(difference, decided, cells.low[chosen])]
+        parts: list[tuple[Ints, Ints, Ints, Ints]] = []
+        for texts, places, chosen in self._decisions(difference, cells, shown[cells.low]):
+            # a cell can have several places with the same facts, each with grants of its own
+            cell, low, high = parted(cells.low[chosen], cells.high[chosen], places)
+            columns = [cells.yes_row[chosen][cell], *(each[low] for each in places)]
             first, kind = kinds_of(columns)
             found = [
-                grants.setdefault(tuple(self._texts(difference, decided, places, row)), len(grants))
-                for row, *places in np.stack(columns)[:, first].T.tolist()
+                grants.setdefault(tuple(texts(on, row)), len(grants))
+                for row, *on in np.stack(columns)[:, first].T.tolist()
             ]
-            by[chosen] = np.array(found, np.int64)[kind]
-        for at in np.flatnonzero(~exists).tolist():
-            by[at] = grants.setdefault(self._existence(difference, int(cells.low[at])), len(grants))
-        return DecidedParts.merged((cells.of, by), cells.low, cells.high, [*grants])
+            parts.append((cells.of[chosen][cell], np.array(found, np.int64)[kind], low, high))
+        return DecidedParts.merged(parts, [*grants])
 
-    @staticmethod
     def _decisions(
-        difference: AccessDifference, cells: DifferenceCells, chosen: Ints
-    ) -> Iterator[tuple[Decided, Ints]]:
-        """What decides in the chosen cells: the facts, and the cells in which these decide."""
+        self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
+    ) -> Iterator[tuple[Texts, list[Ints], Ints]]:
+        """What decides in the cells: texts, the places that they are about, by target, and the cells."""
+        if not exists.all():
+            yield partial(self._existence, difference), [self._tops(difference)], np.flatnonzero(~exists)
+        chosen = np.flatnonzero(exists)
         if not len(chosen):
             return
         yes, no = (truth[chosen] for truth in cells.truth())
         first, kind = kinds_of(words(np.concatenate([yes, no], axis=1)))
         for number, at in enumerate(first.tolist()):
             true = [{fact for fact, holds in zip(cells.facts, each[at], strict=True) if holds} for each in (yes, no)]
-            yield decisive(difference.yes.requirement.clauses, *true), chosen[kind == number]
+            decided = decisive(difference.yes.requirement.clauses, *true)
+            places = [self._places(difference, fact) for fact, _ in decided]
+            yield partial(self._texts, difference, decided), places, chosen[kind == number]
 
-    def _existence(self, difference: AccessDifference, target: int) -> tuple[str]:
-        """The addition or the drop of an object, or of the highest place above it that is added or dropped, too."""
-        numbering, other = self._region.numberings[0], self._region.shown[not difference.gained]
-        top = int(difference.targets[target])
-        while numbering.parent[top] >= 0 and not other[numbering.parent[top]]:
-            top = int(numbering.parent[top])
-        return (f"{'add' if difference.gained else 'drop'} {numbering.refs[top]}",)
+    def _tops(self, difference: AccessDifference) -> Ints:
+        """By target, the highest place above it, or itself, that is added or dropped."""
+        parent, other = self._region.numberings[0].parent, self._region.shown[not difference.gained]
+        top = difference.targets.copy()
+        while (higher := (parent[top] >= 0) & ~other[parent[top]]).any():
+            top[higher] = parent[top[higher]]
+        return top
 
-    def _places(self, difference: AccessDifference, decided: Decided, targets: Ints) -> list[Ints]:
-        """For each fact, the positions of its places for these targets; -1 for a named entity."""
-        numbering, position = self._region.numberings[difference.gained], difference.targets[targets]
-        return [
-            np.full(len(targets), -1) if fact.entity else numbering.above(position, place_type(fact.place))
-            for fact, _ in decided
-        ]
+    def _existence(self, difference: AccessDifference, places: Sequence[int], _row: int) -> Iterator[str]:
+        """The addition or the drop of a place."""
+        yield f"{'add' if difference.gained else 'drop'} {self._region.numberings[0].refs[places[0]]}"
+
+    def _places(self, difference: AccessDifference, fact: Fact) -> Ints:
+        """By target, the position of the fact's place; -1 for a named entity."""
+        if fact.entity:
+            return np.full(len(difference.targets), -1)
+        key = (difference.gained, difference.name.type, place_type(fact.place))
+        if key not in self._above:
+            self._above[key] = self._region.numberings[difference.gained].above(difference.targets, key[2])
+        return self._above[key]
 
     def _texts(self, difference: AccessDifference, decided: Decided, places: Sequence[int], row: int) -> Iterator[str]:
         gained, refs = difference.gained, self._region.numberings[0].refs

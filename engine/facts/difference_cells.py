@@ -130,6 +130,24 @@ def _covers(coverage: Coverage, events: Events, place: Ints) -> Bools:
     return inside
 
 
+def parted(low: Ints, high: Ints, columns: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
+    """Half-open intervals, cut wherever one of the columns changes: the index of each part's interval, its beginning
+    and its end."""
+    changes = [np.flatnonzero(column[1:] != column[:-1]) + 1 for column in columns]
+    steps = _distinct(np.concatenate([np.empty(0, np.int64), *changes]))
+    first = np.searchsorted(steps, low, side="right")
+    count = np.maximum(np.searchsorted(steps, high, side="left") - first, 0)
+    interval = np.repeat(np.arange(len(low)), count + 1)
+    heads = np.cumsum(count + 1) - count - 1
+    begins = np.zeros(len(interval), np.bool_)
+    begins[heads] = True
+    start = np.empty(len(interval), np.int64)
+    start[begins], start[~begins] = low, steps[ranges(first, count)]
+    end = np.append(start[1:], 0)[: len(interval)]
+    end[heads + count] = high
+    return interval, start, end
+
+
 def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
     row."""

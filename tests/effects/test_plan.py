@@ -66,6 +66,17 @@ def test_a_wide_grant_excepts_what_its_users_can_do_already(hr: Authorizer) -> N
     assert (share.except_below, effect.objects) == (("schema:hr.more",), 10)
 
 
+def test_neighbours_that_are_granted_or_dropped_one_by_one_have_grants_of_their_own(hr: Authorizer) -> None:
+    tables = [f"table:hr.public.t{number}" for number in range(2)]
+    hr.given(["add role:two", "add user:cas", *(f"add {table}" for table in tables)])
+    hr.given([f"allow MODIFY_TABLE on {table} to role:two" for table in tables])
+    gained = hr.plan(["member user:cas of role:two"]).effects.effects
+    by = {(each.shares[0].objects, each.by) for each in gained if "MODIFY_TABLE" in each.names}
+    assert by == {((table,), (f"allow MODIFY_TABLE on {table} to role:two",)) for table in tables}
+    lost = hr.plan([f"drop {table}" for table in tables]).effects.effects
+    assert {(each.shares[0].objects, each.by) for each in lost} == {((table,), (f"drop {table}",)) for table in tables}
+
+
 def test_a_deny_decides_what_it_takes_away_and_gives_back(hr: Authorizer) -> None:
     denial = "deny SELECT_TABLE on table:hr.public.pay to role:analyst"
     [back] = [

@@ -107,6 +107,9 @@ def _check_grants(effect: AccessEffect, users: Iterable[str], objects: set[str],
     """
     with_access, without = (after, before) if effect.effect == "gain" else (before, after)
     for text in effect.by:
+        if text.startswith(("add", "drop")):
+            added = with_access.resolve(text.partition(" ")[2])
+            assert all(added in with_access.upward(with_access.resolve(each)) for each in objects), (effect, text)
         if not text.startswith(("allow", "deny", "owner")):
             continue
         world = without if text.startswith("deny") else with_access
