@@ -40,8 +40,9 @@ class CasbinPeer(Peer):
         model = casbin.FastModel((OBJECT, PRIVILEGE))
         model.load_model_from_text(MODEL)
         self._enforcer: Any = casbin.FastEnforcer(model, cache_key_order=(OBJECT, PRIVILEGE))
-        self._enforcer.add_grouping_policies([list(each) for each in facts.members])
-        self._enforcer.add_policies([_policy(each) for each in facts.grants])
+        self._enforcer.set_adapter(_Rows(facts))
+        self._enforcer.enable_auto_save(False)
+        self._enforcer.load_policy()
         self._members: dict[str, list[str]] = defaultdict(list)
         for member, of in facts.members:
             self._members[of].append(member)
@@ -96,6 +97,18 @@ class CasbinPeer(Peer):
             found |= new
             waiting += new
         return {each for each in found if each.startswith("user:")}
+
+
+class _Rows:
+    """The adapter, which gives the rows as a database would: single additions compare each row with all before it."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def load_policy(self, model: Any) -> None:
+        model.model["g"]["g"].policy.extend([list(each) for each in self._facts.members])
+        for each in self._facts.grants:
+            model.model["p"]["p"].policy.append(_policy(each))
 
 
 def _policy(grant: Grant) -> list[str]:

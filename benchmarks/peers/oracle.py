@@ -20,10 +20,26 @@ class PlainAnswers:
         (self._grants.add if added else self._grants.discard)(grant)
 
     def check(self, question: Question) -> bool:
-        return question.object in self._within(question.user, question.privilege, [question.object])
+        effects = {
+            effect
+            for effect in ("allow", "deny")
+            for place in self._facts.path(question.object)
+            for principal in self.principals(question.user)
+            if Grant(effect, question.privilege, place, principal) in self._grants
+        }
+        return effects == {"allow"}
 
     def list_objects(self, user: str, privilege: str) -> set[str]:
-        return self._within(user, privilege, self._facts.tables())
+        places: dict[str, set[str]] = {"allow": set(), "deny": set()}
+        for each in self._grants:
+            if each.privilege == privilege and each.subject in self.principals(user):
+                places[each.effect].add(each.object)
+        paths = {table: self._facts.path(table) for table in self._facts.tables()}
+        return {
+            table
+            for table, path in paths.items()
+            if not places["allow"].isdisjoint(path) and places["deny"].isdisjoint(path)
+        }
 
     def list_users(self, privilege: str, table: str) -> set[str]:
         path = set(self._facts.path(table))
@@ -48,20 +64,3 @@ class PlainAnswers:
 
     def _granted(self, effect: str, privilege: str, places: set[str]) -> set[str]:
         return {each.subject for each in self._grants if each[:2] == (effect, privilege) and each.object in places}
-
-    def _within(self, user: str, privilege: str, objects: list[str]) -> set[str]:
-        """Those of the objects on which the user has the privilege."""
-        principals = self.principals(user)
-        found = set()
-        for each in objects:
-            path = self._facts.path(each)
-            effects = {
-                effect
-                for effect in ("allow", "deny")
-                for place in path
-                for principal in principals
-                if Grant(effect, privilege, place, principal) in self._grants
-            }
-            if effects == {"allow"}:
-                found.add(each)
-        return found

@@ -28,7 +28,7 @@ def built_by_go(name: str, package: str, version: str) -> Path:
             ["go", "get", f"{package}@{version}"],
             ["go", "build", "-o", name, package],
         ):
-            _run(command, folder, {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"})
+            run(command, folder, {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"})
         return folder / name
 
     return _installed(f"{name}-{version}", name, build)
@@ -38,7 +38,7 @@ def from_npm(name: str, package: str, version: str, path: str) -> Path:
     """The program that a package of npm contains, at `path` inside it. Raises NotInstalled."""
 
     def install(folder: Path) -> Path:
-        _run(
+        run(
             ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", f"{package}@{version}"],
             folder,
         )
@@ -54,19 +54,19 @@ def from_maven(name: str, artifact: str) -> Path:
     def install(folder: Path) -> Path:
         needed = f"<groupId>{group}</groupId><artifactId>{called}</artifactId><version>{version}</version>"
         (folder / "pom.xml").write_text(POM.format(needed))
-        _run(["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"], folder)
+        run(["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"], folder)
         return folder / "jars"
 
     return _installed(f"{name}-{version}", "jars", install)
 
 
 class Server:
-    """A process that is ready when `ready` says so, and is killed by `close`. Its output is in a file meanwhile."""
+    """A process that is ready when `ready` says so, and ends by `close`. Its output is in a file meanwhile."""
 
-    def __init__(self, command: Sequence[str | Path], ready: Callable[[], bool], folder: Path | None = None) -> None:
+    def __init__(self, command: Sequence[str | Path], ready: Callable[[], bool], user: str | None = None) -> None:
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 open as long as the process
         self._process = subprocess.Popen(
-            [*map(str, command)], cwd=folder, stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT
+            [*map(str, command)], stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT, user=user
         )
         end = time.monotonic() + START
         while not ready():
@@ -77,8 +77,12 @@ class Server:
             time.sleep(0.05)
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._output.close()
 
     def _last_line(self) -> str:
@@ -117,11 +121,13 @@ def _installed(folder: str, name: str, install: Callable[[Path], Path]) -> Path:
     return program
 
 
-def _run(command: Sequence[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+def run(
+    command: Sequence[str], folder: Path, environment: dict[str, str] | None = None, user: str | None = None
+) -> None:
+    """Runs a command to its end in the folder, with more of an environment. Raises NotInstalled if it fails."""
     try:
-        subprocess.run(
-            command, cwd=folder, check=True, capture_output=True, text=True, env=os.environ | (environment or {})
-        )
+        environment = os.environ | (environment or {})
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment, user=user)
     except FileNotFoundError:
         raise NotInstalled(f"{command[0]} is not installed") from None
     except subprocess.CalledProcessError as error:

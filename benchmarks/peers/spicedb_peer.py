@@ -1,10 +1,12 @@
 """SpiceDB: a server with its schema, asked by gRPC with the token of the last write."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from peers.interface import Facts, Grant, Peer, Question
-from peers.programs import Server, built_by_go, connects, free_port
+from peers.postgres import Postgres
+from peers.programs import Server, built_by_go, connects, free_port, run
 
 VERSION = "v1.56.0"
 PACKAGE = "github.com/authzed/spicedb/cmd/spicedb"
@@ -17,14 +19,15 @@ SUBJECTS = "user | group#member | role#holder"
 class SpiceDbPeer(Peer):
     """Each privilege has relations for its allows and denies, which descend, and a permission without the denied."""
 
-    name = "SpiceDB, in memory"
+    name = "SpiceDB"
     set_up = (
-        "The server on the same machine, with its store in memory and its usual caches; asked by `authzed`, its Python "
-        "client, by gRPC. Each question is at least as fresh as the last write. The schema has a permission for each "
+        "The server on the same machine with PostgreSQL and its usual caches; asked by `authzed`, its Python client, "
+        "by gRPC. Each question is at least as fresh as the last write. The schema has a permission for each "
         "privilege that excludes the denied (`-`), and lists are `LookupResources` and `LookupSubjects`."
     )
     distribution = "authzed"
     _server: Server | None = None
+    _database: Postgres | None = None
 
     def version(self) -> str:
         return VERSION
@@ -32,6 +35,9 @@ class SpiceDbPeer(Peer):
     def install(self) -> None:
         super().install()
         self._program = built_by_go("spicedb", PACKAGE, VERSION)
+        self._database = Postgres()
+        self._datastore = ["--datastore-engine=postgres", f"--datastore-conn-uri={self._database.uri}"]
+        run([str(self._program), "datastore", "migrate", "head", *self._datastore], Path("/"))
 
     def load(self, facts: Facts) -> None:
         import authzed.api.v1 as api
@@ -40,14 +46,16 @@ class SpiceDbPeer(Peer):
         self._api: Any = api
         address = f"127.0.0.1:{free_port()}"
         options = {"grpc-preshared-key": KEY, "grpc-addr": address, "http-enabled": "false", "metrics-enabled": "false"}
-        options |= {"telemetry-endpoint": "", "log-level": "error", "datastore-engine": "memory"}
+        options |= {"telemetry-endpoint": "", "log-level": "error"}
         flags = [f"--{name}={value}" for name, value in options.items()]
         self._client: Any = api.InsecureClient(address, KEY)
-        self._server = Server([self._program, "serve", *flags], connects(address))
+        self._server = Server([self._program, "serve", *self._datastore, *flags], connects(address))
         privileges = sorted({each.privilege for each in facts.grants})
         self._fresh = self._client.WriteSchema(api.WriteSchemaRequest(schema=schema(privileges))).written_at
         imports = (ImportBulkRelationshipsRequest(relationships=some) for some in self._relationships(facts))
         self._client.ImportBulkRelationships(imports)
+        if self._database:
+            self._database.analyze()
         self._fresh = self._client.ReadSchema(api.ReadSchemaRequest()).read_at
 
     def check(self, question: Question) -> bool:
@@ -93,6 +101,8 @@ class SpiceDbPeer(Peer):
     def close(self) -> None:
         if self._server:
             self._server.close()
+        if self._database:
+            self._database.close()
 
     def _allowed(self, answer: Any) -> bool:
         has: int = self._api.CheckPermissionResponse.PERMISSIONSHIP_HAS_PERMISSION
