@@ -94,3 +94,12 @@ def test_past_explanations_and_views_are_those_of_cypher(tenant: Tenants, closin
         compared += len(explanations) + len(views)
     closing(f"past explanations, {name}: {compared:,} at {len(kept)} revisions, 0 different from those of Cypher then")
     assert compared
+
+
+def test_paths_to_an_object_that_is_no_part_of_the_tree_end_at_the_grant(tenant: Tenants) -> None:
+    auth = tenant("gravitino", ["add user:ann", "add user:bob", "add role:r"])
+    auth.given([f"allow MANAGE_USERS on {auth.root} to role:r", "member user:ann of role:r"])
+    now = auth.explain("user:ann", "remove_user", "user:bob", all=True)
+    before = auth.past(auth.revision_now())
+    auth.change("add user:cas")
+    assert now.paths and auth.explain("user:ann", "remove_user", "user:bob", all=True, as_of=before) == now
