@@ -48,8 +48,9 @@ class ChangeVerbs(OpenTenant):
         """
         with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
             done = self._service.change(statement, by, as_role, id, dry_run)
-            self._count_changes(span, [done], dry_run)
-        log.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
+            made = self._count_changes(span, [done], dry_run)
+        if made:
+            log.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
         return done
 
     @following
@@ -73,8 +74,9 @@ class ChangeVerbs(OpenTenant):
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run, at_revision)
-            self._count_changes(span, done, dry_run)
-        log.debug("%s: %d statements by %s", self.tenant, len(done), by or "no actor")
+            made = self._count_changes(span, done, dry_run)
+        if made:
+            log.debug("%s: %d changes by %s", self.tenant, made, by or "no actor")
         return done
 
     @following
@@ -139,10 +141,12 @@ class ChangeVerbs(OpenTenant):
 
     # ---- help ------------------------------------------------------------------------------------------------
     @staticmethod
-    def _count_changes(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> None:
+    def _count_changes(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> int:
+        """Reports how many changes were made, and returns it. A dry run and a repetition make none."""
         made = 0 if dry_run else sum(change.id is not None and not change.already for change in done)
         span.set(changes=made, dry_run=dry_run, revision=done[-1].revision if done else None)
         telemetry.count("changes", made)
+        return made
 
     def _canonical(self, text: str | None) -> str | None:
         return None if text is None else self.reference(text).text

@@ -1,4 +1,4 @@
-"""Where lists come from: a past state, a copy of the facts, or the database."""
+"""Chooses the source of a list: a past state, the copy of the facts, or the database."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ListSources(PastVerbs):
-    """Gets the lists that answer questions about one root. Threads can share it."""
+    """Reads the lists that answer `who` and `which`. Threads can share it."""
 
     def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
         """The list, with its first page already read, so that the call itself raises the errors."""

@@ -22,13 +22,13 @@ from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.inputs import need_number
 from grantpath.graph.messages import short
 
-LAST = datetime(9998, 12, 31, tzinfo=UTC)  # a little later there would be no later time
+LAST = datetime(9998, 12, 31, tzinfo=UTC)  # near the maximum of datetime, to which nothing can be added
 
 
 class _Blocked(Exception):
     """The log does not say which facts a revision changed: its entry does not list them, or it has no entry.
 
-    `revision` is the first such revision, `begins` the revision of the next entry, if entries are missing.
+    `revision` is that revision; `begins` is the revision of the next entry that exists, if entries are missing.
     """
 
     def __init__(self, revision: int, begins: int | None = None) -> None:
@@ -62,7 +62,7 @@ class PastReader:
     def revision_of(self, as_of: int | str | datetime) -> int:
         """The revision that is named, or the last one at or before a time. Raises InvalidInput, Unavailable."""
         if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit():
-            as_of = int(as_of[:18])  # no longer one can be reached
+            as_of = int(as_of[:18])  # no root reaches a revision of more digits
         if isinstance(as_of, str):
             as_of = _time(as_of)
         if isinstance(as_of, datetime):
@@ -94,7 +94,7 @@ class PastReader:
     def _too_early(self, at: datetime) -> InvalidInput:
         name, entries = self.tenant.tenant, self.tenant.ask("log_deltas", after=-1, limit=1)["entries"]
         if not entries:
-            return InvalidInput(f"{name} has no changes yet, and so no state at {at.isoformat()}; omit as_of")
+            return InvalidInput(f"{name} has no changes yet, and so no revision at {at.isoformat()}; omit as_of")
         first = entries[0]["revision"]
         began = self.entry(first)
         return InvalidInput(
@@ -141,7 +141,9 @@ class PastReader:
 
     def _from(self, start: _Start, revision: int, made: str) -> tuple[FactVersion, Policy]:
         low, high = sorted((start.revision, revision))
-        deltas = self._deltas(low, high)  # first: reading the facts takes longer, and may be in vain
+        deltas = self._deltas(
+            low, high
+        )  # before the facts, which take longer to read, in case the log does not lead there
         version = start.read()
         if version.revision > high:
             deltas += self._deltas(high, version.revision)
@@ -152,7 +154,7 @@ class PastReader:
             raise self.contradiction(version.revision, revision, error) from None
 
     def need_made(self, made: str, version: FactVersion) -> None:
-        """Raises Inconsistent if the root is not the one with this creation id, or the facts are not."""
+        """Raises Inconsistent if the root, or these facts, have another creation id."""
         if version.origin.made != made or (self.tenant.ask("revision")["made"] or "") != made:
             raise Inconsistent(f"{self.tenant.tenant} was created again while its past was read; ask again")
 

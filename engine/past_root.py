@@ -25,7 +25,7 @@ SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
 
 
 class PastRoot:
-    """A root as it was at `revision`, with its `policy` of that time. Nothing changes it; threads can share it.
+    """A root as it was at `revision`, with its `policy` of that time. It is immutable, and threads can share it.
 
     Pass it as `as_of` to the questions of the Authorizer that returned it: they are answered without the database.
     """
@@ -80,7 +80,7 @@ class PastRoot:
 
     @cached_property
     def _rows(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
-        """By query of cypher/: what gives its row."""
+        """The functions that return the rows of these queries of cypher/."""
         paths = MemoryPaths(self._version, self.policy, self.root)
         views = MemoryViews(self._version, self.policy, self.root)
         return {

@@ -29,10 +29,10 @@ class PastVerbs(OpenTenant):
         Pass the result to several questions as `as_of`: then the facts are read once. A time is a datetime or a text in
         ISO 8601; without an offset it is in UTC.
 
-        The facts are those of now, or of the nearest of the `snapshots` of this root, taken back or forward by the log.
-        This needs the extra `replica`. Raises InvalidInput if the root was not at this revision, or had no change at or
-        before the time, and if the log does not lead there from now or from a snapshot; Unknown, Inconsistent,
-        Unavailable.
+        The start is the present, or the one of the `snapshots` of this root with the fewest changes in between. The log
+        leads from there, back or forward. Needs the extra `replica`. Raises InvalidInput if the root has not
+        reached the revision, had no change at or before the time, or the log does not lead there from any start;
+        Unknown, Inconsistent, Unavailable.
         """
         from grantpath.engine.past_reader import PastReader  # only here: it needs an extra
         from grantpath.engine.past_root import PastRoot
@@ -58,7 +58,7 @@ class PastVerbs(OpenTenant):
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
     ) -> "Since":
-        """Since when `subject` can, or cannot, use `name` on `object` without a gap, and by whose change.
+        """Since when, without interruption, `subject` can (or cannot) use `name` on `object`, and by whose change.
 
         The changes of the log are undone one by one until the answer is another one, or the question was not possible
         yet, e.g. because the object did not exist. All facts of the root are read, as for `past`. Raises the errors of
@@ -69,7 +69,7 @@ class PastVerbs(OpenTenant):
 
         with telemetry.span("since", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            request.resolve(self.policy, self.root, words)  # reading the facts takes longer, and may be in vain
+            request.resolve(self.policy, self.root, words)  # a wrong question raises before the facts are read
             found = self.store.apart(lambda: since(self, PastReader.of(self, self.replica, ()), words))
             telemetry.decided(span, found.revision, found.allowed)
             return found
@@ -84,6 +84,6 @@ class PastVerbs(OpenTenant):
             return self.past(as_of)
         if as_of.tenant != self.tenant:
             raise InvalidInput(
-                f"as_of is a state of {as_of.tenant}, not of {self.tenant}; read one with its own `past`"
+                f"as_of is a state of {as_of.tenant}, not of {self.tenant}; pass a result of `past` of this Authorizer"
             )
         return as_of

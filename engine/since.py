@@ -1,4 +1,4 @@
-"""The answer to: since when can a subject do that, and by whose change?"""
+"""The answer to `since`: the change that gave a check its present answer."""
 
 from grantpath.engine.change.audit_log import Logged
 from grantpath.engine.decide.decision import words_of
@@ -10,8 +10,8 @@ from grantpath.graph.statement import Check
 class Since(Frozen):
     """Since when the check `question` has had the answer `allowed` that it has at `revision`.
 
-    `since` is the first revision from which on it always had this answer, and `change` the entry of the log that gave
-    it. `change` is None if the answer was the same at all revisions that the log reaches: then `complete` says whether
+    `since` is the revision from which on it had this answer without interruption, and `change` the entry of the
+    log that gave it. `change` is None if the answer was the same at all revisions that the log reaches: then `complete` says whether
     this is the whole history of the root, from revision 0 on.
     """
 

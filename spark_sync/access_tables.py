@@ -1,4 +1,4 @@
-"""Writes the tables of a bulk answer by Spark: names, reach, exposure and intervals, by name instead of condition."""
+"""Writes the tables of a bulk answer by Spark: names, reach, exposure and intervals, with a row for each name."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -45,12 +45,12 @@ class AccessTables:
     def exposure(self, block: int) -> dict[tuple[str, str], int]:
         """Writes the number of allowed users by object and name. Returns the number of pairs by (name, type).
 
-        The steps are cut into blocks of `block` targets; the driver has one sum per block.
+        The steps are summed in blocks of `block` targets, so that the driver has only one sum for each block.
         """
         steps = self._raw("step").select("condition", F.expr(f"a div {block}").alias("block"), "a", "b")
         totals = steps.groupBy("condition", "block").agg(F.sum("b").alias("sum")).collect()
         before = self._before({(row["condition"], row["block"]): row["sum"] for row in totals}, block)
-        whole = [(condition, at, at * block, 0) for condition, at in before]  # a block may have users and no steps
+        whole = [(condition, at, at * block, 0) for condition, at in before]  # for blocks without steps
         anchors = self._spark.createDataFrame(whole, "condition int, block long, a long, b long")
         parts = self._spark.sparkContext.defaultParallelism * 2
         cut = steps.union(anchors).repartitionByRange(parts, "condition", "block")

@@ -30,8 +30,8 @@ class _View:
 def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> list[str]:
     """Makes the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
 
-    `reach`, `exposure` and `names` need the snapshot's `access`, and `expand` an `access` with `--expand`; without it
-    they are not made. The views of a snapshot that was registered before in this schema are replaced or removed. Spark
+    `reach`, `exposure` and `names` need the snapshot's `access`, and `expand` an `access` with `--expand`; otherwise
+    they are omitted. The views of a snapshot that was registered before in this schema are replaced or removed. Spark
     reads the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
     """
     source, tables, views = _found(path, schema)

@@ -19,10 +19,10 @@ from grantpath.spark_sync.snapshot_writer import need_complete
 from grantpath.spark_sync.spark_session import clear_errors, engine, place, read_parquet
 from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep
 
-BROADCAST_MIB = 256  # facts that take more memory in a worker are joined to the subjects instead
+BROADCAST_MIB = 256  # beyond this, Spark joins the facts to the subjects, and no worker has all of them
 ROWS = 200_000  # rows (subject, role, holder) of a sweep
 BLOCK = 65_536  # targets of one condition whose exposure a task sums at a time
-FACT_BYTES = 32  # of one fact in a worker: its principal, its number and both ends
+FACT_BYTES = 32  # memory of one fact in a worker: four integers
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ def _sweep(spark: SparkSession, source: Snapshot, plan: Sweep, raw: Path) -> Non
 
 
 def acting_rows(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:
-    """Rows (subject, role, holder): of each subject one group of all roles, or (`one_role`) one for each role."""
+    """Rows (subject, role, holder): the principals that act together. With `one_role`, they are those of one role each;
+    otherwise all of a subject, and `role` is the subject."""
     closure = read_parquet(spark, source.folder / "closure")
     rows = closure.select("subject", F.col("subject").alias("role"), "holder")
     if one_role:

@@ -1,4 +1,4 @@
-"""Computes the closure of memberships again for the subjects that changed memberships affect."""
+"""Computes the closure of memberships again, only for the subjects that changed memberships affect."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from grantpath.spark_sync.mirror_tables import EffectivePrincipals, Members, Sma
 def changed_closure(
     former: EffectivePrincipals, moved: Renumbering, members: Members, sources: Ints, added: Ints
 ) -> EffectivePrincipals:
-    """The closure after a change: `members` are the new memberships, `sources` the subjects whose own ones changed,
-    `added` the new subjects, all in new positions.
+    """The closure after a change. `members`: all memberships after it; `sources`: the subjects whose direct memberships
+    changed; `added`: the new subjects. All positions are new ones.
 
-    A subject is affected only if one of those sources is, or was, one of its effective principals. Before the first
-    changed membership on a path, all are unchanged, so the old closure has that source.
+    A subject is affected only if a source was one of its effective principals: up to the first changed membership on a
+    path, the path existed before, so the old closure has the subject with that source.
     """
     size = len(moved.numbering)
     subject, holder = moved.of(former.subject), moved.of(former.holder)

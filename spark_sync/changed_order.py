@@ -17,14 +17,12 @@ from grantpath.spark_sync.graph_rows import TreeKeys
 
 @dataclass(frozen=True)
 class Rows:
-    """What decides which entities have a row: `at` has the old positions of all references that changed, `used` by old
-    position whether an edge that stays needs the entity, `ends` the references that new edges need, and `entities` the
-    added (true) and dropped (false) entities."""
+    """What decides which entities have a row: those that exist, or that an edge needs, and their ancestors."""
 
-    at: Mapping[str, int]
-    used: Bools
-    ends: Collection[str]
-    entities: Mapping[str, bool]
+    at: Mapping[str, int]  # the old positions of the references in the changes, for those that have one
+    used: Bools  # by old position: whether an edge that stays needs the entity
+    ends: Collection[str]  # the references that new edges need
+    entities: Mapping[str, bool]  # the added (true) and dropped (false) entities
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,8 @@ def renumbered(former: Numbering, rows: Rows, keys: TreeKeys, policy: Policy) ->
         same = np.array_equal(exists, former.exists)
         numbering = former if same else replace(former, exists=exists)
         return Renumbering(numbering, np.arange(len(former)), np.zeros(len(former), np.bool_), {})
-    there = {ref: rows.entities.get(ref, False) for ref in fresh}
-    return _merged(replace(former, exists=exists), needed, tree, fresh, there, policy)
+    exist = {ref: rows.entities.get(ref, False) for ref in fresh}
+    return _merged(replace(former, exists=exists), needed, tree, fresh, exist, policy)
 
 
 def _mark_ancestors(numbering: Numbering, needed: Bools) -> None:
@@ -113,8 +111,8 @@ class _OldTree:
         return Reference(words[-1], tuple(words[::2]), words[-1] in self._keys.one_segment).text
 
     def with_missing(self, wanted: Iterable[str]) -> tuple[list[str], list[int]]:
-        """These references and those of their ancestors that have no position, in tree order; and the positions of the
-        first ancestors that have one."""
+        """These references and their ancestors, as far as they have no position, in tree order; and the positions of
+        the nearest ancestors that have one."""
         fresh, above = set[str](), [0]
         for ref in wanted:
             each: str | None = ref
@@ -129,10 +127,11 @@ class _OldTree:
 
 
 def _merged(
-    former: Numbering, needed: Bools, tree: _OldTree, fresh: list[str], there: Mapping[str, bool], policy: Policy
+    former: Numbering, needed: Bools, tree: _OldTree, fresh: list[str], exist: Mapping[str, bool], policy: Policy
 ) -> Renumbering:
     """The numbering with the old rows that are needed and the new ones, all in tree order."""
-    place = np.array([tree.place(tree.key(ref)) for ref in fresh], np.int64)  # before these old positions
+    # for each new reference, the old position before which it belongs
+    place = np.array([tree.place(tree.key(ref)) for ref in fresh], np.int64)
     kept_before = np.concatenate([[0], np.cumsum(needed)]).astype(np.int64)
     at = kept_before[place]
     old = np.arange(len(former))
@@ -154,7 +153,7 @@ def _merged(
         column(former.type, [types[type_of(ref)] for ref in fresh]),
         parent,
         _last(parent),
-        column(former.exists, [there[ref] for ref in fresh]),
+        column(former.exists, [exist[ref] for ref in fresh]),
         column(former.builtin, [ref in policy.builtins for ref in fresh]),
         former.types,
     )
@@ -168,7 +167,7 @@ def _parent(tree: _OldTree, ref: str, new: Mapping[str, int], position: Ints) ->
     if above in new:
         return new[above]
     at = tree.find(above)
-    assert at is not None, f"{above} has no row"
+    assert at is not None, f"{above} is neither new nor old"
     return int(position[at])
 
 

@@ -19,10 +19,10 @@ Edge = tuple[str, str, str]  # (member, kind, group or role) or (principal, fact
 
 @dataclass
 class ChangesMeanwhile:
-    """The facts that the changes after `base` touched, with whether they hold at the end.
+    """The facts that changes after the revision `base` added or removed, with whether they hold at the end.
 
-    A fact that no change touched is the same at all revisions from `base` on, and the last change of a fact says
-    whether it holds. So it does not matter at which of these revisions a range was read.
+    Any other fact is the same at all revisions from `base` on, and the last change of a fact says whether it holds. So
+    it does not matter at which of these revisions a range was read.
     """
 
     base: int

@@ -70,9 +70,9 @@ def in_session(rows: DataFrame) -> DataFrame:
 
 
 def kept_in(folder: Path, spark: SparkSession) -> Keep:
-    """How a mirror keeps the rows of a round: a local session by itself, and a cluster in new files in `folder`.
+    """How a mirror keeps the rows of a round: in a local session by `in_session`, on a cluster in files in `folder`.
 
-    Executors would keep them on their own disks, and an executor that is lost would take them with it.
+    On a cluster, rows on the disks of the executors would be lost along with an executor.
     """
     if (spark.sparkContext.master or "").split("[")[0] == "local":
         return in_session
@@ -122,4 +122,4 @@ def _to_a_fixpoint(by: Composition, reach: DataFrame, keep: Keep) -> DataFrame:
         log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{pairs:,}", seconds)
         if pairs == before:
             return reach
-    raise AssertionError("the closure still grows after 64 doublings")
+    raise AssertionError(f"the closure still grows after {MAX_ROUNDS} doublings")

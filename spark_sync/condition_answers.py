@@ -18,7 +18,7 @@ from grantpath.spark_sync.snapshot import Snapshot
 class AnsweredCondition:
     """A condition with bulk answers: the names that share it, and its number among all conditions of the policy.
 
-    Names that contain the type come first, and of these the shortest, because it says most.
+    Names that contain the type come first, then shorter ones: they are the clearest labels.
     """
 
     number: int

@@ -51,7 +51,7 @@ def _added(part: PartFile) -> "AddAction":
 def _statistics(part: PartFile) -> str:
     """The statistics of a file as JSON, by which engines skip it: the least and greatest value of each column.
 
-    They cover every column, or none: deltalake's dataset finds no row by a column without them, if others have them.
+    They cover every column or none: where only some columns have them, deltalake's dataset finds no row by the others.
     """
     footer = part.footer
     counts, least, greatest = {}, {}, {}

@@ -63,10 +63,10 @@ def diff(before: Path, after: Path, names: list[str] | None = None) -> Differenc
             "compare only facts, or compare two snapshots of one version"
         )
     facts_before, facts_after = _facts(old), _facts(new)
-    there_before, there_after = _existing(old), _existing(new)
+    existing_before, existing_after = _existing(old), _existing(new)
     return Difference(
-        sorted(there_after - there_before),
-        sorted(there_before - there_after),
+        sorted(existing_after - existing_before),
+        sorted(existing_before - existing_after),
         sorted(facts_after - facts_before),
         sorted(facts_before - facts_after),
         list(_access(old, new, names)) if names else [],
@@ -74,7 +74,7 @@ def diff(before: Path, after: Path, names: list[str] | None = None) -> Differenc
 
 
 def _existing(source: Snapshot) -> set[str]:
-    return {ref for ref, there in zip(source.numbering.refs, source.numbering.exists, strict=True) if there}
+    return {ref for ref, exists in zip(source.numbering.refs, source.numbering.exists, strict=True) if exists}
 
 
 def _facts(source: Snapshot) -> set[str]:

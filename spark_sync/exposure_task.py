@@ -1,4 +1,4 @@
-"""Spark's tasks sum the exposure: each adds the steps of its blocks of targets to the users of the blocks before."""
+"""A Spark task that sums the exposure: from the users before a block of targets, and the steps inside it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

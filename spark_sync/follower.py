@@ -42,7 +42,7 @@ from grantpath.spark_sync.table_changes import advanced_tables
 
 PAGE = 500  # entries of the log between two files of changes
 PAUSE = 0.2  # seconds between two questions for new entries
-AGAIN_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
+RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
 TABLES_SECONDS = 10.0  # the tables are written at most this often
 
 
@@ -79,7 +79,7 @@ def follow(
                 done = follower.step()
             except (Inconsistent, Unavailable) as error:
                 progress(f"waiting: {error}")
-                time.sleep(AGAIN_SECONDS)
+                time.sleep(RETRY_SECONDS)
                 continue
             follower.write_tables(TABLES_SECONDS)
             if done is None:
@@ -90,7 +90,7 @@ def follow(
 
 
 class Follower:
-    """The state of one snapshot that is followed. The caller holds `alone(out)`."""
+    """Follows one root with one snapshot, step by step. The caller holds `alone(out)`."""
 
     def __init__(self, connection: Connection, store: Store, root: str, out: Path, progress: ReportLine) -> None:
         self._connection, self._store, self._root = connection, store, root
@@ -136,7 +136,7 @@ class Follower:
         return done
 
     def write_tables(self, seconds: float = 0.0) -> None:
-        """Writes the tables of the present revision, if they changed and were last written so many seconds ago."""
+        """Writes the tables at the revision of `changes`, or not if they were written in the last `seconds`."""
         version, meta = self._version, self._source.meta
         if version is None or version.revision == meta.revision or time.monotonic() - self._written < seconds:
             return
@@ -156,8 +156,8 @@ class Follower:
         return self._version
 
     def _follow(self, deltas: list[RecordedDelta]) -> Followed | str:
-        """Applies deltas up to the first one that does not lead on, and writes a file about those that no file
-        describes. If it is the first of all, the result says why."""
+        """Applies the deltas, up to the first one that does not fit, and writes a file about the revisions that no file
+        describes yet. Returns the reason if the first one already does not fit."""
         version, rows, first = self._read(), ChangeRows(), self._described + 1
         begin, reason = version.revision, f"the log has no entry for revision {version.revision + 1}"
         for delta in deltas:

@@ -16,8 +16,9 @@ from grantpath.graph.store import Store
 
 LOWEST, HIGHEST = "", "~"  # all references are between these, because the name of a type begins with a letter
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
-# One row is an entity (ref, word: its type, key, there, builtin), a membership (ref, word: its kind, other) or a fact
-# (ref: the principal, word, other: the object). A row of `range` says how a range was read; see parallel_reader.py.
+# One row is an entity (ref, word: its type, key, exists, builtin), a membership (ref, word: its kind, other) or a fact
+# (ref: the principal, word, other: the object). A row of `range`
+# says how a range was read (`exists`: of the wanted root and policy); see parallel_reader.py.
 RAW = pa.schema(
     [
         ("what", pa.string()),
@@ -25,14 +26,14 @@ RAW = pa.schema(
         ("word", pa.string()),
         ("other", pa.string()),
         ("key", pa.binary()),
-        ("there", pa.bool_()),
+        ("exists", pa.bool_()),
         ("builtin", pa.bool_()),
         ("range", pa.int64()),
         ("revision", pa.int64()),
     ]
 )
 RAW_DDL = (
-    "what string, ref string, word string, other string, key binary, there boolean, builtin boolean, range bigint, "
+    "what string, ref string, word string, other string, key binary, exists boolean, builtin boolean, range bigint, "
     "revision bigint"
 )
 
@@ -53,8 +54,13 @@ class Graph:
 def guarded_ask(store: Store, root: str) -> GuardedAsk:
     """A function that runs a guarded query about the tenant."""
 
+    def read_guarded(text: str, parameters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        return [store.read_guarded(text, parameters)]
+
+    guarded = query_by_name(read_guarded, root)
+
     def ask(query: str, **parameters: Any) -> Mapping[str, Any]:
-        [row] = query_by_name(lambda text, given: [store.read_guarded(text, given)], root)(query, **parameters)
+        [row] = guarded(query, **parameters)
         return row
 
     return ask
@@ -67,7 +73,7 @@ def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) 
     """
     rows = query_by_name(store.read_all, root)  # type: ignore[arg-type]  # rows are streamed, not listed
     entities = [
-        Entity(row["ref"], row["type"], row["there"], row["builtin"])
+        Entity(row["ref"], row["type"], row["exists"], row["builtin"])
         for row in rows("mirror_entities", low=low, high=high)
     ]
     graph = Graph(entities, [], [], [], [], [], [])
@@ -119,7 +125,7 @@ def raw_batches(graph: Graph, keys: TreeKeys, number: int) -> Iterator[pa.Record
             ref=[each.ref for each in entities],
             word=[each.type for each in entities],
             key=[keys.key(each.ref, each.type) for each in entities],
-            there=[each.exists for each in entities],
+            exists=[each.exists for each in entities],
             builtin=[each.builtin for each in entities],
             range=[number] * len(entities),
         )

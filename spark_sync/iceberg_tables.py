@@ -21,8 +21,8 @@ _FRESH, _OUT = "grantpath.fresh", "grantpath.out"  # properties of the catalog, 
 class IcebergTables:
     """Writes tables into the folder `fresh`, which is renamed to `out` later.
 
-    The metadata of an Iceberg table has absolute locations. So it names those below `out`, and a FileIO writes them
-    below `fresh`.
+    The metadata of an Iceberg table contain absolute locations. They name the final ones, below `out`, and a FileIO
+    maps them to files below `fresh`.
     """
 
     def __init__(self, fresh: Path, out: Path, properties: Mapping[str, str]) -> None:

@@ -98,7 +98,7 @@ class _Judge:
         rows, nearest = rows[order], nearest[order]
         places, first = np.unique(nearest, return_index=True)
         denials_of = np.zeros(len(self.numbering) if self._one_role else self.holders.total, np.int32)
-        counted: list[int] = []  # the places whose DENY grants are counted in `denials_of`
+        counted: list[int] = []  # the places whose DENY grants `denials_of` counts at present
         for place, mine in zip(places.tolist(), np.split(rows, first[1:]), strict=True):
             path = self._path(place, denied)
             for at in {*path} ^ {*counted}:

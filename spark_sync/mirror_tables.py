@@ -35,7 +35,7 @@ class Members:
 
 @dataclass(frozen=True)
 class EffectivePrincipals:
-    """Every subject with its effective principals, itself included; sorted. Large, so the numbers are short."""
+    """Every subject with its effective principals, itself included; sorted. 32-bit integers, because it is large."""
 
     subject: Small
     holder: Small
@@ -141,7 +141,7 @@ def _parts(closure: EffectivePrincipals) -> Iterator[dict[str, Ints]]:
 
 
 def _share(table: Path, target: Path) -> None:
-    """The same files in another folder: as links, or as copies where the file system has no links."""
+    """Puts the files of a table into another folder: as hard links, or as copies where links are not possible."""
     target.mkdir()
     for file in table.glob("*.parquet"):
         try:

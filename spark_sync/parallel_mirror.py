@@ -38,7 +38,7 @@ class _Read:
 def mirror_in_tasks(
     engine: SparkEngine, connection: Connection, store: Store, root: str, folder: Path, progress: ReportLine
 ) -> SnapshotMeta:
-    """Writes the tables of a snapshot into an existing folder. Raises as `mirror`."""
+    """Writes the tables of a snapshot into an existing folder. Raises the errors of `mirror`."""
     raw = folder / "raw"
     read = _read(engine, connection, store, root, raw, progress)
     rows = applied(engine.spark, read.changes, read.rows, read.policy)
@@ -54,9 +54,9 @@ def mirror_in_tasks(
 def _read(
     engine: SparkEngine, connection: Connection, store: Store, root: str, raw: Path, progress: ReportLine
 ) -> _Read:
-    """Reads each range at a revision of its own, and again until the log says what changed since then.
+    """Reads each range at a revision of its own, and again as long as the log does not say what changed since then.
 
-    Raises Inconsistent if that is never so, because the tenant is loaded again and again.
+    Raises Inconsistent if the tenant is loaded or upgraded during each of TRIES tries.
     """
     bounds = boundaries(store, root)
     now, policy = _marks_and_policy(store, root)

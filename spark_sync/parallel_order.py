@@ -1,7 +1,8 @@
 """Numbers the entities of a large root in tree order, in Spark.
 
-Entities are sorted by a key of which the key of each ancestor is a prefix, in partitions by range. Each task numbers a
-partition by itself. From the counts and boundaries of the partitions, the driver computes what is added in each.
+Entities are sorted by TreeKeys: the key of an ancestor is a prefix of the key. Each partition has a range of
+keys, and a task numbers it by itself. From the counts and boundaries of the partitions, the driver computes what is
+added to the numbers of each.
 """
 
 import json
@@ -28,7 +29,7 @@ _LOCAL = (
     "summary string"
 )
 _NUMBERED = "position bigint, last bigint, parent bigint, ref string, type string, exists boolean, builtin boolean"
-_NONE = -1  # in a partition: the parent is in an earlier one, or the end of the subtree in a later one
+_NONE = -1  # not known inside the partition: a parent in an earlier one, the end of a subtree in a later one
 
 
 @contextmanager
@@ -140,7 +141,7 @@ def _number_part(
 
 
 def _above(key: bytes, before: bytes | None) -> list[bytes]:
-    """The keys of the ancestors of an entity that are before it if `before` is the last key before it."""
+    """The keys of the ancestors of an entity in earlier partitions, of which `before` is the last key."""
     if before is None:
         return []
     words = key.split(b"\0")[:-1]

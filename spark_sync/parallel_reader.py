@@ -30,7 +30,7 @@ from grantpath.spark_sync.graph_rows import (
 from grantpath.spark_sync.spark_session import place, read_parquet
 
 RANGE_ROWS = 20_000  # entities of a range
-TRIES = 60  # of one part of a range that changes keep disturbing
+TRIES = 60  # to read one part of a range, if changes disturb each try
 TIMEOUT = 30.0  # seconds that a task waits for a connection
 ENTITIES = "ref string, type string, key binary, exists boolean, builtin boolean"
 EDGES = "ref string, word string, other string"
@@ -90,7 +90,7 @@ def boundaries(store: Store, root: str) -> dict[int, tuple[str, str]]:
 
 
 def _bound(store: Store, root: str, low: str, rows: int) -> str | None:
-    """The first reference behind this many."""
+    """The reference that follows `rows` entities from `low` on; None if there are not so many."""
     found = query_by_name(store.read, root)("mirror_bound", low=low, rows=rows)
     return str(found[0]["bound"]) if found else None
 
@@ -115,7 +115,7 @@ def read_ranges(spark: SparkSession, reading: Reading, out: Path) -> list[RangeR
         kind, text = failed.select("word", "other").first() or ("", "")
         raise _error(kind, text)
     done = _kind(spark, out, "range")
-    found = [] if done is None else done.select("range", "revision", "there").collect()
+    found = [] if done is None else done.select("range", "revision", "exists").collect()
     return [RangeRead(*row) for row in found]
 
 
@@ -130,7 +130,7 @@ def raw_rows(spark: SparkSession, read: Mapping[Path, Sequence[int]]) -> RawRows
         return rows
 
     edge = ("ref", "word", "other")
-    entities = of("entity", ("ref", "word", "key", "there", "builtin"), ENTITIES)
+    entities = of("entity", ("ref", "word", "key", "exists", "builtin"), ENTITIES)
     return RawRows(entities, of("member", edge, EDGES), of("fact", edge, EDGES))
 
 
@@ -176,7 +176,7 @@ def _read_range(store: Store, reading: Reading, number: int) -> Iterator[pa.Reco
             first[0] = at
             break
         yield from raw_batches(graph, reading.keys, number)
-    yield raw_batch("range", 1, range=[number], revision=[first[0].revision], there=[same])
+    yield raw_batch("range", 1, range=[number], revision=[first[0].revision], exists=[same])
 
 
 def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[TenantMarks, Graph]]:
@@ -197,4 +197,5 @@ def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[Tenan
                 raise Inconsistent(f"{root} changed during each of {TRIES} tries to read a part of it; try again later")
             time.sleep(0.001 * tries)
         end = min(_bound(store, root, low, rows) or high, high)
+        # not `after`: writing a part takes long, and a change in that time would count as one during the next part
         before = marks(store, root)

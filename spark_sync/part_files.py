@@ -19,7 +19,7 @@ class PartFile:
 
 
 def write_parts(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> list[PartFile]:
-    """Writes the tables into the new folder: each as a row group, in their order, also by the names of the files.
+    """Writes the tables into the new folder, each as a row group. The order of the file names is that of the rows.
 
     Without tables no file is written. The writers of other libraries are not used, because they keep more than one
     table in memory, or write the tables in another order.
@@ -31,7 +31,7 @@ def write_parts(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> 
         for table in tables:
             if writer is None:
                 path = folder / f"part-{len(parts):05}.parquet"
-                # The schema of Arrow is left out: each engine then reads the plain types of Parquet.
+                # without the schema of Arrow: so each engine reads the plain types of Parquet
                 writer, rows = pq.ParquetWriter(path, schema, compression="zstd", store_schema=False), 0
             writer.write_table(table.cast(schema), row_group_size=len(table))
             rows += len(table)

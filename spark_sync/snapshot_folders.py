@@ -17,8 +17,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def building(target: Path, replace: bool = False) -> Iterator[Path]:
     """A new folder to write into. It is renamed to the target at the end, so the target is complete or absent.
 
-    It is private: folders have the mode 0700, files 0600, independent of the umask. Remains of an earlier attempt by a
-    dead process are removed. Raises InvalidInput if the target already exists or cannot be created, or another process
+    It is private: folders have the mode 0700, files 0600, independent of the umask. What a killed process left
+    is removed. Raises InvalidInput if the target already exists or cannot be created, or another process
     is writing it, GrantpathError if the disk is full.
     """
     if target.exists() and not replace:

@@ -1,7 +1,7 @@
 """The versions of a snapshot that is updated: readers keep the one that they opened, and a link names the current one.
 
 `OUT/versions/N` has the files of a version, and the link `OUT/current` names it. Each file and table of the snapshot,
-e.g. `OUT/objects`, is a link through `current`. So one renaming switches to the next version.
+e.g. `OUT/objects`, is a link through `current`. So replacing the link `current` switches all of them at once.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def next_version(out: Path) -> Iterator[Path]:
         _switch(out, name)
         _link_all(out)
         if former != out and former.exists():
-            os.utime(former)  # from now on it is kept for a time
+            os.utime(former)  # KEEP_SECONDS begin now
     _remove_old(out, keep={name, former.name})
 
 

@@ -25,7 +25,7 @@ _NOTHING = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Sweep:
-    """What the tasks of one pass answer. `meta` is the snapshot's metadata, by which a worker knows it again.
+    """What the tasks of one pass answer. By `meta`, its metadata, a worker notices that the snapshot was replaced.
 
     Kinds of rows: reach (a: subject, b: number of objects), step (from the a-th target on, b more subjects), interval
     (a: subject, b to c: positions). `joined`: the facts come with the rows, and no worker reads them all.
@@ -37,7 +37,7 @@ class Sweep:
     expand: frozenset[str]
     one_role: bool
     joined: bool
-    rows: int  # about this many are in one sweep
+    rows: int  # of one sweep, about
 
 
 @dataclass(frozen=True)

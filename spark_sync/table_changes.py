@@ -20,7 +20,7 @@ from grantpath.spark_sync.mirror_tables import Members, MirrorTables, are_subjec
 
 @dataclass(frozen=True)
 class _Edges:
-    """Edges in columns of positions, in the order in which the table is sorted. `key` is the kind of a fact."""
+    """Edges in columns of positions, sorted. `key`: the number of the kind of a fact."""
 
     one: Ints
     key: Ints
@@ -39,7 +39,7 @@ class _Edges:
         return _Edges(self.one[chosen], self.key[chosen], self.other[chosen])
 
     def merged(self, more: "_Edges", keys: int, size: int) -> "_Edges":
-        """These edges, which are sorted, with others in their places."""
+        """These sorted edges and others, sorted together."""
         order = np.argsort(more.packed(keys, size))
         at = np.searchsorted(self.packed(keys, size), more.packed(keys, size)[order])
         pairs = ((self.one, more.one), (self.key, more.key), (self.other, more.other))

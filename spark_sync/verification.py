@@ -74,7 +74,7 @@ def verify(
     log: Callable[[int], Sequence[Entry]] = lambda _: (),
     past: Past | None = None,
 ) -> Verification:
-    """Compares a random sample of the snapshot's answers with those of `check_many` (an Authorizer's).
+    """Compares a random sample of the snapshot's answers with those of `check_many`, the method of an Authorizer.
 
     About half of them are questions that Spark allows. `log` returns the changes after a revision. Questions that these
     may affect are compared with the graph as it was at the snapshot's revision: `past` gives its checks. Where it

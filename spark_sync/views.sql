@@ -1,6 +1,6 @@
 -- views.sql: the tables of a snapshot as views with references in place of positions, for Spark and for DuckDB.
--- {schema} is the schema of the views. Its tables raw_* are the snapshot's files, with positions. After `from` stand the
--- files that a view needs. {subject_types} and {user_types} are types of the policy, e.g. 'user', 'service_principal'.
+-- {schema} is the schema of the views. Its tables raw_* are the snapshot's files, with positions. After `from`, a comment
+-- names the files that a view needs. {subject_types} and {user_types} are types of the policy, e.g. 'user', 'service_principal'.
 -- {each}({numbers}(a, b, step)) gives a row for each number from a to b.
 
 -- from objects: every object and subject; `name` is the last segment of the reference, unquoted

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any
 
 from grantpath.engine.change.authorize import Authorizing
+from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.deltas import BULK
 from grantpath.engine.change.fact_collector import FactCollector
-from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets, levels
 from grantpath.engine.policy.policy import Policy
@@ -45,7 +45,7 @@ class BatchApplier:
         self._mentioned: set[str] = set()
         self._authorizing = Authorizing(policy, root, self._ask)
 
-    def apply(self, steps: Sequence[PlannedChange], all_or_nothing: bool) -> None:
+    def apply(self, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
         """Applies the changes, and records in each step whether it changed anything, and its delta, or its error.
 
         With `all_or_nothing`, the steps after a wrong one can be skipped.
@@ -62,7 +62,7 @@ class BatchApplier:
             if all_or_nothing and any(step.error for step in steps[:done]):
                 return
 
-    def first_wrong(self, steps: Sequence[PlannedChange]) -> int | None:
+    def first_wrong(self, steps: Sequence[ChangeStep]) -> int | None:
         """The index of the first wrong step, and sets its error. None if no step is wrong, or if that cannot be known
         before other steps are written."""
         part, sets = self._next_part(steps)
@@ -75,7 +75,7 @@ class BatchApplier:
                 return index
         return None
 
-    def _next_part(self, steps: Sequence[PlannedChange]) -> tuple[list[PlannedChange], list[ReadWriteSet]]:
+    def _next_part(self, steps: Sequence[ChangeStep]) -> tuple[list[ChangeStep], list[ReadWriteSet]]:
         """The next steps, up to one that may change the actor's effective principals."""
         ref = self._actor.ref.text if self._actor else None
         held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
@@ -94,7 +94,7 @@ class BatchApplier:
         return {at: ref for at, ref in self._authorizing.where(change).items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------
-    def _apply_level(self, steps: list[PlannedChange]) -> None:
+    def _apply_level(self, steps: list[ChangeStep]) -> None:
         """Applies steps that do not depend on each other's writes."""
         valid, preconditions, roles = self._validate(steps)
         rows = _Rows(FactCollector(self._policy))
@@ -108,8 +108,8 @@ class BatchApplier:
         rows.facts.give(step for step in valid if step.changed)
 
     def _validate(
-        self, steps: list[PlannedChange]
-    ) -> tuple[list[PlannedChange], Preconditions, dict[PlannedChange, str | None]]:
+        self, steps: list[ChangeStep]
+    ) -> tuple[list[ChangeStep], Preconditions, dict[ChangeStep, str | None]]:
         """The valid steps that are still to be done, their preconditions, and the actor's active role for each step.
         A wrong step gets its error."""
         as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
@@ -122,7 +122,7 @@ class BatchApplier:
             return [], preconditions, {}
         return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
-    def _is_due(self, step: PlannedChange, preconditions: Preconditions) -> bool:
+    def _is_due(self, step: ChangeStep, preconditions: Preconditions) -> bool:
         """Is the step valid, and does it still need to be done? A wrong step gets its error."""
         ref = step.change.object.text
         if step.mentioned and ref in preconditions.existing:
@@ -146,7 +146,7 @@ class BatchApplier:
         return registry.absent(self._writing, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, step: PlannedChange, preconditions: Preconditions, rows: _Rows) -> None:
+    def _write(self, step: ChangeStep, preconditions: Preconditions, rows: _Rows) -> None:
         change, facts = step.change, rows.facts
         object_, subject = change.object.text, change.subject.text if change.subject else ""
         match change.kind:
@@ -177,7 +177,7 @@ class BatchApplier:
                 fact = (str(change.effect), str(change.privilege), subject, object_)
                 (facts.add if kind == "grant" else facts.remove)(step, fact)
 
-    def _own(self, step: PlannedChange, owner: str, rows: _Rows) -> None:
+    def _own(self, step: ChangeStep, owner: str, rows: _Rows) -> None:
         object_ = step.change.object.text
         rows.rows["own"].append({"owner": owner, "object": object_})
         rows.facts.writes(step, "own", object_)
@@ -204,7 +204,7 @@ class BatchApplier:
             ],
         }
 
-    def _grant_to_creator(self, step: PlannedChange, actor: Actor, role: str | None, rows: _Rows) -> None:
+    def _grant_to_creator(self, step: ChangeStep, actor: Actor, role: str | None, rows: _Rows) -> None:
         """Makes the creator, or its active role, the owner of the new object, or grants the creator a privilege on it.
         The policy decides which."""
         gives, object_ = self._policy.file.creating, step.change.object

@@ -6,12 +6,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from grantpath.engine.change.change_step import Actor, ChangeStep, actor_names
 from grantpath.engine.change.delta_records import as_properties
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
-from grantpath.engine.change.planned_change import Actor, PlannedChange, actor_names
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
@@ -53,7 +53,7 @@ def whole(revision: int, id_: str, statement: str, by: str | None, delta: Delta)
 
 
 def record(
-    writing: Writing, steps: Sequence[PlannedChange], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
+    writing: Writing, steps: Sequence[ChangeStep], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
 ) -> list[Change]:
     """Logs the steps that changed anything, in order. Returns a Change for each step."""
     changes: list[Change] = []
@@ -70,7 +70,7 @@ def record(
 
 
 def refuse(
-    store: Store, root: str, step: PlannedChange, actor: Actor, error: Refused, revision: int, request: str | None
+    store: Store, root: str, step: ChangeStep, actor: Actor, error: Refused, revision: int, request: str | None
 ) -> None:
     """Logs a refused attempt with the request id `request`. Ignores a failure: the attempt stays refused."""
     with suppress(Unavailable):
@@ -86,7 +86,7 @@ def refuse(
         )
 
 
-def _columns(step: PlannedChange, actor: Actor | None) -> dict[str, str | None]:
+def _columns(step: ChangeStep, actor: Actor | None) -> dict[str, str | None]:
     """The actor and the statement of a log entry."""
     change, (by, as_role) = step.change, actor_names(actor)
     return {

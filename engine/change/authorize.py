@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from grantpath.engine.change.planned_change import Actor, PlannedChange
+from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.decide import request
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.decide.remedy import nearest
@@ -77,9 +77,9 @@ class Authorizing:
         second_objects = {**change.second_objects, **({"grantee": change.subject} if change.subject else {})}
         return request.places(self._policy, self._root, change.object, second_objects)
 
-    def authorize(self, steps: Iterable[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
+    def authorize(self, steps: Iterable[ChangeStep], actor: Actor) -> dict[ChangeStep, str | None]:
         """By step, the role that the actor acts with, if the policy has active roles. A refused step gets its error."""
-        roles: dict[PlannedChange, str | None] = {}
+        roles: dict[ChangeStep, str | None] = {}
         waiting = iter(steps)
         while some := list(islice(waiting, AT_ONCE)):
             if actor.ref.type not in self._policy.user_types:
@@ -96,7 +96,7 @@ class Authorizing:
             roles.update(self._each([step for step in some if step not in by_above], actor))
         return roles
 
-    def _allowed_by_above(self, steps: Sequence[PlannedChange], actor: Actor) -> set[PlannedChange]:
+    def _allowed_by_above(self, steps: Sequence[ChangeStep], actor: Actor) -> set[ChangeStep]:
         """The steps that the places above their objects already allow. Many objects share few such places.
 
         Not used with active roles: the role to act with depends on all places.
@@ -122,7 +122,7 @@ class Authorizing:
             self._above[right] = right.without({*own, *(at for at in where if "." in at)})
         return self._above[right]
 
-    def _each(self, steps: Sequence[PlannedChange], actor: Actor) -> dict[PlannedChange, str | None]:
+    def _each(self, steps: Sequence[ChangeStep], actor: Actor) -> dict[ChangeStep, str | None]:
         one_role = self._policy.active_roles
         checks, asked = _Checks(actor, one_role), []
         for step in steps:

@@ -1,4 +1,4 @@
-"""A planned change: what a dry run would do, with its effects on everybody's access."""
+"""A change plan: what a change would do, with its effects on the access of all users."""
 
 from grantpath.engine.change.made import Change
 from grantpath.engine.decide.access_effects import Effects

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from grantpath.engine.change.change_step import ChangeStep
 from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
-from grantpath.engine.change.planned_change import PlannedChange
 from grantpath.engine.policy.policy import Policy
 
 
@@ -13,19 +13,19 @@ class FactCollector:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._added: dict[PlannedChange, dict[StoredFact, None]] = {}
-        self._removed: dict[PlannedChange, dict[StoredFact, None]] = {}
-        self._of: dict[tuple[str, str], PlannedChange] = {}  # by query and reference, the change that writes the row
+        self._added: dict[ChangeStep, dict[StoredFact, None]] = {}
+        self._removed: dict[ChangeStep, dict[StoredFact, None]] = {}
+        self._of: dict[tuple[str, str], ChangeStep] = {}  # by query and reference, the change that writes the row
 
-    def writes(self, step: PlannedChange, query: str, ref: str) -> None:
+    def writes(self, step: ChangeStep, query: str, ref: str) -> None:
         """Notes that the change writes the row of `query` that has this reference."""
         self._of[query, ref] = step
 
-    def add(self, step: PlannedChange, *facts: StoredFact) -> None:
+    def add(self, step: ChangeStep, *facts: StoredFact) -> None:
         """Notes facts that the change adds."""
         self._added.setdefault(step, {}).update(dict.fromkeys(facts))
 
-    def remove(self, step: PlannedChange, *facts: StoredFact) -> None:
+    def remove(self, step: ChangeStep, *facts: StoredFact) -> None:
         """Notes facts that the change removes."""
         self._removed.setdefault(step, {}).update(dict.fromkeys(facts))
 
@@ -53,7 +53,7 @@ class FactCollector:
                 self._added[step].pop(("MEMBER", "", ref, role), None)
 
     # ---- result --------------------------------------------------------------------------------------------------
-    def give(self, steps: Iterable[PlannedChange]) -> None:
+    def give(self, steps: Iterable[ChangeStep]) -> None:
         """Sets the delta of each change."""
         seen: set[StoredFact] = set()
         for step in steps:

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from grantpath.engine.change.change_step import Actor, actor_names
 from grantpath.engine.change.made import Change, MakeChange
-from grantpath.engine.change.planned_change import Actor, actor_names
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import short

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from grantpath.engine.change.planned_change import Actor, actor_names
+from grantpath.engine.change.change_step import Actor, actor_names
 from grantpath.engine.decide.notebook import verdict_html
 from grantpath.graph.frozen import Frozen
 

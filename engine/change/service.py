@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
+from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
-from grantpath.engine.change.planned_change import Actor, PlannedChange
 from grantpath.engine.change.planned_revision import check_revision, need_revision
 from grantpath.engine.change.precheck import Precheck, PrecheckedWriting, begin_precheck
 from grantpath.engine.decide.batches import need_list, one_of
@@ -66,7 +66,7 @@ class ChangeService:
         check_revision(at_revision)
         texts = need_list("statements", statements)
         actor = self._actor(by, as_role)
-        steps: list[PlannedChange] = []
+        steps: list[ChangeStep] = []
         for index, statement in enumerate(texts):
             try:
                 steps.append(self._step(statement, actor))
@@ -90,18 +90,18 @@ class ChangeService:
         except Invalid:  # the id belongs to another request
             return None
 
-    def _step(self, statement: str, actor: Actor | None) -> PlannedChange:
+    def _step(self, statement: str, actor: Actor | None) -> ChangeStep:
         parsed = _parsed(statement)
         if actor:
-            return PlannedChange(self._rules.resolve_guarded(parsed), statement)
-        return PlannedChange(self._rules.resolve(parsed, loading=False), statement)
+            return ChangeStep(self._rules.resolve_guarded(parsed), statement)
+        return ChangeStep(self._rules.resolve(parsed, loading=False), statement)
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, without authorization; users and groups that they mention are added. Returns the error
         of each statement, or None. Wrong statements are skipped."""
         texts = need_list("statements", statements)
         problems: list[str | None] = []
-        steps: list[tuple[int, PlannedChange]] = []  # each with the index of its statement
+        steps: list[tuple[int, ChangeStep]] = []  # each with the index of its statement
         sure: set[str] = set()  # entities that exist, because an earlier statement named them
         for index, line in enumerate(texts):
             problems.append(None)
@@ -127,7 +127,7 @@ class ChangeService:
             problems[index] = problems[index] or (str(step.error) if step.error else None)
         return problems
 
-    def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[PlannedChange]:
+    def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[ChangeStep]:
         """The steps that add the users and groups that a fact names, if they do not exist."""
         if change.kind == "drop":
             sure.discard(change.object.text)
@@ -137,7 +137,7 @@ class ChangeService:
                     sure.add(ref.text)
                     yield self._fact(f"add {ref}", mentioned=True)
 
-    def _drop_wrong_mentions(self, steps: Sequence[tuple[int, PlannedChange]], writing: Writing) -> None:
+    def _drop_wrong_mentions(self, steps: Sequence[tuple[int, ChangeStep]], writing: Writing) -> None:
         """Drops entities that only wrong statements mention, because a wrong statement must not change anything."""
         wrong = {index for index, step in steps if step.error}
         right = [step.change for index, step in steps if index not in wrong]
@@ -152,9 +152,9 @@ class ChangeService:
         for step in mistaken:
             step.changed = False
 
-    def _fact(self, text: str, mentioned: bool = False) -> PlannedChange:
+    def _fact(self, text: str, mentioned: bool = False) -> ChangeStep:
         """The step of a statement that needs no authorization."""
-        return PlannedChange(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
+        return ChangeStep(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
@@ -167,7 +167,7 @@ class ChangeService:
     # ---- all or nothing ------------------------------------------------------------------------------------------
     def _all(
         self,
-        steps: Sequence[PlannedChange],
+        steps: Sequence[ChangeStep],
         actor: Actor | None,
         id_: str | None,
         dry_run: bool,
@@ -226,7 +226,7 @@ class ChangeService:
             return self._read_back(tries[-1], request, named)
 
     def _precheck(
-        self, steps: Sequence[PlannedChange], actor: Actor, request: Request | None, at_revision: int | None
+        self, steps: Sequence[ChangeStep], actor: Actor, request: Request | None, at_revision: int | None
     ) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
         _Stopped if a step is wrong: a refusal needs no lock.
@@ -274,7 +274,7 @@ class ChangeService:
 class _Stopped(Exception):
     """Aborts a request because a statement is wrong."""
 
-    def __init__(self, index: int, step: PlannedChange, revision: int) -> None:
+    def __init__(self, index: int, step: ChangeStep, revision: int) -> None:
         super().__init__()
         self.index = index
         self.step = step

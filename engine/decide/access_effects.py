@@ -27,10 +27,9 @@ class AccessEffect(Frozen):
 
     `names` are privileges and operations, each on objects of `type`. `by` are the grants that decide: those that newly
     allow, those that no longer do, or the DENYs that begin or cease to stop others; for objects that are added or
-    dropped, this statement. `users` and `objects` count
-    distinct ones, `pairs` the pairs of user and object; `place` is the lowest place that contains all the objects.
-    `shares` has all of them: the pairs of each share are those of its users and its objects. Objects that are gained
-    exist after the change, those that are lost existed before.
+    dropped, the statement that does so. `users` and `objects` count distinct ones, `pairs` the pairs of user and
+    object; `place` is the lowest place that contains all the objects. `shares` list all pairs: each share has those of
+    its users and its objects. Gained objects exist after the change, lost ones existed before it.
     """
 
     effect: Literal["gain", "lose"]

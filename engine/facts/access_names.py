@@ -12,8 +12,8 @@ Name = tuple[str, str]  # a privilege or operation, and a type
 
 @dataclass(frozen=True, eq=False)
 class AskedName:
-    """Names on a type that have the same condition before a change, and the same after it; None where the policy has
-    no such name."""
+    """Names on a type that share one condition before a change, and one after it. `before`, `after`: these conditions;
+    None if the policy of that side does not have the names."""
 
     type: str
     names: tuple[str, ...]

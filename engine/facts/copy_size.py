@@ -1,7 +1,7 @@
 """Estimates the memory that the facts of a root take, and limits it."""
 
 MIB = 2**20
-# bytes of CPython 3.11, with all indexes of a FactVersion; a test compares them with what was allocated
+# in bytes, for CPython 3.11 and with all indexes of a FactVersion; a test compares them with what was allocated
 ENTITY = 180  # and the length of its reference
 MEMBERSHIP = 28
 GRANT = 160  # or an ownership

@@ -9,13 +9,13 @@ from grantpath.engine.policy.facts import Fact, place_type
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference, name_of, type_of
 
-AFTER_DOT = "/"  # the character after the dot, which separates segments
+AFTER_DOT = "/"  # follows "." in byte order: all references that begin with `begin.` are before `begin/`
 
 
 def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Policy) -> tuple[int, int]:
-    """The half-open range of the references that are below a place; all are of one type, and in byte order.
+    """The half-open range of the references that are below a place. `refs` are of one type, and in byte order.
 
-    The references below a place begin alike.
+    It is a range because the references below a place begin with the place's own segments.
     """
     if place.type == policy.root_type:
         return 0, len(refs)

@@ -15,7 +15,7 @@ from grantpath.graph.reference import type_of
 
 
 def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
-    """The same facts for another policy, which can tell users and roles apart by other types."""
+    """The same facts under another policy, in which other types may be users or roles."""
     builder, refs = FactVersionBuilder(policy), version.numbers.refs
     for entity, _ in version.existing.items():
         builder.entity(refs[entity])
@@ -29,7 +29,7 @@ def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
 
 
 class FactVersionBuilder:
-    """Collects the facts of a whole root. All methods raise TooLarge beyond `limit`, in bytes."""
+    """Collects the facts of a whole root. Adding raises TooLarge when they take more than `limit` bytes."""
 
     def __init__(self, policy: Policy, limit: int | None = None, known: Iterable[str] = ()) -> None:
         """`known`: references that are to be numbered in this order."""

@@ -27,8 +27,8 @@ class Contradiction(Exception):
 def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exact: bool = True) -> FactVersion:
     """The facts at a later revision, after the deltas of the log's entries.
 
-    Raises Contradiction if one of them does not fit and `exact` is true. A copy that was read while others changed the
-    graph may contain a part of what the deltas add, so it is not exact.
+    If `exact`, raises Contradiction if one of them does not fit. Facts that were read while others changed the graph
+    are not exact: they may already contain a part of what the deltas add, and lack a part of what they remove.
     """
     draft = FactDraft(version, exact)
     for entry in entries:
@@ -40,7 +40,7 @@ def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exac
 
 
 def returned(version: FactVersion, entries: Iterable[Facts], revision: int) -> FactVersion:
-    """The facts at an earlier revision: without the deltas of the log's entries, the newest of which comes first.
+    """The facts at an earlier revision, before the deltas of the log's entries, which are given newest first.
 
     Raises Contradiction if one of them does not fit.
     """
@@ -102,7 +102,10 @@ class FactDraft:
         )
 
     def _changed(self, holds: Callable[[int, bool], bool]) -> list[tuple[str, bool]]:
-        """The references for which something begins to hold, or ends. `holds(number, now)` says whether it does."""
+        """The references for which a condition begins (true) or ceases (false) to hold.
+
+        `holds(number, now)` evaluates it for an entity: in the next version if `now` is true, else in the former one.
+        """
         touched = {*self._existing, *self._grants}
         return [
             (self._former.numbers.refs[number], now)

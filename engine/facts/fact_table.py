@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grantpath.engine.facts.folding import TRUE, fold
+from grantpath.engine.facts.folding import fold
 from grantpath.engine.facts.intervals import (
     ActingPrincipals,
     Bools,
@@ -44,7 +44,7 @@ class FactTable:
 
 @dataclass(frozen=True)
 class TargetedQuestion:
-    """Clauses to decide on objects of a type. `targets`: their positions, ascending; `with_`: of second objects."""
+    """Clauses to decide on the objects of a type at the positions `targets`, ascending; `with_`: the second objects."""
 
     clauses: Clauses
     type: str
@@ -54,24 +54,23 @@ class TargetedQuestion:
 
 @dataclass(frozen=True)
 class Every:
-    """`EVERY P t below place`: the number of existing entities below each place, and the codes of grants on them."""
+    """A fact `EVERY P t below place`, prepared: the existing entities that it counts, and the grants needed on them."""
 
-    code: int
+    code: int  # of the fact
     points: Ints  # the codes of the grants
-    member: Bools  # by position: an existing entity of the types
-    place: Ints  # by position: the place above it
-    need: Ints  # by position of the place
-    fixed: int | None
+    member: Bools  # by position: whether it is an existing entity of the types
+    place: Ints  # by position: the place above it; -1 for none
+    need: Ints  # by position of a place: the number of members below it
+    fixed: int | None  # the position of the place, if it belongs to a second object
 
 
 @dataclass(frozen=True)
 class PreparedQuestion:
-    """A question prepared for the kernel: a condition for each class of targets. Runs of None mean all targets."""
+    """A question prepared for the kernel. Facts that do not depend on the subject divide its targets into classes."""
 
     targets: Ints
     before: Ints  # by position: the number of targets before it
-    parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]]
-    always: bool
+    parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]]  # by class: condition, runs of targets (None: all)
 
 
 AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the numbers of the targets
@@ -228,12 +227,10 @@ class Prepared:
             # renumbered after each fact: bits of one number could distinguish at most 63 facts
             kinds = np.unique(kinds * 2 + truth, return_inverse=True)[1]
         parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]] = []
-        always = True
         found, first = np.unique(kinds, return_index=True)
         for kind, at in zip(found, first, strict=True):
             known = {fact: bool(truth[at]) for fact, truth in static.items()}
             clauses = fold(ask.clauses, known)
-            always &= TRUE in clauses
             parts.append(
                 (
                     CompiledCondition.of(clauses, self.codes, self.size),
@@ -242,7 +239,7 @@ class Prepared:
             )
         if not parts:
             parts.append((CompiledCondition((), self.size), None))
-        return PreparedQuestion(ask.targets, self._before(ask.targets), parts, always)
+        return PreparedQuestion(ask.targets, self._before(ask.targets), parts)
 
     def _before(self, targets: Ints) -> Ints:
         """Counts of targets by position, shared by the questions about the same targets to save memory."""

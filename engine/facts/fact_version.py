@@ -15,13 +15,13 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import type_of
 
 OWNS = "OWNS"
-Principals = int | frozenset[int]  # one, or several: most facts are those of one
+Principals = int | frozenset[int]  # one without a set, because most facts have one principal
 Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
 NO_GRANTS: Grants = {}
 CLOSURES = 4_096  # subjects whose effective principals are kept
-CONTAINERS = 32_768  # groups and roles of which the same is kept
+CONTAINERS = 32_768  # groups and roles whose effective principals are kept
 
 
 def members(principals: Principals | None) -> Collection[int]:
@@ -54,7 +54,7 @@ class EntityNumbers:
         """The number of a reference, a new one if necessary."""
         number = self._number.get(ref)
         if number is None:
-            # in this order, a process that is forked in between has an unused number, and no wrong one
+            # the lookup is extended last: a process forked in between has an unused reference, never a wrong number
             number = len(self.refs)
             self.refs.append(ref)
             self.size += ENTITY + len(ref)
@@ -69,7 +69,7 @@ class EntityNumbers:
     def copy(self) -> "EntityNumbers":
         """The same numbers, which another thread may then extend. May be called while a thread extends these."""
         other = copy(self)
-        # in this order, each number that is copied has its reference; one that is not copied is an unused one
+        # the lookup is copied first: if a thread adds a reference meanwhile, it is unused, and never missing
         other._number = self._number.copy()
         other.find = other._number.get
         other.roles, other.users, other.refs = self.roles.copy(), self.users.copy(), self.refs.copy()
@@ -77,9 +77,9 @@ class EntityNumbers:
         return other
 
     def positions(self, types: tuple[str, ...], listed: Mapping[str, list[str]]) -> tuple[list[str], Numbers]:
-        """The listed references of these types, in byte order, and by number the position there; -1 for others.
+        """The listed references of these types, in byte order, and by number the position in that list; -1 for others.
 
-        The last result for these types is kept, since it takes long: it is that of the same lists.
+        The last result for these types is kept, since sorting takes long; it is returned again for the same lists.
         """
         lists = [listed.get(type_, NOTHING) for type_ in types]
         kept = self._positions.get(types)
@@ -94,7 +94,7 @@ class EntityNumbers:
 
 @dataclass(frozen=True)
 class FactOrigin:
-    """What a revision counts in: the tenant's creation id, its log's chain, and the digest of its policy."""
+    """Revisions can be compared if these are equal: the tenant's creation id, its log's chain, its policy's digest."""
 
     made: str
     chain: str
@@ -105,10 +105,11 @@ class FactOrigin:
 class FactVersion:
     """The facts at one revision; immutable. Entities are numbers of `numbers`.
 
-    `existing` has the entities that exist, `containers` the groups and roles that a subject is in directly, `grants`
-    what is granted on an entity and who owns it. The others are indexes of these: the users, and the other subjects,
-    that are directly in a group or role, the entities on which a principal has a fact, and by type, in byte order, the
-    references of the existing entities (`listed`), and those of names with grants that do not exist (`granted_names`).
+    The facts are `existing` (the entities that exist), `containers` (the groups and roles that a subject is in
+    directly) and `grants` (what is granted on an entity, and who owns it). The other maps are indexes of them:
+    `users_in` and `others_in` have the users, and the groups and roles, that are directly in a group or role;
+    `places_of` the entities on which a principal has a grant or an ownership; `listed`, by type and in byte order, the
+    references that exist, and `granted_names` those that have grants and do not exist.
     """
 
     origin: FactOrigin
@@ -132,7 +133,7 @@ class FactVersion:
         return self.numbers.size + self.size_of_edges
 
     def apart(self) -> "FactVersion":
-        """The same facts with numbers of their own, from which another thread can go to other versions."""
+        """The same facts with a copy of the numbers, so that another thread can derive other versions from them."""
         return replace(self, numbers=self.numbers.copy(), closures={}, closures_of_containers={})
 
     def exists(self, ref: str) -> bool:

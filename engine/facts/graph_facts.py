@@ -13,10 +13,10 @@ from grantpath.graph.transaction import Row
 def read_facts(
     store: Store, tenant: str, policy: Policy, origin: FactOrigin, revision: int, limit: int | None = None
 ) -> FactVersion:
-    """The facts of a root, at least those of `revision`, the one before reading.
+    """The facts of a root, read while others may change it. `revision` is the root's revision before the reading.
 
-    What is committed while they are read may be missing, whole or in part: apply the deltas after `revision`,
-    inexactly. Raises Unavailable, and TooLarge if they take more than `limit` bytes of memory.
+    Of what is committed meanwhile, all or a part may be missing: apply the deltas after `revision` with `exact=False`
+    (see `advanced`). Raises Unavailable, and TooLarge if they take more than `limit` bytes of memory.
     """
 
     def rows(query: str) -> Iterable[Row]:

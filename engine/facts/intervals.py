@@ -40,7 +40,10 @@ def offsets(sorted_rows: AnyInts, size: int) -> Ints:
 
 @dataclass(frozen=True)
 class IntervalRows:
-    """Facts as columns: `owner` (a principal, or a row of several) has the fact `key` on the positions start..last."""
+    """Facts as columns: `owner` has the fact `key` on the positions start..last.
+
+    `owner` is the position of a principal, or the number of a row of principals that act together.
+    """
 
     owner: AnyInts
     key: AnyInts
@@ -153,7 +156,7 @@ class Events:
         return np.sort(self._by_code[ranges(self._bounds[codes], count)])
 
 
-Counter = tuple[tuple[int, ...], tuple[int, ...]]
+CompiledAtom = tuple[tuple[int, ...], tuple[int, ...]]  # any of the first keys, and none of the second
 
 
 @dataclass(frozen=True)
@@ -168,12 +171,10 @@ class Coverage:
 class CompiledCondition:
     """Clauses compiled for the sweep: an OR of ANDs of ORs of (any of these keys, none of those)."""
 
-    def __init__(self, clauses: Sequence[Sequence[Sequence[Counter]]], size: int) -> None:
+    def __init__(self, clauses: Sequence[Sequence[Sequence[CompiledAtom]]], size: int) -> None:
         """`size`: the number of keys."""
         self.clauses = clauses
-        used = {
-            key for clause in self.clauses for term in clause for counter in term for key in (*counter[0], *counter[1])
-        }
+        used = {key for clause in self.clauses for term in clause for any_, none in term for key in (*any_, *none)}
         self.used = np.zeros(2 * size, np.bool_)
         for key in used:
             self.used[2 * key : 2 * key + 2] = True
@@ -186,7 +187,7 @@ class CompiledCondition:
         )
 
     @staticmethod
-    def _term(term: Term, codes: Mapping[Fact, int]) -> list[Counter]:
+    def _term(term: Term, codes: Mapping[Fact, int]) -> list[CompiledAtom]:
         """Merges atoms that have the same `none`."""
         by_none: dict[tuple[int, ...], set[int]] = {}
         for atom in term:
@@ -222,7 +223,7 @@ class CompiledCondition:
         return self.holds(len(ends), covered)
 
     def holds(self, size: int, having: Callable[[tuple[int, ...]], Bools]) -> Bools:
-        """Whether the condition holds in each of `size` cases; `having` says in which of them any of these keys is."""
+        """In which of `size` cases the condition holds. `having(keys)`: those in which any of these facts is true."""
         known: dict[tuple[int, ...], Bools] = {}
 
         def covered(keys: tuple[int, ...]) -> Bools:

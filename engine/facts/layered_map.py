@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-MOST = 2_000  # changes that a version carries; then they are merged into a map of their own
+MOST = 2_000  # changes that a version keeps apart; with more, it merges them into a new base
 
 
 class LayeredMap(Generic[Key, Value]):

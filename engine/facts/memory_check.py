@@ -11,7 +11,9 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-Found = list[tuple[Fact, Principals | None]]  # a fact, and the principals that have it; None if no grant makes it true
+Found = list[
+    tuple[Fact, Principals | None]
+]  # a fact, and the principals that have it; None if it is not one grant, e.g. EXISTS
 
 
 class FoundFacts:
@@ -39,7 +41,7 @@ def answers(
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
-    """Those of the references that the question needs that exist."""
+    """The references that the question needs, without those that do not exist."""
     return [ref for ref in question.needed if version.exists(ref)]
 
 
@@ -103,12 +105,12 @@ def granted(
     version: FactVersion, question: ResolvedQuestion, without: Collection[str] = ()
 ) -> list[tuple[Fact, Principals]]:
     """The facts about grants and owners on the places of a question, and who has them."""
-    plan, places, there = question.requirement.plan, question.places, version.granted_on
+    plan, places, granted_on = question.requirement.plan, question.places, version.granted_on
     return [
         (wanted[name], by)
         for place, wanted in plan.stored.items()
         if place not in without
-        for name, by in there(plan.named.get(place) or places[place].text).items()
+        for name, by in granted_on(plan.named.get(place) or places[place].text).items()
         if name in wanted
     ]
 

@@ -100,8 +100,7 @@ class _Objects:
         yield from self._granted(principals)
 
     def _below(self, principals: AbstractSet[int]) -> Iterator[tuple[Fact, str]]:
-        """The facts about descendants, and the places above the objects, or the objects themselves, of which they are
-        true."""
+        """(fact, place): each true fact about descendants. The place is above some of the objects, or one of them."""
         plan, descendants = self.question.requirement.plan, Descendants(self.version, self.policy, self.root)
         for fact, place, _ in descendants.held(plan.some, principals):
             if fact.place in self._chain:
@@ -238,7 +237,7 @@ class _Actors:
 
 
 def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> list[str]:
-    """The users who hold a role that is allowed alone. Users who are, own or hold something themselves are checked."""
+    """The users who hold a role that is allowed alone. Users with facts of their own are checked one by one."""
     refs, find = version.numbers.refs, version.numbers.find
     holding: set[int] = set()
     for role in _Actors(version, policy, root, policy.role_types).allowed(question):
@@ -253,7 +252,7 @@ def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question
 
 
 def _with_own_facts(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> set[int]:
-    """The users that are a place of the question, or have a grant on one or below one or own it, not by a role."""
+    """The users that are a place of the question, or have a grant or an ownership at one or below it without a role."""
     found: set[int] = set()
     for place in question.places.values():
         number = version.numbers.find(place.text)

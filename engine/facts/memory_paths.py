@@ -17,7 +17,11 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _Edge:
-    """A grant, an ownership or a membership that is a fact, and the tree between its place and the object."""
+    """A grant, an ownership or a membership that is a fact, with the references between its place and the object.
+
+    `down`: from an object of the question up to the place of the grant; `up`: from the place of a grant below up to the
+    object of the fact. At most one of them is not empty.
+    """
 
     fact: str
     principal: int
@@ -39,7 +43,7 @@ class MemoryPaths:
     def explain(
         self, *, subject: str, role: str | None, places: Sequence[Entry], facts: Sequence[str], below: Sequence[Entry]
     ) -> dict[str, Any]:
-        """The paths of the facts, each along a shortest way of memberships."""
+        """The paths of the facts, each by a shortest path of memberships."""
         version, find = self._version, self._version.numbers.find
         own, actor = find(subject), find(role or subject)
         if own is None or actor is None or not version.existing.get(own):
@@ -113,7 +117,7 @@ class MemoryPaths:
         }
 
     def ways(self, start: int) -> dict[int, int]:
-        """By entity to which a subject belongs: the one before it on a shortest way; the subject is its own."""
+        """For each entity to which a subject belongs, the one before it on a shortest path; for the subject, itself."""
         found, border, refs = {start: start}, [start], self._version.numbers.refs
         while border:
             reached: list[int] = []
@@ -204,7 +208,7 @@ class MemoryPaths:
 
 
 def route(ways: Mapping[int, int], end: int) -> list[int]:
-    """The way from the start of `ways` to an entity, both included."""
+    """The path from the start of `ways` to an entity, both included."""
     found = [end]
     while ways[found[-1]] != found[-1]:
         found.append(ways[found[-1]])

@@ -20,7 +20,7 @@ class MemoryViews:
         self._paths = MemoryPaths(version, policy, root)
 
     def show_entity(self, *, ref: str, hidden: Sequence[str]) -> dict[str, Any]:
-        """One entity with the numbers of its edges."""
+        """One entity, with how many edges of each kind it has."""
         entity = self._policy.reference(ref, self._root)
         if not self._is_node(entity):
             return {"known": [], "entity": None}
@@ -93,12 +93,12 @@ class MemoryViews:
 
     def _listed(self, ref: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         known = [ref] if self._is_node(self._policy.reference(ref, self._root)) else []
-        return {"known": known, "answer": [self._way(member, container) for member, container in pairs]}
+        return {"known": known, "answer": [self._path(member, container) for member, container in pairs]}
 
-    def _way(self, member: str, container: str) -> list[str]:
+    def _path(self, member: str, container: str) -> list[str]:
         numbers = self._version.numbers
         start, end = numbers.find(member), numbers.find(container)
-        assert start is not None and end is not None, "both are in a membership"
+        assert start is not None and end is not None, "both are ends of memberships"
         return [numbers.refs[each] for each in route(self._paths.ways(start), end)]
 
     def _members(self, ref: str) -> list[str]:

@@ -37,8 +37,8 @@ log = logging.getLogger("grantpath.replica")
 NEAR = 200  # entries of the log that a question applies; a copy that lacks more is brought up to date by a thread
 PAGE = 500  # entries that the thread applies at a time
 READS = 3  # tries to read a root whose log cannot be followed meanwhile
-AGAIN_SECONDS = 1.0  # between two failed attempts to read the root
-AGAIN_IF_TOO_LARGE = 600.0  # the same, if the facts took too much memory
+RETRY_SECONDS = 1.0  # after a failed attempt to read the root
+RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
 
 
 class Replica:
@@ -158,7 +158,9 @@ class Replica:
         with self._applying:
             if self._version is not None and error is not None:
                 log.warning(
-                    "%s: its copy contradicts the log after revision %d", self._log.tenant, self._version.revision
+                    "%s: its copy contradicts the log after revision %d; the database answers until it is read again",
+                    self._log.tenant,
+                    self._version.revision,
                 )
                 log.debug("%s: %s", self._log.tenant, error)
             self._version = None
@@ -203,7 +205,7 @@ class Replica:
     def read(self, policy: Policy, snapshot: Path | None = None) -> bool:
         """Reads the root into a new copy, or a snapshot of it and what has changed since, if the log says all of that.
 
-        False if that was not possible now; the log says why. Raises nothing.
+        False if that was not possible now; a warning says why. Raises nothing.
         """
         try:
             version = self.fresh(policy, snapshot)
@@ -233,9 +235,9 @@ class Replica:
 
     def _refuse(self, error: TooLarge) -> None:
         self._discard()
-        self._failed(error, AGAIN_IF_TOO_LARGE)
+        self._failed(error, RETRY_TOO_LARGE_SECONDS)
 
-    def _failed(self, error: Exception, seconds: float = AGAIN_SECONDS) -> None:
+    def _failed(self, error: Exception, seconds: float = RETRY_SECONDS) -> None:
         log.warning("%s: no copy of the facts, the database answers: %s", self._log.tenant, error)
         self._not_before = time.monotonic() + seconds
 
@@ -243,13 +245,13 @@ class Replica:
         """A new copy, proved at its end; None if the log does not connect its beginning with its end."""
         began = self._log.proof(0, 0)
         if began is None:
-            raise Inconsistent(f"{self._log.tenant} does not exist")
+            raise Inconsistent(f"{self._log.tenant} does not exist any more; open another root, or create it again")
         if began.origin.policy != policy.digest:
-            raise Inconsistent(f"{self._log.tenant} was given another policy")
+            raise Inconsistent(f"{self._log.tenant} was given another policy; open it again")
         if not self._log.settled(began.revision, 0):
-            raise Inconsistent(f"{self._log.tenant} is being written")
+            raise Inconsistent(f"{self._log.tenant} is being written, e.g. by a load; ask again later")
         version = self._beginning(policy, snapshot, began)
-        # in the end without a writer: then no fact was read of which the log does not yet speak
+        # the last proof has no writer in a commit: then the log describes every fact that was read
         while (proof := self._log.settled(version.revision, PAGE)) is not None:
             if not (proof := self._log.with_parts(proof)).follows(version):
                 return None

@@ -13,7 +13,7 @@ from grantpath.graph.errors import InvalidInput
 def read_snapshot(
     folder: Path, tenant: str, policy: Policy, origin: FactOrigin, revision: int, limit: int | None = None
 ) -> FactVersion:
-    """The facts of a snapshot of this root, which is of `origin` and at `revision` now.
+    """The facts of a snapshot of this root. `origin` and `revision` are those that the root has now.
 
     Raises InvalidInput if it is not a snapshot, or is one of another root, of an earlier root with this name, or of
     another policy; TooLarge if the facts take more than `limit` bytes of memory.
@@ -49,7 +49,7 @@ def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin
     elif meta.policy_digest != policy.digest:
         problem = f"is a snapshot with another policy ({meta.policy}) than the root has now"
     elif not meta.made:
-        problem = "does not say when its root was created, as those of earlier versions"
+        problem = "does not say when its root was created, because an earlier version of grantpath wrote it"
     elif meta.made != origin.made or not 0 < meta.revision <= revision:
         problem = f"is a snapshot of an earlier root with the name {tenant}"
     else:

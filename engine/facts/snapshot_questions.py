@@ -1,4 +1,4 @@
-"""Single questions: resolves their names, and answers them from numbered entities, or (`ask`) from a snapshot."""
+"""Answers single questions, from numbered entities or (`ask`) from a snapshot."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -187,7 +187,7 @@ def ask(
     """
     if as_of is not None:
         if authorizer is None:
-            raise InvalidInput("as_of needs authorizer=: only the log in the database leads to another revision")
+            raise InvalidInput("as_of needs the log, which is in the database; pass the open root as authorizer=")
         return authorizer.past(as_of, snapshots=[snapshot]).answer(question)
     source = SnapshotReader(snapshot)
     expected = True

@@ -10,7 +10,7 @@ import pytest
 from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refused, Unknown
 from grantpath.engine.change import authorize
 from grantpath.engine.change.authorize import Authorizing
-from grantpath.engine.change.planned_change import PlannedChange
+from grantpath.engine.change.change_step import ChangeStep
 from grantpath.engine.change.schedule import ReadWriteSet, levels
 
 from ..conftest import Tenants
@@ -58,7 +58,7 @@ def asking_above(found: list[int]) -> Iterator[None]:
     """Checks the places above the objects first, like for large batches; `found`: how many changes this allowed."""
     allowed_by_above = Authorizing._allowed_by_above
 
-    def counted(*asked: Any) -> set[PlannedChange]:
+    def counted(*asked: Any) -> set[ChangeStep]:
         allowed = allowed_by_above(*asked)
         found.append(len(allowed))
         return allowed

@@ -107,7 +107,7 @@ def test_moment_that_the_root_did_not_have_is_an_error(auth: Authorizer, as_of: 
 
 
 def test_root_without_changes_has_no_times(tenant: Tenants) -> None:
-    with pytest.raises(InvalidInput, match="has no changes yet, and so no state at"):
+    with pytest.raises(InvalidInput, match="has no changes yet, and so no revision at"):
         tenant().past("2026-01-31")
 
 

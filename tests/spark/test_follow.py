@@ -100,8 +100,8 @@ def replayed(access: set[Pair], rows: list[Row], auth: Authorizer, objects: set[
         gone = {text.removeprefix("add ") for text in delta.removed if text.startswith("add ")}
         later = (objects - gone) | named
         for _, effect, user, name, type_, object_, below in by_revision.get(delta.revision, ()):
-            there = later if effect == GAINED else objects
-            for ref in inside(auth, there, type_, object_) if below else [object_]:
+            shown = later if effect == GAINED else objects
+            for ref in inside(auth, shown, type_, object_) if below else [object_]:
                 pair = user, name, type_, ref
                 assert (pair in access) == (effect == LOST), (delta.revision, effect, pair)
                 access ^= {pair}
@@ -118,7 +118,7 @@ def inside(auth: Authorizer, objects: set[str], type_: str, place: str) -> list[
 
 def existing(folder: Path) -> set[str]:
     numbering = Snapshot(folder).numbering
-    return {ref for ref, there in zip(numbering.refs, numbering.exists, strict=True) if there}
+    return {ref for ref, exists in zip(numbering.refs, numbering.exists, strict=True) if exists}
 
 
 @pytest.mark.parametrize("policy", others_slow(POLICIES))
@@ -285,7 +285,7 @@ def test_follower_waits_while_the_database_does_not_answer(
 
     small.change("add user:x")
     monkeypatch.setattr(Follower, "step", failing)
-    monkeypatch.setattr(follower, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(follower, "RETRY_SECONDS", 0)
     out = tmp_path / "out"
     follow(server, small.tenant, out, lines.append, lambda _: lines.append("done"), lambda: "done" in lines)
     assert lines == ["waiting: gone", "waiting: a load is running", "done"]

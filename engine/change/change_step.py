@@ -22,7 +22,7 @@ def actor_names(actor: Actor | None) -> tuple[str | None, str | None]:
 
 
 @dataclass(eq=False)
-class PlannedChange:
+class ChangeStep:
     """One change of a batch, and its outcome. `mentioned`: the entity is added only if it does not exist; `delta`: the
     facts that the change adds and removes."""
 
