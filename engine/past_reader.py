@@ -141,9 +141,7 @@ class PastReader:
 
     def _from(self, start: _Start, revision: int, made: str) -> tuple[FactVersion, Policy]:
         low, high = sorted((start.revision, revision))
-        deltas = self._deltas(
-            low, high
-        )  # before the facts, which take longer to read, in case the log does not lead there
+        deltas = self._deltas(low, high)  # before the facts, which take longer to read, and may not be needed
         version = start.read()
         if version.revision > high:
             deltas += self._deltas(high, version.revision)

@@ -11,8 +11,8 @@ class Since(Frozen):
     """Since when the check `question` has had the answer `allowed` that it has at `revision`.
 
     `since` is the revision from which on it had this answer without interruption, and `change` the entry of the
-    log that gave it. `change` is None if the answer was the same at all revisions that the log reaches: then `complete` says whether
-    this is the whole history of the root, from revision 0 on.
+    log that gave it. `change` is None if the answer was the same at all revisions that the log reaches: then `complete`
+    says whether these are all revisions of the root, from 0 on.
     """
 
     question: Check
