@@ -76,7 +76,7 @@ class ChangeVerbs(OpenTenant):
             done = self._service.change_all(statements, by, as_role, id, dry_run, at_revision)
             made = self._count_changes(span, done, dry_run)
         if made:
-            log.debug("%s: %d changes by %s", self.tenant, made, by or "no actor")
+            log.debug("%s: changed by %s: %d of %d statements", self.tenant, by or "no actor", made, len(done))
         return done
 
     @following

@@ -1,4 +1,4 @@
-"""The command that says since when an answer is what it is."""
+"""The command `since`: the change that gave a check its present answer."""
 
 import typer
 

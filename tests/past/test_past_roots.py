@@ -1,4 +1,4 @@
-"""Questions about the past: which revision a time means, where the facts come from, and what ends the way back."""
+"""Questions about the past: which revision a time means, where the facts come from, and what cannot be undone."""
 
 import asyncio
 from collections.abc import Callable
@@ -100,7 +100,7 @@ def test_time_means_the_last_change_at_or_before_it(auth: Authorizer) -> None:
         (datetime.max, "is in the future"),
     ],
 )
-def test_moment_that_the_root_did_not_have_is_an_error(auth: Authorizer, as_of: Any, says: str) -> None:
+def test_revision_or_time_that_the_root_did_not_have_is_an_error(auth: Authorizer, as_of: Any, says: str) -> None:
     with pytest.raises(InvalidInput, match=says) as raised:
         auth.check(*ASKED, as_of=as_of)
     assert "\n" not in str(raised.value)
@@ -150,7 +150,7 @@ def test_copy_of_the_facts_shares_no_numbers_with_the_past(auth: Authorizer) -> 
     assert version is not None and version.numbers.find("role:analyst") is None
 
 
-def test_change_without_facts_in_the_log_ends_the_way_back(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_without_facts_in_the_log_cannot_be_undone(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     at = bulk(auth, monkeypatch, LEAVE)
     auth.change(JOIN)
     assert not auth.check(*ASKED, as_of=at)
@@ -162,7 +162,7 @@ def test_change_without_facts_in_the_log_ends_the_way_back(auth: Authorizer, mon
         auth.past(4)
 
 
-def test_pruned_entries_end_the_way_back(auth: Authorizer) -> None:
+def test_pruned_entries_cannot_be_undone(auth: Authorizer) -> None:
     prune(auth, 4)
     assert auth.past(3).revision == 3
     with pytest.raises(
@@ -175,13 +175,13 @@ def test_pruned_entries_end_the_way_back(auth: Authorizer) -> None:
         auth.past("2001-01-01")
 
 
-def test_entry_that_is_missing_ends_the_way_back(auth: Authorizer) -> None:
+def test_revision_without_an_entry_cannot_be_undone(auth: Authorizer) -> None:
     auth.store.execute("MATCH (c:Change {root: $root}) WHERE c.revision > 4 DELETE c", {"root": auth.tenant})
     with pytest.raises(InvalidInput, match="no entries of the revisions 5 to 5"):
         auth.past(3)
 
 
-def test_part_that_is_missing_ends_the_way_back(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delta_with_a_missing_part_cannot_be_undone(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delta_records, "SHORT", 1)
     monkeypatch.setattr(delta_records, "PART", 1)
     done = auth.change("drop role:analyst")
@@ -237,7 +237,7 @@ def test_snapshot_is_a_start_in_both_directions(
     snapshot = tmp_path / "monday"
     assert mirror(server, auth.tenant, snapshot, print).revision == 6
     auth.change(JOIN)
-    monkeypatch.setattr(Replica, "fresh", None)  # the snapshot is the nearest start
+    monkeypatch.setattr(Replica, "fresh", None)  # the snapshot has the fewest changes in between
     bulk(auth, monkeypatch, "add user:cas")
     bulk(auth, monkeypatch, "add user:dan")
     expected = {5: True, 6: False, 7: True}
@@ -263,7 +263,7 @@ def test_snapshot_of_another_root_is_refused(
         auth.past(3, snapshots=[tmp_path / "monday"])
 
 
-# ---- beside other callers --------------------------------------------------------------------------------------------
+# ---- concurrent callers --------------------------------------------------------------------------------------------
 def test_writers_do_not_disturb_an_answer_about_the_past(auth: Authorizer) -> None:
     stop, made = Event(), list[int]()
 

@@ -1,4 +1,4 @@
-"""Since when an answer is what it is: the change that gave it, and how far back the log reaches."""
+"""Since when a check has its present answer: the change that gave it, and how far back the log reaches."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,9 @@ def test_answer_that_never_changed_is_as_old_as_the_root(auth: Authorizer) -> No
 
 
 @pytest.mark.parametrize("what", ["bulk", "pruned"])
-def test_log_that_does_not_reach_so_far_is_named(auth: Authorizer, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_log_that_does_not_reach_far_enough_is_named(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     if what == "bulk":
         at = bulk(auth, monkeypatch, "add user:dan")
         auth.change("add user:eve")

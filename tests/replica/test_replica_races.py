@@ -1,4 +1,4 @@
-"""Copies of the facts beside writers: no answer is stale or torn. A copy that skips the proof is stale often."""
+"""Copies of the facts beside writers: no answer is stale or torn, and those of a control without proofs often are."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ STALE_ENOUGH = size(full=100, short=10)
 CHANGES = size(full=1_000, short=40)
 READERS = 3
 SECONDS_AT_MOST = size(full=3_600, short=120)
-UNPROVED_SECONDS = 0.3  # for which the control answers without a proof, after one with it
+UNPROVED_SECONDS = 0.3  # the control answers without a proof for so long after a proved answer
 
 
 @dataclass

@@ -55,6 +55,18 @@ def test_all_loggers_have_one_parent() -> None:
     assert [type(each) for each in logging.getLogger("grantpath").handlers] == [logging.NullHandler]
 
 
+def test_only_real_changes_are_logged(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="grantpath.change")
+    auth = tenant("gravitino", ["add user:bob"])
+    caplog.clear()
+    auth.change("add user:cas", dry_run=True)
+    auth.change_all(["add user:cas", "add user:dan"], dry_run=True)
+    auth.change("add user:bob")
+    assert texts(caplog, logging.DEBUG) == []
+    auth.change_all(["add user:bob", "add user:cas"])
+    assert texts(caplog, logging.DEBUG) == [f"grantpath.change: {auth.tenant}: changed by no actor: 1 of 2 statements"]
+
+
 def test_names_appear_only_at_debug(tenant: Tenants, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     caplog.set_level(logging.DEBUG, logger="grantpath")
     auth = tenant("gravitino", ["add catalog:secret_project"])

@@ -122,7 +122,7 @@ def test_exposure_is_the_number_of_users_of_each_object(estate: Estate) -> None:
 
 
 def test_expand_has_each_pair_of_user_and_object(estate: Estate) -> None:
-    """Names whose condition is the same as that of an expanded one are there, too."""
+    """Names whose condition is the same as that of an expanded one are listed, too."""
     expand = estate.sql.set("select subject, name, object, type from grantpath.expand")
     names = {name for _, name, _, _ in expand}
     assert {*EXPANDED} <= names and "USE_CATALOG" not in names

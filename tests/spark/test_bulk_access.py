@@ -247,7 +247,7 @@ def test_snapshot_that_is_half_written_has_no_access_and_then_one(gravitino: Pat
 
 
 def swap_last(table: Path) -> None:
-    """Makes the last row of `intervals` name an object that is not there."""
+    """Makes the last row of `intervals` name an object that does not exist."""
     file = next(table.glob("*.parquet"))
     rows = pq.read_table(file)
     start = [*rows["start"].to_pylist()[:-1], 10**6]

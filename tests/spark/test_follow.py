@@ -89,7 +89,7 @@ def need_each_revision_once(out: Path, first: int, last: int) -> None:
     assert all(one.last + 1 == other.first for one, other in pairwise(files)), files
 
 
-# ---- who can do what -------------------------------------------------------------------------------------------------
+# ---- access before and after -----------------------------------------------------------------------------------------
 def replayed(access: set[Pair], rows: list[Row], auth: Authorizer, objects: set[str], after: int) -> set[Pair]:
     """The access after the rows, each of which must fit. `objects` exist at the revision `after`."""
     by_revision: dict[int, list[Row]] = {}
@@ -249,7 +249,7 @@ def test_missing_files_of_changes_are_an_error(small: Authorizer, caught_up: Cat
 def test_a_killed_follower_continues_where_it_was(
     server: Connection, small: Authorizer, caught_up: CatchUp, tmp_path: Path
 ) -> None:
-    """It is killed at random moments while others change the root; the snapshot is whole after each."""
+    """It is killed at random moments while others change the root; the snapshot is complete after each."""
     out, begin, rng = tmp_path / "out", small.revision_now(), random.Random("kills")
     login = (server.uri, server.user, server.password, small.tenant, str(out))
     for turn in range(KILLS):

@@ -174,7 +174,7 @@ def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> No
             ask(out, QUESTION)
 
 
-# ---- names that mean something to Spark
+# ---- names with a special meaning in Spark
 NAMES = ["a[b]", "ab", "{x,y}", "x", "st*r", "a b%20c", "ä?é", "[c:d]#"]
 
 
