@@ -128,7 +128,8 @@ class SnapshotReader:
         path = (self._given if name == CHANGES else self.folder) / name
         files = sorted(path.glob("*.parquet"))
         if not files:
-            raise InvalidInput(f"{path}: contains no Parquet file; write the snapshot again")
+            remedy = "run `grantpath follow`" if name == CHANGES else "write the snapshot again"
+            raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
         return files
 
     def _complete(self, name: str, table: pa.Table) -> pa.Table:
