@@ -18,7 +18,7 @@ LOWEST, HIGHEST = "", "~"  # all references are between these, because the name 
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
 # One row is an entity (ref, word: its type, key, exists, builtin), a membership (ref, word: its kind, other) or a fact
 # (ref: the principal, word, other: the object). A row of `range`
-# says how a range was read (`exists`: of the wanted root and policy); see parallel_reader.py.
+# says how a range was read (exists: from the wanted root, with the wanted policy); see parallel_reader.py.
 RAW = pa.schema(
     [
         ("what", pa.string()),

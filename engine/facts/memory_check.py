@@ -11,9 +11,8 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-Found = list[
-    tuple[Fact, Principals | None]
-]  # a fact, and the principals that have it; None if it is not one grant, e.g. EXISTS
+# facts, each with the principals that have it; None if it is not one grant, e.g. EXISTS
+Found = list[tuple[Fact, Principals | None]]
 
 
 class FoundFacts:
