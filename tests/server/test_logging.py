@@ -57,13 +57,14 @@ def test_all_loggers_have_one_parent() -> None:
 
 def test_only_real_changes_are_logged(tenant: Tenants, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="grantpath.change")
-    auth = tenant("gravitino", ["add user:bob"])
+    unchanged = "member user:bob of role:r"
+    auth = tenant("gravitino", ["add user:bob", "add role:r", unchanged])
     caplog.clear()
     auth.change("add user:cas", dry_run=True)
     auth.change_all(["add user:cas", "add user:dan"], dry_run=True)
-    auth.change("add user:bob")
+    auth.change(unchanged)
     assert texts(caplog, logging.DEBUG) == []
-    auth.change_all(["add user:bob", "add user:cas"])
+    auth.change_all([unchanged, "add user:cas"])
     assert texts(caplog, logging.DEBUG) == [f"grantpath.change: {auth.tenant}: changed by no actor: 1 of 2 statements"]
 
 
