@@ -116,7 +116,9 @@ class EffectVerbs(ChangeVerbs):
         try:
             after = copy.planned(version, entries)
         except Contradiction as error:
-            raise Inconsistent(f"{self.tenant} has not the facts that this change is about: {error}") from None
+            raise Inconsistent(
+                f"{self.tenant} does not have the facts that this change is about: {error}; repeat the dry run"
+            ) from None
         if policy is not self.policy:
             after = under_policy(after, policy)
         statements = [text for entry in entries for name in ("added", "removed") for text in entry[name]]
