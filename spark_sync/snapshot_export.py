@@ -54,9 +54,10 @@ def export(snapshot: Path, out: Path, format: Format, progress: ReportLine) -> S
     """Writes the tables of a snapshot into the new folder `out`, as Delta or Iceberg tables; completely or not at all.
 
     The tables are those that the snapshot has: objects, subjects, members, closure, intervals; after `access` names,
-    reach, exposure; after `access --expand` expand. Columns, types and the order of the rows are those of the snapshot.
-    The properties of each table, and of its commit, are `grantpath.root`, `grantpath.revision`, `grantpath.policy`,
-    `grantpath.policy_digest` and `grantpath.created`. Rows are streamed: the memory is that of about one row
+    reach, exposure; after `access --expand` expand. The changes that `follow` writes are not exported. Columns, types
+    and the order of the rows are those of the snapshot. The properties of each table, and of its commit, are
+    `grantpath.root`, `grantpath.revision`, `grantpath.policy`, `grantpath.policy_digest` and `grantpath.created`. Rows
+    are streamed: the memory is that of about one row
     group. An export is not a backup; `grantpath dump` writes one.
 
     Raises InvalidInput if the snapshot cannot be read or is incomplete, `out` exists, cannot be created or contains a
