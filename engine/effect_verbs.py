@@ -108,8 +108,8 @@ class EffectVerbs(ChangeVerbs):
     def _compared(self, version: "FactVersion", entries: "Sequence[Facts]", policy: Policy) -> Effects:
         from grantpath.engine.facts.affected import Side
         from grantpath.engine.facts.comparison import compare
+        from grantpath.engine.facts.fact_builder import under_policy
         from grantpath.engine.facts.fact_draft import Contradiction
-        from grantpath.engine.facts.other_policy import under_policy
 
         copy = self.replica or self._facts
         assert copy is not None, "the version is one of its own"

@@ -91,7 +91,7 @@ class Server:
 
 
 def free_port() -> int:
-    """A port of this machine's loopback address that nobody uses now."""
+    """A free port of the loopback address."""
     with socket.socket() as each:
         each.bind(("127.0.0.1", 0))
         return int(each.getsockname()[1])

@@ -207,17 +207,11 @@ class Affected:
 
 
 def _users_of(version: FactVersion, subject: int) -> set[int]:
-    found, waiting = {subject}, [subject]
     users = {subject} & version.numbers.users
-    while waiting:
-        container = waiting.pop()
+    for container in version.containers_in([subject]):
         members = version.users_in.get(container)
         if members is not None:
             users.update(members.tolist())
-        for each in version.others_in.get(container) or ():
-            if each not in found:
-                found.add(each)
-                waiting.append(each)
     return users
 
 

@@ -56,8 +56,9 @@ def compare(before: Side, after: Side, statements: Iterable[str], with_exception
             _compare_block(sides, Block(everything.all_users(), frozenset([root])), changed, False, found)
     affected = Affected(sides, names)
     blocks = affected.blocks(statements)
+    relevant = affected.relevant()
     for block in blocks:
-        _compare_block(sides, block, affected.relevant(), not affected.users_differ, found)
+        _compare_block(sides, block, relevant, not affected.users_differ, found)
     omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
     return _effects(sides, found.by_key, omitted)
 

@@ -15,8 +15,9 @@ from grantpath.graph.reference import type_of
 
 
 def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
-    """The same facts under another policy, in which other types may be users or roles."""
-    builder, refs = FactVersionBuilder(policy), version.numbers.refs
+    """The same facts under another policy, which may count other types as users and roles. Numbers stay."""
+    refs = version.numbers.refs[:]  # other versions may add to the list meanwhile
+    builder = FactVersionBuilder(policy, known=refs)
     for entity, _ in version.existing.items():
         builder.entity(refs[entity])
     for member, containers in version.containers.items():

@@ -161,9 +161,17 @@ class FactVersion:
         if known is None:
             if len(self.closures_of_containers) >= CONTAINERS:
                 self.closures_of_containers.clear()
-            known = frozenset(_reached(container, lambda each: self.containers.get(each) or ()))
+            known = frozenset(self.containers_of([container]))
             self.closures_of_containers[container] = known
         return known
+
+    def containers_of(self, subjects: Iterable[int]) -> set[int]:
+        """These subjects with all groups and roles that they are in, direct or through others."""
+        return _reached(subjects, lambda each: self.containers.get(each) or ())
+
+    def containers_in(self, principals: Iterable[int]) -> set[int]:
+        """These principals with all groups and roles that are in them, direct or through others."""
+        return _reached(principals, lambda each: self.others_in.get(each) or ())
 
     def held_roles(self, subject: int) -> list[int]:
         """The roles that a subject holds directly."""
@@ -171,14 +179,15 @@ class FactVersion:
 
     def with_roles(self, role: int) -> set[int]:
         """The role with the roles that it holds, direct or through others."""
-        return _reached(role, self.held_roles)
+        return _reached([role], self.held_roles)
 
 
-def _reached(start: int, above: Callable[[int], Iterable[int]]) -> set[int]:
-    """All that is reached from a start, in any number of steps."""
-    found, waiting = {start}, [start]
+def _reached(starts: Iterable[int], step: Callable[[int], Iterable[int]]) -> set[int]:
+    """The starts, and all that is reached from them in any number of steps."""
+    found = set(starts)
+    waiting = [*found]
     while waiting:
-        for each in above(waiting.pop()):
+        for each in step(waiting.pop()):
             if each not in found:
                 found.add(each)
                 waiting.append(each)

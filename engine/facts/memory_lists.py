@@ -215,18 +215,8 @@ class _Actors:
 
     def _belonging(self, principals: Iterable[int]) -> Bools:
         """These principals, and all that are in them, directly or through others."""
-        found = set(principals)
-        waiting = list(found)
-        members: list[Numbers] = []
-        while waiting:
-            container = waiting.pop()
-            users = self._version.users_in.get(container)
-            if users is not None:
-                members.append(users)
-            for each in self._version.others_in.get(container) or ():
-                if each not in found:
-                    found.add(each)
-                    waiting.append(each)
+        found = self._version.containers_in(principals)
+        members = [users for each in found if (users := self._version.users_in.get(each)) is not None]
         return self._of(np.concatenate([*members, np.fromiter(found, np.int32, len(found))]))
 
     def _of(self, numbers: Numbers) -> Bools:

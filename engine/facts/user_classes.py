@@ -1,6 +1,6 @@
 """Groups users into classes: in a region, the users of a class have the same access before and after a change."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -70,7 +70,7 @@ class UserClasses:
             own = self.users[number][0]
             for acting in self._classes[number][column]:
                 of.append(number - low)
-                # of a user who is no place itself, it does not matter who it is
+                # it matters who the user is only if the user is a place of the region
                 subject.append(self._principals.get(own, 0))
                 principal += sorted(self._principals[each] for each in acting)
                 offset.append(len(principal))
@@ -111,7 +111,7 @@ class _Held:
 
     def _together(self) -> Iterator[tuple[Numbers, Principals]]:
         """The direct members of groups and roles, with all that they get there."""
-        for container in below(self._version, self._stands_for):
+        for container in self._version.containers_in(self._stands_for):
             members = self._version.users_in.get(container)
             if members is not None:
                 yield members, self._chosen(self._version.effective(container))
@@ -150,26 +150,8 @@ def alike_in_memberships(sides: tuple[Side, Side]) -> bool:
     return before.containers is after.containers and sides[0].policy is sides[1].policy
 
 
-def below(version: FactVersion, principals: Mapping[int, object]) -> set[int]:
-    """These principals and the groups and roles that belong to them, direct or through others."""
-    found = set(principals)
-    waiting = [*found]
-    while waiting:
-        for each in version.others_in.get(waiting.pop()) or ():
-            if each not in found:
-                found.add(each)
-                waiting.append(each)
-    return found
-
-
 def effective_of(version: FactVersion, users: Numbers) -> set[int]:
     """The effective principals of any of these users, and the users."""
     found = set(users.tolist())
-    waiting = [*set(chain.from_iterable(filter(None, map(version.containers.get, found)))) - found]
-    found.update(waiting)
-    while waiting:
-        for each in version.containers.get(waiting.pop()) or ():
-            if each not in found:
-                found.add(each)
-                waiting.append(each)
-    return found
+    direct = set(chain.from_iterable(filter(None, map(version.containers.get, found))))  # most of the users share them
+    return found | version.containers_of(direct)
