@@ -14,6 +14,8 @@ from grantpath.graph.artifacts import folder_lock
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.errors import ServerError
 
+from ..support.suspended import suspend
+
 HOLD = """
 import sys, time
 from pathlib import Path
@@ -38,7 +40,7 @@ def test_suspended_holder_is_not_awaited(
     holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_lock, "SUSPENDED_SECONDS", 0.5)
-    os.kill(holder.pid, signal.SIGSTOP)
+    suspend(holder.pid)
     began = time.monotonic()
     with pytest.raises(ServerError, match=rf"is locked by process {holder.pid} \(.*python.*\), which is suspended"):
         hold(tmp_path)

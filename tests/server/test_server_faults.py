@@ -15,6 +15,7 @@ from grantpath.graph.embedded.home import Record, ServerHome
 from grantpath.graph.embedded.server import down, up
 from grantpath.graph.errors import ServerError
 
+from ..support.suspended import suspend
 from .test_server import listeners, login, silent, small_heap
 
 __all__ = ["small_heap"]
@@ -47,7 +48,7 @@ def test_silent_server_is_reported_in_time(other_home: Path, monkeypatch: pytest
     assert found.pid
     with login(found) as driver:
         driver.verify_connectivity()
-        os.kill(found.pid, signal.SIGSTOP)
+        suspend(found.pid)
         try:
             began = time.monotonic()
             with driver.session() as session, pytest.raises(ServiceUnavailable):
@@ -58,7 +59,7 @@ def test_silent_server_is_reported_in_time(other_home: Path, monkeypatch: pytest
                 up(home=other_home)
         finally:
             os.kill(found.pid, signal.SIGCONT)
-    os.kill(found.pid, signal.SIGSTOP)
+    suspend(found.pid)
     assert down(home=other_home) is True
 
 

@@ -20,6 +20,8 @@ from grantpath.graph.embedded.home import Record
 from grantpath.graph.embedded.server import down, up
 from grantpath.graph.store import Store
 
+from .suspended import suspend
+
 
 class OwnServer:
     """A server that has the same address after each start."""
@@ -42,7 +44,7 @@ class OwnServer:
 
     def suspend(self) -> None:
         assert self._pid
-        os.kill(self._pid, signal.SIGSTOP)
+        suspend(self._pid)
 
     def resume(self) -> None:
         assert self._pid
