@@ -14,6 +14,7 @@ from grantpath.engine.facts.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
 
 GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
+NEXT = "changes.next"  # beside the folder: the number of the next file, for the case that all files are removed
 _NAME = re.compile(r"(\d{10})_(\d{12})_(\d{12})\.parquet")
 _MADE = b"grantpath.made"  # in the schema's metadata: the creation id of the root
 _COLUMNS = ("effect", "user", "name", "type", "object")
@@ -86,6 +87,21 @@ def change_files(out: Path) -> list[ChangeFile]:
     return found
 
 
+def next_number(out: Path) -> int:
+    """The number of the next file. It is never one that was used before, so that a stream with a checkpoint skips no
+    file. Raises InvalidInput if the number cannot be read, or a file is missing between two others."""
+    if files := change_files(out):
+        return files[-1].number + 1
+    try:
+        return int((out / NEXT).read_text())
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"{out / NEXT}: not the number of a file ({type(error).__name__}); remove it and the checkpoints of streams"
+        ) from None
+
+
 def made_of(file: ChangeFile) -> str:
     """The creation id of the root that the file is about. Raises InvalidInput if it does not say so."""
     try:
@@ -105,6 +121,16 @@ def append(out: Path, made: str, number: int, first: int, last: int, rows: Chang
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)
     pq.write_table(table.replace_schema_metadata({_MADE: made.encode()}), fresh, compression="zstd")
+    _reserve(out, number)
     path = folder / f"{number:010}_{first:012}_{last:012}.parquet"
     fresh.rename(path)
     return ChangeFile(number, first, last, path)
+
+
+def _reserve(out: Path, number: int) -> None:
+    """Notes that the number is used: first, because a number that is noted and not used does no harm."""
+    fresh = out / f".{NEXT}.new"
+    fresh.unlink(missing_ok=True)
+    fresh.touch(mode=0o600)
+    fresh.write_text(str(number + 1))
+    fresh.replace(out / NEXT)

@@ -19,7 +19,7 @@ from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES, SnapshotRead
 from grantpath.graph.bounded_parquet import read_bounded, stream_bounded
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
-from grantpath.spark_sync.change_files import change_files
+from grantpath.spark_sync.change_files import change_files, next_number
 
 try:
     from pyspark.sql.datasource import (  # type: ignore[import-not-found]
@@ -129,11 +129,10 @@ class ChangeStreamReader(DataSourceStreamReader):  # type: ignore[misc]
 
     def initialOffset(self) -> dict[str, int]:
         files = change_files(self._folder)
-        return {"file": files[0].number if files else 0}
+        return {"file": files[0].number if files else next_number(self._folder)}
 
     def latestOffset(self) -> dict[str, int]:
-        files = change_files(self._folder)
-        return {"file": files[-1].number + 1 if files else 0}
+        return {"file": next_number(self._folder)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Any]:
         """The files from one offset to another. Raises InvalidInput if one was removed."""

@@ -28,6 +28,7 @@ from grantpath.spark_sync.change_files import (
     append,
     change_files,
     made_of,
+    next_number,
 )
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile
 from grantpath.spark_sync.graph_reader import mirror_into, opened
@@ -195,7 +196,7 @@ class Follower:
                 rows.add(delta.revision, effect, share.users, each.names, each.type, share.objects, share.below)
 
     def _append(self, made: str | None, first: int, last: int, rows: ChangeRows) -> None:
-        number = 0 if self._last_file is None else self._last_file.number + 1
+        number = next_number(self._out) if self._last_file is None else self._last_file.number + 1
         self._last_file = append(self._out, made or "", number, first, last, rows)
         self._described = last
 
