@@ -2,7 +2,8 @@
 // is not affected.
 // $root  STRING  'metalake:ml'
 // $by    STRING  '5f0c', the caller that claimed the name
-// Returns one row, or none if the claim was lost: removed INTEGER
+// Returns one row, or none if the claim was lost: removed INTEGER, the number of nodes; edges INTEGER, which is above 0
+// also if the nodes have more edges than are removed at once
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:gone', by: '5f0c'}
 MATCH (lock:Gate {root: $root})
@@ -28,8 +29,17 @@ CALL () {
   UNION ALL
     MATCH (beat:Heartbeat {root: $root}) WHERE beat.holder <> $by RETURN beat AS node
   }
-  WITH node LIMIT 2000 // so that the nodes and their edges fit into one transaction
-  DETACH DELETE node
-  RETURN count(*) AS removed
+  WITH node LIMIT 2000
+  OPTIONAL MATCH (node)-[edge]-()
+  WITH node, edge LIMIT 50000 // so that the changes fit into one transaction, also those of a popular entity
+  DELETE edge
+  WITH collect(DISTINCT node) AS nodes, count(edge) AS edges
+  CALL (nodes) {
+    UNWIND nodes AS node
+    WITH node WHERE NOT EXISTS { (node)--() }
+    DELETE node
+    RETURN count(*) AS removed
+  }
+  RETURN removed, edges
 }
-RETURN removed
+RETURN removed, edges

@@ -2,24 +2,30 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grantpath.engine import Unknown
 from grantpath.engine.policy.schema import BUILT_IN
-from grantpath.engine.tenants import registry
+from grantpath.engine.tenants import lifecycle, registry
 from grantpath.engine.transfer import importer
 from grantpath.engine.transfer.exporter import dump
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.store import Store
+from grantpath.graph.transaction import Row
+from grantpath.graph.writer_lock import Held
 
 from ..conftest import Tenants
 from ..support.command_line import Run, run
 from ..support.small_estate import FACTS, facts_of
+from ..support.table_files import write_csv
 from ..transfer.test_upkeep import Killed
 from .test_policy_upgrades import NEW_PRIVILEGE
 
 __all__ = ["run"]
+
+MANY = 60_000  # members, more than are removed at once
 
 
 # ---- roots -----------------------------------------------------------------------------------------------------------
@@ -69,6 +75,26 @@ def test_remains_of_a_killed_drop_do_not_come_back(tenant: Tenants, monkeypatch:
         auth.revision_now()
     registry.create(auth.store, auth.tenant, auth.policy, auth.root)
     assert sum(map(len, facts_of(auth).values())) == 0
+
+
+def test_edges_of_a_popular_entity_are_removed_in_parts(
+    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth, users = tenant(), [f"user:u{number}" for number in range(MANY)]
+    write_csv(tmp_path / "subjects.csv", ["ref"], [["role:all"], *([user] for user in users)])
+    write_csv(tmp_path / "members.csv", ["member", "of"], [[user, "role:all"] for user in users])
+    importer.load(auth, tmp_path)
+    ask, edges = lifecycle._ask, list[int]()
+
+    def noting(held: Held, query: str, **given: Any) -> list[Row]:
+        rows = ask(held, query, **given)
+        edges.extend(row["edges"] for row in rows if query == "remove_tenant")
+        return rows
+
+    monkeypatch.setattr(lifecycle, "_ask", noting)
+    registry.remove(auth.store, auth.tenant)
+    assert max(edges) < MANY <= sum(edges)
+    assert auth.store.execute("MATCH (n {root: $root}) RETURN count(n) AS n", {"root": auth.tenant}) == [{"n": 0}]
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
