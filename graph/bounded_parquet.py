@@ -2,7 +2,8 @@
 
 A Parquet file of one kilobyte can contain millions of rows, or repeat one long string a million times. So the column
 types and the decoded size are read from the file's footer and checked against limits. String columns are read as
-dictionaries, which store a repeated string once. The length of a string is limited. A stream checks a file in the same
+dictionaries, which store a repeated string once, unless the file contains every string. The length of a string is
+limited. A stream checks a file in the same
 way, and decodes a bounded number of rows at a time.
 """
 
@@ -27,6 +28,7 @@ MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more
 STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # of a table in a stream
 _ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+_PLAIN = {"PLAIN", "RLE", "BIT_PACKED"}  # the encodings of a column that contains every string (and of its levels)
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
@@ -40,13 +42,15 @@ def read_bounded(
     """The rows of these files (parts of one table) that match `chosen`, with these columns.
 
     `kinds` lists every column that the files must have. A string column is dictionary<int32, string> (null in a column
-    without any value). Raises InvalidInput for a file that cannot be read, has other columns or types, would take
-    more memory than FREE_BYTES plus RATIO times its size, or contains a string longer than `max_text` bytes.
+    without any value), or string if the files contain every string of it: that is faster where the strings differ.
+    Raises InvalidInput for a file that cannot be read, has other columns or types, would take more memory than
+    FREE_BYTES plus RATIO times its size, or contains a string longer than `max_text` bytes.
     """
     wanted = list(kinds) if columns is None else list(columns)
     _check_footers(files, kinds, wanted)
     try:
-        options = pads.ParquetReadOptions(dictionary_columns=_texts(kinds))
+        repeated = [name for name in _texts(kinds) if not _is_plain(files, name)]
+        options = pads.ParquetReadOptions(dictionary_columns=repeated)
         source = pads.dataset([str(file) for file in files], format=pads.ParquetFileFormat(read_options=options))
         table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
     except _UNREADABLE as error:
@@ -79,12 +83,24 @@ def stream_bounded(files: Sequence[Path], kinds: Mapping[str, Kind], max_text: i
 
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
     """A string column as (the index of each row's value, the distinct values)."""
-    if pa.types.is_null(column.type):
-        column = column.cast(_DICTIONARY)
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
     whole = column.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # it has no chunks, or more rows than one chunk can have
         whole = pa.concat_arrays([pa.array([], _DICTIONARY), *whole.chunks])
     return whole.indices, whole.dictionary
+
+
+def _is_plain(files: Sequence[Path], name: str) -> bool:
+    """Whether these files contain every string of a column, by their footers; then it cannot repeat one for free."""
+    for file in files:
+        with pq.ParquetFile(file) as parquet:
+            at = parquet.schema_arrow.get_field_index(name)
+            footer = parquet.metadata
+            groups = (footer.row_group(group).column(at) for group in range(footer.num_row_groups))
+            if not all({*column.encodings} <= _PLAIN for column in groups):
+                return False
+    return True
 
 
 def _texts(kinds: Mapping[str, Kind]) -> list[str]:
@@ -177,8 +193,9 @@ def _check_size(file: Path, taken: int, allowed: int) -> None:
 def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) -> int:
     """The bytes of the longest string. Raises InvalidInput if it is too long."""
     found = 0
-    for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
-        longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+    for chunk in column.chunks if _is_text(column.type) else ():
+        values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+        longest = pc.max(pc.binary_length(values)).as_py() or 0
         if longest > max_text:
             raise InvalidInput(
                 f"{file}: the column {name!r} contains a value of {longest:,} bytes; at most {max_text:,} are "
@@ -186,6 +203,11 @@ def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) 
             )
         found = max(found, longest)
     return found
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    plain = _plain(type_)
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
 
 
 def _unreadable(file: Path, error: Exception) -> str:

@@ -79,7 +79,7 @@ class _Job:
 
 
 def _answer_all(job: _Job) -> list[Ints]:
-    return [evaluate(each, job.fact_table, lambda _: job.closure, lambda: job.roles) for each in job.asked]
+    return [evaluate(each, job.fact_table, lambda *_: job.closure, lambda: job.roles) for each in job.asked]
 
 
 class _NumberedState:
@@ -87,7 +87,8 @@ class _NumberedState:
 
     def __init__(self, state: TenantState) -> None:
         self.numbering: Numbering = number(state.policy, state.root, state.entities)
-        self.binder = QuestionBinder(state.policy, state.policy.root(state.root), self.numbering)
+        at = {ref: position for position, ref in enumerate(self.numbering.refs)}
+        self.binder = QuestionBinder(state.policy, state.policy.root(state.root), self.numbering, at.get)
         self.asked: list[tuple[int, BoundQuestion]] = []
         self.pairs: list[tuple[int, int]] = []
         held = [edge for edge in state.edges if edge.kind in ("MEMBER_OF", "HAS_ROLE")]

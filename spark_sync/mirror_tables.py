@@ -101,9 +101,11 @@ def write_entities(folder: Path, numbering: Numbering, policy: Policy) -> Ints:
             "builtin": numbering.builtin,
             "hidden": pc.is_in(refs, pa.array(policy.hidden, pa.string())),
         },
+        distinct=("ref",),
     )
     found = np.flatnonzero(are_subjects(numbering, policy))
-    write_table(folder, "subjects", {"position": found, "ref": refs.take(pa.array(found)), "type": types[found]})
+    subjects = {"position": found, "ref": refs.take(pa.array(found)), "type": types[found]}
+    write_table(folder, "subjects", subjects, distinct=("ref",))
     return found
 
 

@@ -23,6 +23,7 @@ from grantpath.spark_sync.snapshot_writer import count, finish, outside, write_c
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
 OBJECTS = ("position", "last", "parent", "ref", "type", "exists", "builtin", "hidden")
+NO_DICTIONARY = {"parquet.enable.dictionary#ref": "false"}  # no reference is repeated
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,10 @@ def _write_objects(engine: SparkEngine, folder: Path, rows: RawRows, policy: Pol
     """Writes the numbered entities, and those of them that are subjects."""
     hidden = F.col("ref").isin(list(policy.hidden)).alias("hidden")
     with ordered(rows.entities, TreeKeys.of(policy), root) as entities:
-        entities.select(*OBJECTS[:-1], hidden).write.parquet(place(folder / "objects"))
+        objects = entities.select(*OBJECTS[:-1], hidden).write.options(**NO_DICTIONARY)
+        objects.parquet(place(folder / "objects"))
         subjects = entities.where(F.col("type").isin(policy.names.subject_types)).select("position", "ref", "type")
-        subjects.write.parquet(place(folder / "subjects"))
+        subjects.write.options(**NO_DICTIONARY).parquet(place(folder / "subjects"))
     if not count(folder, "subjects") and rows.entities.isEmpty():
         raise registry.dropped(root)
 

@@ -30,7 +30,10 @@ class Snapshot(SnapshotReader):
         return graph_frame(self, spark, relationships)
 
 
-def write_table(folder: Path, name: str, columns: Mapping[str, Any] | pa.Table) -> None:
-    """Writes a table as a folder with one part file."""
+def write_table(folder: Path, name: str, columns: Mapping[str, Any] | pa.Table, distinct: Collection[str] = ()) -> None:
+    """Writes a table as a folder with one part file. A dictionary would only slow down the columns in `distinct`,
+    whose values are not repeated."""
     (folder / name).mkdir()
-    pq.write_table(pa.table(columns), folder / name / "part-00000.parquet")
+    table = pa.table(columns)
+    with_dictionary = [column for column in table.column_names if column not in distinct]
+    pq.write_table(table, folder / name / "part-00000.parquet", use_dictionary=with_dictionary)

@@ -1,6 +1,6 @@
 """Brings the tables of a mirror to a later revision by the changes that the log describes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,7 +93,7 @@ def _mapped(edges: _Edges, moved: Renumbering) -> _Edges:
     return _Edges(moved.of(edges.one), edges.key, moved.of(edges.other))
 
 
-def _positions(refs: list[str], wanted: Iterable[str]) -> dict[str, int]:
+def _positions(refs: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
     """The positions of those of the references that have one."""
     listed = [*wanted]
     found = pc.index_in(pa.array(listed, pa.string()), pa.array(refs, pa.string())).to_pylist()

@@ -89,6 +89,7 @@ class Prepared:
         self._points = {key: at for at, key in enumerate(points, len(self.codes))}
         self.size = len(self.codes) + len(points)
         check_size(len(self._numbering), self.size)
+        self._targets_before = _count_before(np.concatenate([ask.targets for ask in asks]), len(self._numbering))
         self.root = self._numbering.roots()
         self.last = self._numbering.last
         self._every = [self._prepare_every(fact) for fact in every]
@@ -156,6 +157,8 @@ class Prepared:
             here = (start <= fixed) & (fixed <= last)
             principal, start = principal[here], self.root[start[here]]
             last = self._numbering.last[start]
+        used = self._targets_before[last + 1] > self._targets_before[start]  # the others change no answer
+        principal, start, last = principal[used], start[used], last[used]
         return IntervalRows(principal, np.full(len(principal), self.codes[fact]), start, last)
 
     def _granted(self, fact: Fact, fact_table: FactTable) -> tuple[Ints, Ints]:
@@ -168,7 +171,8 @@ class Prepared:
     def _held(self, fact: Fact) -> tuple[Ints, Ints]:
         type_, _ = self._place(fact)
         if fact.entity:
-            principal = np.array([at for at, ref in enumerate(self._numbering.refs) if ref == fact.entity], np.int64)
+            refs = self._numbering.refs
+            principal = np.array([refs.index(fact.entity)] if fact.entity in refs else [], np.int64)
             return principal, self.root[principal]
         principal = np.flatnonzero(self._numbering.of_type(type_))
         return principal, principal
@@ -246,9 +250,7 @@ class Prepared:
         for seen, counts in self._counted:
             if seen is targets:
                 return counts
-        here = np.zeros(len(self._numbering) + 1, np.int64)
-        here[targets + 1] = 1
-        self._counted.append((targets, np.cumsum(here)))
+        self._counted.append((targets, _count_before(targets, len(self._numbering))))
         return self._counted[-1][1]
 
     def static(self, fact: Fact, targets: Ints) -> Bools | None:
@@ -264,6 +266,13 @@ class Prepared:
             column = self._numbering.exists if fact.kind is FactKind.EXISTS else self._numbering.builtin
         truth: Bools = (above >= 0) & column[above]
         return truth
+
+
+def _count_before(targets: Ints, size: int) -> Ints:
+    """By position: the number of targets before it; size + 1 values. A target may be repeated."""
+    here = np.zeros(size + 1, np.int64)
+    here[targets + 1] = 1
+    return np.cumsum(here)
 
 
 def _base(key: Fact, fact_table: FactTable) -> tuple[Ints, Ints]:

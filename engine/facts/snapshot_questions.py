@@ -50,12 +50,15 @@ class BoundQuestion:
 class QuestionBinder:
     """Resolves questions as the Authorizer does, and looks up their entities in one tenant."""
 
-    def __init__(self, policy: Policy, root: Reference, numbering: Numbering) -> None:
+    def __init__(
+        self, policy: Policy, root: Reference, numbering: Numbering, find: Callable[[str], int | None]
+    ) -> None:
+        """`find` returns the position of a reference, None if it has none."""
         self._policy = policy
         self._root = root
         self._numbering = numbering
-        self._at = {ref: at for at, ref in enumerate(numbering.refs)}
-        hidden = [self._at[ref] for ref in policy.hidden if ref in self._at]
+        self._find = find
+        hidden = [at for ref in policy.hidden if (at := find(ref)) is not None]
         self._shown = np.ones(len(numbering), np.bool_)
         self._shown[hidden] = False
 
@@ -76,7 +79,7 @@ class QuestionBinder:
 
     def _position(self, ref: Reference) -> int:
         """The position of an entity. Raises Unknown if it does not exist."""
-        at = self._at.get(ref.text)
+        at = self._find(ref.text)
         if at is None or not self._shown[at] or not self._numbering.exists[at]:
             error = Unknown(f"{ref} does not exist", "; add it, or check the name", absent=ref.text)
             error.look = partial(self._nearest, ref)
@@ -87,7 +90,7 @@ class QuestionBinder:
         listed = np.flatnonzero(self._numbering.of_type(ref.type) & self._shown)
         if len(listed) > SUGGEST_AMONG:
             return ""
-        return nearest(ref.text, [self._numbering.refs[at] for at in listed])
+        return nearest(ref.text, [self._numbering.refs[at] for at in listed.tolist()])
 
     def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int]) -> TargetedQuestion:
         """The clauses on the object, or on all objects of a type; for a missing object, on its nearest ancestor."""
@@ -100,8 +103,9 @@ class QuestionBinder:
             self._position(object_)
         missing: list[str] = []
         for type_, ref in self._policy.chain(object_, self._root):
-            if ref.text in self._at:
-                return TargetedQuestion(_without(clauses, missing), type_, np.array([self._at[ref.text]]), seconds)
+            at = self._find(ref.text)
+            if at is not None:
+                return TargetedQuestion(_without(clauses, missing), type_, np.array([at]), seconds)
             missing.append(type_)
         raise Inconsistent(f"{self._root} does not exist in the snapshot; mirror it again")
 
@@ -111,7 +115,7 @@ class QuestionBinder:
 
     def _found(self, ref: Reference) -> Ints:
         """The position of a subject; empty if it does not exist, so that it is not allowed anything."""
-        at = self._at.get(ref.text)
+        at = self._find(ref.text)
         return np.array([at] if at is not None and self._numbering.exists[at] else [], np.int64)
 
 
@@ -124,15 +128,19 @@ def _without(clauses: Clauses, missing: list[str]) -> Clauses:
 
 
 def evaluate(
-    question: BoundQuestion, fact_table: FactTable, closure: Callable[[Ints], Closure], roles: Callable[[], Roles]
+    question: BoundQuestion, fact_table: FactTable, closure: Callable[[Ints, Ints], Closure], roles: Callable[[], Roles]
 ) -> Ints:
     """The positions of the answer: subjects for `who`, targets for `check` and `which`.
 
-    `closure` returns the effective principals of subjects, `roles` the roles that subjects hold directly.
+    `closure` returns the effective principals of subjects, at least those that its second argument lists; the others
+    have no facts. `roles` returns the roles that subjects hold directly.
     """
     prepared = Prepared(fact_table, [question.ask])
+    needed = np.flatnonzero(np.diff(prepared.facts.offset))
+    if question.as_role is not None:
+        needed = np.append(needed, question.as_role)
     found = []
-    for acting in _acting(question, closure, roles):
+    for acting in _acting(question, lambda subjects: closure(subjects, needed), roles):
         for piece in acting.pieces(prepared.facts):
             ((row, low, high),) = prepared.answers(piece)
             if question.kind == "who":
@@ -196,15 +204,13 @@ def ask(
         words = parse_question(question)
     else:
         words, expected = parse_check(question)
-    bound = QuestionBinder(source.policy, source.root, source.numbering).bind(words)
-    all_users = bound.kind == "who"
-    closure = source.closure() if all_users else None
-    found = evaluate(
-        bound,
-        source.fact_table,
-        lambda subjects: closure or source.closure(subjects),
-        lambda: source.roles,
-    )
+    bound = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find).bind(words)
+
+    def closure(subjects: Ints, principals: Ints) -> Closure:
+        """Reads all subjects for a question about all users: that is faster than to search for each."""
+        return source.closure(None if bound.kind == "who" else subjects, principals)
+
+    found = evaluate(bound, source.fact_table, closure, lambda: source.roles)
     if bound.kind == "check":
         return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
-    return SnapshotAnswer(sorted(source.numbering.refs[at] for at in found), source.meta.revision)
+    return SnapshotAnswer(sorted(source.refs.at(found)), source.meta.revision)

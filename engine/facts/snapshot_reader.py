@@ -18,6 +18,7 @@ from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.interval_table import keys_of
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.principals import Closure, Roles
+from grantpath.engine.facts.stored_refs import StoredRefs
 from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bounded, stream_bounded
@@ -150,13 +151,23 @@ class SnapshotReader:
             raise self._broken(name, f"the column {column!r} names positions that are not in `objects`")
         return values
 
-    @cached_property
+    @property
     def numbering(self) -> Numbering:
+        """The entities in tree order."""
+        return self._entities[0]
+
+    @property
+    def refs(self) -> StoredRefs:
+        """The references in tree order."""
+        return self._entities[1]
+
+    @cached_property
+    def _entities(self) -> tuple[Numbering, StoredRefs]:
         table = self.table("objects")
-        number, refs = codes(table["ref"])
+        refs = StoredRefs.of(table["ref"])
         kind, found = codes(table["type"])
         types = tuple(self.policy.names.types)
-        if len(refs) != len(table):
+        if refs is None:
             raise self._broken("objects", "it has duplicate references")
         if unknown := set(found.to_pylist()) - {*types}:
             raise self._broken("objects", f"the policy has no type {short(min(unknown))!r}")
@@ -164,8 +175,8 @@ class SnapshotReader:
         tree = (parent >= -1) & (parent < at) & (at <= last) & (last < len(table))
         if not (tree & (ints(table, "position") == at)).all():
             raise self._broken("objects", "the positions do not form a tree")
-        return Numbering(
-            refs.take(number).to_pylist(),
+        numbering = Numbering(
+            refs,
             pa.compute.index_in(found, pa.array(types)).take(kind).to_numpy().astype(np.int16),
             parent,
             last,
@@ -173,6 +184,7 @@ class SnapshotReader:
             table["builtin"].to_numpy(),
             types,
         )
+        return numbering, refs
 
     @cached_property
     def fact_table(self) -> FactTable:
@@ -192,15 +204,26 @@ class SnapshotReader:
     @cached_property
     def hidden(self) -> Ints:
         """The positions of entities that answers omit."""
-        hidden = set(self.policy.hidden)
-        return np.array([at for at, ref in enumerate(self.numbering.refs) if ref in hidden], np.int64)
+        found = (self.refs.find(ref) for ref in self.policy.hidden)
+        return np.array(sorted(at for at in found if at is not None), np.int64)
 
-    def closure(self, subjects: Ints | None = None) -> Closure:
-        """The effective principals of these subjects, or of all subjects."""
-        chosen = None if subjects is None else pads.field("subject").isin(subjects)
-        table = self.table("closure", chosen=chosen).sort_by("subject")
-        subject, principal = (self._positions("closure", table, column) for column in ("subject", "holder"))
-        return Closure.of(subject, principal, len(self.numbering))
+    def closure(self, subjects: Ints | None = None, principals: Ints | None = None) -> Closure:
+        """The effective principals of these subjects, or of all subjects; with `principals`, only these of them."""
+        if subjects is None:
+            tables = self.stream("closure").tables  # all rows at once would take much memory
+        else:
+            tables = iter([self.table("closure", chosen=pads.field("subject").isin(subjects))])
+        wanted = np.ones(len(self.numbering), np.bool_)
+        if principals is not None:
+            wanted[:] = False
+            wanted[principals] = True
+        parts = [np.empty((2, 0), np.int64)]
+        for table in tables:
+            subject, principal = (self._positions("closure", table, column) for column in ("subject", "holder"))
+            parts.append(np.stack([subject, principal])[:, wanted[principal]])
+        subject, principal = np.concatenate(parts, axis=1)
+        order = np.argsort(subject, kind="stable")
+        return Closure.of(subject[order], principal[order], len(self.numbering))
 
 
 def local_folder(location: Path | str) -> Path:

@@ -1,6 +1,6 @@
 """Numbers the entities of a root in tree order, so that each subtree is an interval of positions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ Path = tuple[tuple[str, str], ...]
 class Numbering:
     """Entities by position, in pre-order: parents come first, and each subtree is contiguous."""
 
-    refs: list[str]
+    refs: Sequence[str]
     type: npt.NDArray[np.int16]  # index in `types`
     parent: Ints  # -1 for a root
     last: Ints  # the last position of the subtree

@@ -52,7 +52,9 @@ def auth(module_tenant: Tenants) -> Authorizer:
 @pytest.fixture(scope="module")
 def binder(auth: Authorizer) -> QuestionBinder:
     state = read_state("state", auth)
-    return QuestionBinder(auth.policy, auth.root, number(auth.policy, auth.root.text, state.entities))
+    numbering = number(auth.policy, auth.root.text, state.entities)
+    at = {ref: position for position, ref in enumerate(numbering.refs)}
+    return QuestionBinder(auth.policy, auth.root, numbering, at.get)
 
 
 def error(ask: Callable[..., object], *words: Any, **named: Any) -> Error:

@@ -211,9 +211,9 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
                 for target in targets
                 if world.allowed(
                     ask.clauses,
-                    numbering.refs[subject],
-                    set(world.reach(numbering.refs[subject])),
-                    world.chain(numbering.refs[target]) | bound,
+                    numbering.refs[int(subject)],
+                    set(world.reach(numbering.refs[int(subject)])),
+                    world.chain(numbering.refs[int(target)]) | bound,
                 )
             }
             assert got == expected, (seed, ask.clauses)
@@ -240,7 +240,7 @@ def test_condition_may_have_more_facts_than_an_integer_has_bits(seed: int) -> No
             (row, int(target))
             for row in range(len(subjects))
             for target in tables
-            if world.allowed(ask.clauses, "", set(), world.chain(numbering.refs[target]) | bound)
+            if world.allowed(ask.clauses, "", set(), world.chain(numbering.refs[int(target)]) | bound)
         }
         assert answers(prepared, world.closure().acting(subjects), number_) == expected
     assert len(there) > 40 and len(bound) == 80
