@@ -1,7 +1,8 @@
 """Finds the users and the objects whose access a delta can change, so that only these are compared."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,11 +26,22 @@ class Side:
     policy: Policy
     root: Reference
 
-    def chain(self, number: int) -> list[int]:
+    def chain(self, number: int) -> Sequence[int]:
         """The numbers of an entity and its ancestors, as far as they are numbered."""
-        ref = self.policy.reference(self.version.numbers.refs[number], self.root)
-        find = self.version.numbers.find
-        return [found for _, each in self.policy.chain(ref, self.root) if (found := find(each.text)) is not None]
+        numbers = self.version.numbers
+        known = numbers.chains.get(number)
+        if known is not None:
+            return known
+        ref = self.policy.reference(numbers.refs[number], self.root)
+        chain = self.policy.chain(ref, self.root)
+        found = tuple(each for _, above in chain if (each := numbers.find(above.text)) is not None)
+        if len(found) == len(chain):  # otherwise one of them may be numbered later
+            numbers.keep_chain(number, found)
+        return found
+
+    def users(self) -> Numbers:
+        """The numbers of the users that answers may contain, ascending: the same array while they do not change."""
+        return self.version.numbers.users_of(self.version.listed, self.policy.hidden)
 
     def shows(self, number: int) -> bool:
         """Whether an entity exists and answers may contain it."""
@@ -54,6 +66,47 @@ class _Source:
     roots: set[int] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class _Reads:
+    """What the conditions of the names read. `below`: the types of places to whose answers facts about descendants
+    contribute. `named`: the entities that they name, and `types_of_named` the types of the objects of these conditions.
+    `free_types`: those on which a user can be allowed without a fact of its own. `words`, by name: 'ALLOW
+    SELECT_TABLE' or OWNS, and the type of the place."""
+
+    below: frozenset[str]
+    named: frozenset[str]
+    types_of_named: frozenset[str]
+    free_types: frozenset[str]
+    one_role: bool
+    words: Mapping[AskedName, frozenset[tuple[str, str]]]
+
+
+@lru_cache(maxsize=16)
+def _what_is_read(names: tuple[AskedName, ...]) -> _Reads:
+    requirements = [each for name in names for each in (name.before, name.after) if each is not None]
+    facts = {fact for each in requirements for fact in each.plan.facts}
+    return _Reads(
+        below=frozenset(place_type(fact.place) for fact in facts if fact.below),
+        named=frozenset(fact.entity for fact in facts if fact.entity),
+        types_of_named=frozenset(each.type for each in requirements if any(fact.entity for fact in each.plan.facts)),
+        free_types=frozenset(
+            each.type
+            for each in requirements
+            if any(all(any(f.kind in FREE for o in term for f in o.any) for term in clause) for clause in each.clauses)
+        ),
+        one_role=any(each.one_role for each in requirements),
+        words={name: frozenset(_words(name)) for name in names},
+    )
+
+
+def _words(name: AskedName) -> Iterator[tuple[str, str]]:
+    for requirement in (name.before, name.after):
+        for fact in requirement.plan.facts if requirement else ():
+            words = [f"{'DENY' if fact.kind is FactKind.DENY else 'ALLOW'} {each}" for each in fact.privileges]
+            for type_ in fact.types or (place_type(fact.place),):
+                yield from ((word, type_) for word in words or [fact.kind.value])
+
+
 class Affected:
     """What a delta affects. `names` are the questions that are compared."""
 
@@ -62,18 +115,9 @@ class Affected:
         self._names = names
         self._words: set[tuple[str, str]] = set()  # 'ALLOW SELECT_TABLE' or OWNS, and the type of the place
         self._all_names = False
+        self.added_or_dropped: set[int] = set()  # the entities; known after `blocks`
         self.users_differ = False  # whether the groups or roles of a user differ, or the users; known after `blocks`
-        requirements = [each for name in names for each in (name.before, name.after) if each is not None]
-        facts = {fact for each in requirements for fact in each.plan.facts}
-        self._below = {place_type(fact.place) for fact in facts if fact.below}
-        self._named = {fact.entity for fact in facts if fact.entity}
-        self._types_of_named = {each.type for each in requirements if any(fact.entity for fact in each.plan.facts)}
-        self._free_types = {
-            each.type
-            for each in requirements
-            if any(all(any(f.kind in FREE for o in term for f in o.any) for term in clause) for clause in each.clauses)
-        }
-        self._one_role = any(each.one_role for each in requirements)
+        self._reads = _what_is_read(tuple(names))
 
     def blocks(self, statements: Iterable[str]) -> list[Block]:
         """The users and objects to compare, disjoint by users. `statements` are all facts of the delta."""
@@ -99,23 +143,14 @@ class Affected:
 
     def all_users(self) -> Numbers:
         """The numbers of all users of both sides, ascending."""
-        found = set[int]().union(*(side.version.numbers.users for side in self._sides))
-        return np.sort(np.fromiter(found, np.int32, len(found)))
+        before, after = (side.users() for side in self._sides)
+        return before if before is after else np.union1d(before, after)
 
     def relevant(self) -> list[AskedName]:
         """The names whose answers the statements of `blocks` can change."""
         if self._all_names:
             return [*self._names]
-        return [name for name in self._names if self._reads(name)]
-
-    def _reads(self, name: AskedName) -> bool:
-        for requirement in (name.before, name.after):
-            for fact in requirement.plan.facts if requirement else ():
-                types = fact.types or (place_type(fact.place),)
-                words = [f"{'DENY' if fact.kind is FactKind.DENY else 'ALLOW'} {each}" for each in fact.privileges]
-                if any((word, type_) in self._words for word in words or [fact.kind.value] for type_ in types):
-                    return True
-        return False
+        return [name for name in self._names if not self._words.isdisjoint(self._reads.words[name])]
 
     # ---- sources -----------------------------------------------------------------------------------------------------
     def _sources(self, statements: Iterable[str]) -> Iterator[_Source]:
@@ -123,14 +158,14 @@ class Affected:
         granted: dict[int, _Source] = {}
         joined: dict[int, _Source] = {}
         find = self._sides[1].version.numbers.find
-        users = self._sides[0].version.numbers.users | self._sides[1].version.numbers.users
         for text in statements:
             words = parse_statement(text)
             object_, subject = find(words.object, -1), find(words.subject or "", -1)
             if words.subject is None:
                 self._all_names = True
+                self.added_or_dropped.add(object_)
                 everyone.roots |= self._with_places_above(object_)
-                if object_ in users:
+                if any(object_ in side.version.numbers.users for side in self._sides):
                     self.users_differ = True
                     yield self._user(object_)
             elif words.kind == "member":
@@ -159,7 +194,7 @@ class Affected:
         source = joined.get(subject)
         if source is None:
             source = joined[subject] = _Source(self._members(subject))
-            if self._one_role:  # a role that is held or not held decides together with the user's own facts
+            if self._reads.one_role:  # a role that is held or not held decides together with the user's own facts
                 self._everything_of(source, source.users or ())
                 self._free(source)
         self._everything_of(source, [container])
@@ -175,31 +210,30 @@ class Affected:
                 for place in version.places_of.get(principal) or ():
                     if place not in source.roots:
                         source.roots |= self._with_places_above(place)
-            if any(refs[principal] in self._named for principal in held):
-                self._whole(source, self._types_of_named)
+            if any(refs[principal] in self._reads.named for principal in held):
+                self._whole(source, self._reads.types_of_named)
 
     def _free(self, source: _Source) -> None:
         """Adds all objects on which a user can be allowed without a fact of its own."""
-        self._whole(source, self._free_types)
+        self._whole(source, self._reads.free_types)
 
-    def _whole(self, source: _Source, types: Iterable[str]) -> None:
-        for side in self._sides:
-            for type_ in types:
-                listed = side.version.listed.get(type_, ())
-                source.roots.update(side.version.numbers.find(ref, -1) for ref in listed)
+    def _whole(self, source: _Source, types: Collection[str]) -> None:
+        """Adds the root object, if there are such objects: most of them are alike, so it costs little."""
+        if any(side.version.listed.get(type_) for side in self._sides for type_ in types):
+            source.roots.add(self._sides[0].version.numbers.of(self._sides[0].root.text))
 
     def _with_places_above(self, place: int) -> set[int]:
         """The place, and the places above it to whose answers facts about descendants contribute."""
-        if not self._below:
+        if not self._reads.below:
             return {place}
         refs = self._sides[0].version.numbers.refs
         chain = {each for side in self._sides for each in self._chain(side, place)}
-        return {place, *(each for each in chain if type_of(refs[each]) in self._below)}
+        return {place, *(each for each in chain if type_of(refs[each]) in self._reads.below)}
 
     @staticmethod
-    def _chain(side: Side, place: int) -> list[int]:
+    def _chain(side: Side, place: int) -> Sequence[int]:
         known = type_of(side.version.numbers.refs[place]) in side.policy.names.types
-        return side.chain(place) if known else []
+        return side.chain(place) if known else ()
 
     def _members(self, subject: int) -> set[int]:
         """The users that are the subject or belong to it, on either side."""

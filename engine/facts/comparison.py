@@ -1,7 +1,7 @@
 """Compares all access before and after a change, restricted to the users and objects that the change can affect."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,10 +11,10 @@ from grantpath.engine.facts.access_difference import AccessDifference, differenc
 from grantpath.engine.facts.access_names import AskedName, asked_names, names_with_second_objects
 from grantpath.engine.facts.affected import Affected, Block, Side
 from grantpath.engine.facts.deciding_grants import DecidingGrants
-from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
-from grantpath.engine.facts.region_cover import Extent, RegionCover, packed, unpacked
-from grantpath.engine.facts.user_classes import UserClasses, alike_in_memberships, effective_of
+from grantpath.engine.facts.region_cover import Extent, RegionCover, merged, packed
+from grantpath.engine.facts.region_tree import Span
+from grantpath.engine.facts.user_classes import UserClasses, held_by
 from grantpath.engine.policy.policy import Policy
 
 Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names, deciding grants
@@ -25,7 +25,7 @@ class _Found:
     """An effect, while it is collected. `users` by their objects; `objects` are those of all users together."""
 
     users: dict[Extent, list[int]] = field(default_factory=lambda: defaultdict(list))
-    objects: set[int] = field(default_factory=set)
+    objects: list[Span] = field(default_factory=list)
     places: set[int] = field(default_factory=set)
     pairs: int = 0
 
@@ -45,20 +45,20 @@ def compare(before: Side, after: Side, statements: Iterable[str], with_exception
     and what is excepted there; otherwise it lists all that is meant, which can be long.
     """
     found = _Effects(with_exceptions)
-    sides, names = (before, after), asked_names(before.policy, after.policy)
+    sides, names, changed = (before, after), asked_names(before.policy, after.policy), list[AskedName]()
     if before.policy is not after.policy:
         frame = _frame(before.policy) == _frame(after.policy)
         changed = [name for name in names if name.changed or not frame]
         names = [name for name in names if not name.changed and frame]
-        if changed:
-            everything = Affected(sides, changed)
-            root = before.version.numbers.of(before.root.text)
-            _compare_block(sides, Block(everything.all_users(), frozenset([root])), changed, False, found)
     affected = Affected(sides, names)
     blocks = affected.blocks(statements)
-    relevant = affected.relevant()
+    if changed:
+        root = before.version.numbers.of(before.root.text)
+        everything = Block(affected.all_users(), frozenset([root]))
+        _compare_block(sides, everything, changed, affected.added_or_dropped, False, found)
     for block in blocks:
-        _compare_block(sides, block, relevant, not affected.users_differ, found)
+        alike = not affected.users_differ
+        _compare_block(sides, block, affected.relevant(), affected.added_or_dropped, alike, found)
     omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
     return _effects(sides, found.by_key, omitted)
 
@@ -70,37 +70,33 @@ def _frame(policy: Policy) -> object:
 
 
 def _compare_block(
-    sides: tuple[Side, Side], block: Block, names: Sequence[AskedName], alike: bool, found: _Effects
+    sides: tuple[Side, Side],
+    block: Block,
+    names: Sequence[AskedName],
+    added_or_dropped: Collection[int],
+    alike: bool,
+    found: _Effects,
 ) -> None:
-    held = effective_of(sides[0].version, block.users)
-    if not alike_in_memberships(sides):
-        held |= effective_of(sides[1].version, block.users)
+    held = held_by(sides, block.users)
     one_role = {each.one_role for name in names for each in (name.before, name.after) if each is not None}
-    region = Region(sides, names, block.roots, held, alike and True not in one_role)
+    region = Region(sides, names, block.roots, held, added_or_dropped, alike and True not in one_role)
     names = [name for name in names if len(region.targets[name.type])]
     if not names:
         return
     classes = UserClasses(sides, block.users, region, one_role)
-    grants, cover = DecidingGrants(region), RegionCover(region, sides, block.roots, found.with_exceptions)
-    objects: dict[Key, list[bytes]] = defaultdict(list)
+    grants, cover = DecidingGrants(region), RegionCover(region, sides, found.with_exceptions)
     for first, differing in differences(region, names, classes):
         for (gained, type_, by, intervals, chosen), of in _alike(differing, grants).items():
-            key = (gained, type_, chosen, by)
-            entry, (low, high) = found.by_key[key], unpacked(intervals)
+            entry, spans = found.by_key[gained, type_, chosen, by], cover.spans(type_, gained, intervals)
             users = [user for each in of for user in classes.users[first + each]]
             entry.users[cover.extent(type_, gained, intervals)] += users
-            entry.pairs += int((high - low).sum()) * len(users)
-            objects[key].append(intervals)
-    for key, every in objects.items():
-        targets = _union(*unpacked(b"".join(every)))
-        found.by_key[key].objects.update(cover.numbers(key[1], targets))
-        found.by_key[key].places.add(cover.place(key[1], int(targets[0]), int(targets[-1])))
+            entry.pairs += _size(spans) * len(users)
+            entry.objects += spans
+            entry.places.update(cover.ends(type_, gained, spans))
 
 
-def _union(low: Ints, high: Ints) -> Ints:
-    """The numbers in any of the intervals."""
-    size = int(high.max()) + 1
-    return np.flatnonzero(np.cumsum(np.bincount(low, minlength=size) - np.bincount(high, minlength=size)))
+def _size(spans: Iterable[Span]) -> int:
+    return sum(high - low for low, high in spans)
 
 
 Alike = tuple[bool, str, tuple[str, ...], bytes, tuple[str, ...]]
@@ -150,7 +146,7 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
                 type=type_,
                 by=by,
                 users=len(distinct),
-                objects=len(entry.objects),
+                objects=_size(merged(entry.objects)),
                 pairs=entry.pairs,
                 place=refs[_common(sides[gained], entry.places)],
                 shares=tuple(sorted(shares, key=_order)),

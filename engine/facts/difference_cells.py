@@ -148,17 +148,6 @@ def parted(low: Ints, high: Ints, columns: Sequence[Ints]) -> tuple[Ints, Ints, 
     return interval, start, end
 
 
-def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
-    row."""
-    kinds = np.zeros(len(columns[0]), np.int64)
-    first = kinds[:1]
-    for column in columns:
-        packed = kinds * (int(column.max(initial=0)) + 2) + column + 1
-        _, first, kinds = np.unique(packed, return_index=True, return_inverse=True)
-    return first, kinds
-
-
 def words(columns: Bools) -> list[Ints]:
     """Columns of booleans, packed into columns of numbers."""
     parts = (columns[:, at : at + WORD] for at in range(0, columns.shape[1] or 1, WORD))

@@ -21,6 +21,7 @@ Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
 NO_GRANTS: Grants = {}
 CLOSURES = 4_096  # subjects whose effective principals are kept
+CHAINS = 65_536  # entities whose ancestors are kept
 CONTAINERS = 32_768  # groups and roles whose effective principals are kept
 
 
@@ -49,6 +50,8 @@ class EntityNumbers:
         self._number: dict[str, int] = {}
         self.find = self._number.get
         self._positions: dict[tuple[str, ...], tuple[list[list[str]], list[str], Numbers]] = {}
+        self._users_of: list[tuple[list[list[str]], Numbers]] = []  # of the last two versions that were asked for
+        self.chains: dict[int, tuple[int, ...]] = {}  # an entity with all places above it, for some entities
 
     def of(self, ref: str) -> int:
         """The number of a reference, a new one if necessary."""
@@ -73,8 +76,14 @@ class EntityNumbers:
         other._number = self._number.copy()
         other.find = other._number.get
         other.roles, other.users, other.refs = self.roles.copy(), self.users.copy(), self.refs.copy()
-        other._positions = {}
+        other._positions, other._users_of, other.chains = {}, [], {}
         return other
+
+    def keep_chain(self, number: int, chain: tuple[int, ...]) -> None:
+        """Keeps an entity with all places above it, because it takes long to find them."""
+        if len(self.chains) >= CHAINS:
+            self.chains.clear()
+        self.chains[number] = chain
 
     def positions(self, types: tuple[str, ...], listed: Mapping[str, list[str]]) -> tuple[list[str], Numbers]:
         """The listed references of these types, in byte order, and by number the position in that list; -1 for others.
@@ -90,6 +99,17 @@ class EntityNumbers:
         position[np.fromiter((self._number[ref] for ref in refs), np.int32, len(refs))] = np.arange(len(refs))
         self._positions[types] = lists, refs, position
         return refs, position
+
+    def users_of(self, listed: Mapping[str, list[str]], hidden: Collection[str]) -> Numbers:
+        """The numbers of the listed users that are not hidden, ascending. Kept for two versions, as `positions`."""
+        lists = [listed.get(type_, NOTHING) for type_ in sorted(self._user_types)]
+        for known, users in self._users_of:
+            if all(mine is other for mine, other in zip(lists, known, strict=True)):
+                return users
+        users = np.fromiter((self._number[ref] for ref in chain(*lists) if ref not in hidden), np.int32)
+        users.sort()
+        self._users_of = [*self._users_of[-1:], (lists, users)]
+        return users
 
 
 @dataclass(frozen=True)

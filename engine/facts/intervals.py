@@ -38,6 +38,17 @@ def offsets(sorted_rows: AnyInts, size: int) -> Ints:
     return begins
 
 
+def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
+    row."""
+    kinds = np.zeros(len(columns[0]), np.int64)
+    first = kinds[:1]
+    for column in columns:
+        packed = kinds * (int(column.max(initial=0)) + 2) + column + 1
+        _, first, kinds = np.unique(packed, return_index=True, return_inverse=True)
+    return first, kinds
+
+
 @dataclass(frozen=True)
 class IntervalRows:
     """Facts as columns: `owner` has the fact `key` on the positions start..last.

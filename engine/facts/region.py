@@ -1,8 +1,9 @@
 """A part of the object tree with the facts on it, before and after a change, in the form that the kernel takes."""
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
 
 import numpy as np
 
@@ -10,11 +11,12 @@ from grantpath.engine.facts.access_names import AskedName
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.fact_version import OWNS, FactVersion
-from grantpath.engine.facts.intervals import Bools, Ints
+from grantpath.engine.facts.intervals import Bools
+from grantpath.engine.facts.region_tree import RegionTree, Rest, Span
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.tenants.tenant_state import Entity
-from grantpath.graph.reference import name_of, type_of
+from grantpath.graph.reference import type_of
 
 StoredRow = tuple[int, tuple[str, str], int]  # principal, word and type, place
 ITSELF = (FactKind.HOLDS, FactKind.IS)  # facts for which it matters who the place is
@@ -23,7 +25,8 @@ ITSELF = (FactKind.HOLDS, FactKind.IS)  # facts for which it matters who the pla
 class Region:
     """The subtrees of some roots, the places above them, and the facts of the principals of some users there.
 
-    The entities have the same positions on both sides. `targets`: by type, the positions of the objects to ask about.
+    The entities have the same positions on both sides. Of objects that are alike, only one is an entity here.
+    `targets`: by type, the positions of the objects to ask about; `spans` says what each of them stands for.
     `principals`: the numbers of the principals that can matter there, each with its position. `stands_for`: for each
     of them the one that stands for it; with `alike`, one principal stands for all that have the same facts there, if
     these do not change.
@@ -35,6 +38,7 @@ class Region:
         names: Sequence[AskedName],
         roots: Collection[int],
         held: Collection[int],
+        added_or_dropped: Collection[int],
         alike: bool,
     ) -> None:
         """`held`: the effective principals of the users, on either side."""
@@ -44,66 +48,46 @@ class Region:
         facts = {fact for each in requirements for fact in each.plan.facts}
         self._words = _words(facts)
         self._asked = {name.type for name in names}
-        below = {type_ for fact in facts for type_ in fact.types}
-        inside = {number for side in sides for root in roots for number in self._inside(side, root, below)}
-        above = {number for side in sides for root in roots for number in self._above(side, root)}
-        places = inside | above
-        if any(fact.kind is FactKind.ALLOW_BELOW for fact in facts):
-            places |= self._named_only(roots, held)
-        rows = [[*self._granted(side.version, places, held)] for side in sides]
+        tree = RegionTree(sides, roots)
+        types = {type_ for _, type_ in self._words}
+        rows = [[*self._granted(side.version, tree.granted(side.version, held, types), held)] for side in sides]
         itself = {place_type(fact.place) for fact in facts if fact.kind in ITSELF and not fact.entity}
-        own = {each for each in places if type_of(self._refs[each]) in itself} & set(held)
+        own = tree.among(held, itself)
         named = {found for fact in facts if fact.entity and (found := self._find(fact.entity)) is not None}
-        own |= named & set(held)
+        own |= {each for each in named if each in held}
+        places = {place for each in rows for _, _, place in each}
+        apart = tree.apart(chain(places, own, added_or_dropped, self._special(), tree.all_of(self._one_by_one(facts))))
+        rests = [*tree.rests(apart, self._asked)]
         acting = {by for each in rows for by, _, _ in each} | own
         self.stands_for = _alike(rows, own) if alike else {each: each for each in acting}
-        self._number(places | acting)
+        self._number(tree.above | apart.keys() | acting | {place for rest in rests for place in tree.chain(rest.first)})
         self.principals = {each: self._at[each] for each in acting}
         self.tables = tuple(self._table(side, each) for side, each in zip(self.numberings, rows, strict=True))
         self.shown = tuple(self._shown(side) for side in sides)
-        self.targets = self._by_type(inside)
+        self._by_type(tree, apart, rests)
 
     def _find(self, ref: str) -> int | None:
         return self._sides[1].version.numbers.find(ref)
 
     # ---- entities ----------------------------------------------------------------------------------------------------
-    def _inside(self, side: Side, root: int, below: Collection[str]) -> Iterator[int]:
-        """The existing entities in a subtree: those to ask about, those between, and those that conditions count."""
-        ref, names, find = self._refs[root], side.policy.names, side.version.numbers.find
-        if side.version.existing.get(root) is not None:
-            yield root
-        top = type_of(ref)
-        wanted: dict[str, None] = {}
-        for type_ in (*self._asked, *below):
-            chain = names.chain(type_) if type_ in names.types else []
-            if top in chain:
-                wanted.update(dict.fromkeys(chain[: chain.index(top)]))
-        for type_ in wanted:
-            listed = side.version.listed.get(type_, [])
-            if ref == side.root.text:
-                begin, end = 0, len(listed)
-            else:
-                start = f"{type_}:{name_of(ref)}"
-                begin, end = bisect_left(listed, f"{start}."), bisect_left(listed, f"{start}/")
-            yield from (find(each, -1) for each in listed[begin:end])
-
-    @staticmethod
-    def _above(side: Side, root: int) -> Iterable[int]:
-        known = type_of(side.version.numbers.refs[root]) in side.policy.names.types
-        return side.chain(root) if known else ()
-
-    def _named_only(self, roots: Collection[int], held: Collection[int]) -> set[int]:
-        """The places inside the roots that hold grants of the principals, and do not exist."""
-        found: set[int] = set()
+    def _special(self) -> Iterator[int]:
+        """The entities that a policy names."""
         for side in self._sides:
-            places = {place for each in held for place in side.version.places_of.get(each) or ()}
-            missing = (place for place in places if side.version.existing.get(place) is None)
-            found.update(place for place in missing if not set(self._above(side, place)).isdisjoint(roots))
-        return found
+            for ref in (*side.policy.hidden, *side.policy.builtins):
+                if (found := self._find(ref)) is not None:
+                    yield found
+
+    def _one_by_one(self, facts: Iterable[Fact]) -> set[str]:
+        """The types of which each entity matters: conditions count them, or two policies can differ about them."""
+        before, after = (side.policy for side in self._sides)
+        if before is not after:
+            return {*before.names.types, *after.names.types}
+        every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
+        return {type_ for fact in every for type_ in (*fact.types, place_type(fact.place))}
 
     def _number(self, entities: Collection[int]) -> None:
         before, after = self._sides
-        listed = sorted(entities | {self._find(before.root.text) or 0})  # type: ignore[operator]
+        listed = sorted({*entities, self._find(before.root.text) or 0})
         named = (Entity(ref, type_of(ref)) for ref in (self._refs[each] for each in listed))
         numbering = number(after.policy, after.root.text, named, before.policy)
         self.numberings = self._on_side(before, numbering), self._on_side(after, numbering)
@@ -118,15 +102,33 @@ class Region:
             numbering, exists=exists, builtin=np.array([ref in builtins for ref in numbering.refs], np.bool_)
         )
 
-    def _by_type(self, inside: Iterable[int]) -> dict[str, Ints]:
-        """By type, the positions of the objects that are shown on one side at least."""
-        found: dict[str, list[int]] = {type_: [] for type_ in self._asked}
+    def _by_type(self, tree: RegionTree, apart: Iterable[int], rests: Iterable[Rest]) -> None:
+        """The targets: objects that are shown on one side at least, and those that stand for others."""
+        found: dict[str, list[tuple[int, int | Rest]]] = {type_: [] for type_ in self._asked}
         either = self.shown[0] | self.shown[1]
-        for each in inside:
+        for each in apart:
             type_, position = type_of(self._refs[each]), self._at[each]
             if type_ in found and either[position]:
-                found[type_].append(position)
-        return {type_: np.array(sorted(positions), np.int64) for type_, positions in found.items()}
+                found[type_].append((position, each))
+        for rest in rests:
+            found[rest.type].append((self._at[rest.first], rest))
+        self._tree = tree
+        self._targets = {type_: sorted(listed, key=itemgetter(0)) for type_, listed in found.items()}
+        self.targets = {
+            type_: np.array([position for position, _ in listed], np.int64) for type_, listed in self._targets.items()
+        }
+
+    def inside(self, number: int) -> bool:
+        """Whether an entity is in the subtree of a root."""
+        return self._tree.inside(number)
+
+    def spans(self, side: int, type_: str, low: int, high: int) -> Iterator[Span]:
+        """The objects for which some targets stand, in the sorted list of a side (0: before)."""
+        for _, each in self._targets[type_][low:high]:
+            if isinstance(each, Rest):
+                yield from each.spans[side]
+            else:
+                yield self._tree.span(side, each, type_)
 
     def _shown(self, side: Side) -> Bools:
         shown = np.zeros(len(self.numberings[0]), np.bool_)
@@ -136,15 +138,15 @@ class Region:
     # ---- facts -------------------------------------------------------------------------------------------------------
     def _granted(self, version: FactVersion, places: Iterable[int], held: Collection[int]) -> Iterator[StoredRow]:
         """The facts that a question reads."""
-        principals = frozenset(held)
         for place in places:
             granted = version.grants.get(place)
             if granted:
                 type_ = type_of(self._refs[place])
                 for word, by in granted.items():
                     if (word, type_) in self._words:
-                        for each in (by,) if isinstance(by, int) else by & principals:
-                            if each in principals:
+                        several = by & held if isinstance(held, frozenset) and not isinstance(by, int) else by
+                        for each in (several,) if isinstance(several, int) else several:
+                            if each in held:
                                 yield each, (word, type_), place
 
     def _table(self, numbering: Numbering, rows: Sequence[StoredRow]) -> FactTable:

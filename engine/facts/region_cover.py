@@ -1,17 +1,19 @@
-"""Describes intervals of objects by references: single objects, and places inside which all objects are meant."""
+"""Describes targets of a region by references: single objects, and places inside which all objects are meant."""
 
-from collections.abc import Collection, Iterable, Iterator
-from itertools import islice
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise, takewhile
 
 import numpy as np
 
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
+from grantpath.engine.facts.region_tree import Span
+from grantpath.graph.reference import name_of
 
 Refs = tuple[str, ...]
 Extent = tuple[Refs, Refs, Refs, Refs]  # objects and places inside which all are meant; the same, to be excepted
-Run = tuple[int, int]  # half-open, in the numbers of the objects that exist
 PAIR = np.dtype(np.int32)  # intervals are packed as pairs of such numbers: half-open, in the numbers of the targets
 
 
@@ -20,44 +22,46 @@ def packed(low: Ints, high: Ints) -> bytes:
     return np.stack([low, high], axis=1).astype(PAIR).tobytes()
 
 
-def unpacked(intervals: bytes) -> tuple[Ints, Ints]:
-    """The beginnings and the ends of packed intervals."""
-    low, high = np.frombuffer(intervals, PAIR).reshape(-1, 2).T.astype(np.int64)
-    return low, high
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, with adjacent and overlapping ones as one."""
+    found: list[Span] = []
+    for low, high in sorted(spans):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        elif low < high:
+            found.append((low, high))
+    return found
 
 
 class RegionCover:
-    """The objects of a region."""
+    """The objects of a region, by the sorted lists of those that exist on a side."""
 
-    def __init__(self, region: Region, sides: tuple[Side, Side], roots: Collection[int], with_exceptions: bool) -> None:
+    def __init__(self, region: Region, sides: tuple[Side, Side], with_exceptions: bool) -> None:
         """`with_exceptions`: whether a place may stand for all objects in it except some."""
-        self._region = region
-        self._numbering = region.numberings[0]
-        self._find = sides[0].version.numbers.find
+        self._region, self._sides = region, sides
         self._with_exceptions = with_exceptions
-        complete = np.zeros(len(self._numbering), np.bool_)  # all objects inside the place are in the region
-        at = {self._find(ref): position for position, ref in enumerate(self._numbering.refs)}
-        for position in (at[root] for root in roots if root in at):
-            complete[position : self._numbering.last[position] + 1] = True
-        self._complete: list[bool] = complete.tolist()
-        self._above: list[int] = self._numbering.parent.tolist()
-        self._listed: dict[tuple[str, bool], _Listed] = {}
+        self._spans: dict[tuple[str, bool, bytes], list[Span]] = {}
         self._extents: dict[tuple[str, bool, bytes], Extent] = {}
+        self._listed = {
+            (type_, gained): _Listed(sides[gained], type_, region.inside)
+            for type_ in region.targets
+            for gained in (True, False)
+        }
 
-    def numbers(self, type_: str, targets: Ints) -> list[int]:
-        """The numbers of the entities that are these targets."""
-        refs = self._numbering.refs
-        return [self._find(refs[position]) or 0 for position in self._region.targets[type_][targets].tolist()]
+    def spans(self, type_: str, gained: bool, intervals: bytes) -> list[Span]:
+        """The objects of packed intervals of targets, in the list of the side that allows."""
+        key = (type_, gained, intervals)
+        if key not in self._spans:
+            pairs = np.frombuffer(intervals, PAIR).reshape(-1, 2).tolist()
+            self._spans[key] = merged(
+                span for low, high in pairs for span in self._region.spans(int(gained), type_, low, high)
+            )
+        return self._spans[key]
 
-    def place(self, type_: str, first: int, last: int) -> int:
-        """The number of the lowest entity whose subtree has both of these targets."""
-        targets = self._region.targets[type_]
-        return self._find(self._numbering.refs[self._common(int(targets[first]), int(targets[last]))]) or 0
-
-    def _common(self, first: int, last: int) -> int:
-        while self._numbering.last[first] < last:
-            first = self._above[first]
-        return first
+    def ends(self, type_: str, gained: bool, spans: Sequence[Span]) -> list[int]:
+        """The numbers of the first and of the last object. The lowest place above both is above all."""
+        listed, find = self._listed[type_, gained].refs, self._sides[0].version.numbers.find
+        return [find(listed[at], -1) for at in (spans[0][0], spans[-1][1] - 1)]
 
     def extent(self, type_: str, gained: bool, intervals: bytes) -> Extent:
         """The objects of packed intervals by references, in the shorter way: what is meant, or a place and what is
@@ -65,76 +69,85 @@ class RegionCover:
         key = (type_, gained, intervals)
         found = self._extents.get(key)
         if found is None:
-            listed = self._listed.get(key[:2])
-            if listed is None:
-                listed = self._listed[key[:2]] = _Listed(self._region, type_, gained)
-            found = self._extents[key] = self._extent(listed, listed.runs(*unpacked(intervals)))
+            found = self._extents[key] = self._extent(self._listed[type_, gained], self.spans(*key))
         return found
 
-    def _extent(self, listed: "_Listed", runs: list[Run]) -> Extent:
-        top = self._common(listed.position[runs[0][0]], listed.position[runs[-1][1] - 1])
-        inside = listed.before[top], listed.behind[top]
-        count = sum(high - low for low, high in runs)
-        if self._with_exceptions and self._complete[top] and 2 * count > inside[1] - inside[0]:
-            excepted = [*self._parts(listed, _between(runs, inside))]
-            included = [*islice(self._parts(listed, runs), len(excepted) + 2)]
-            if len(included) > len(excepted) + 1:
-                return (), (self._numbering.refs[top],), *self._named(excepted)
-            return *self._named(included), (), ()
-        return *self._named(self._parts(listed, runs)), (), ()
+    def _extent(self, listed: "_Listed", spans: list[Span]) -> Extent:
+        count = sum(high - low for low, high in spans)
+        common = listed.common(spans[0][0], spans[-1][1] - 1) if self._with_exceptions and count > 1 else None
+        if common:
+            top, inside = common
+            if 2 * count > inside[1] - inside[0]:
+                excepted = [*listed.parts(_between(spans, inside))]
+                included = [*islice(listed.parts(spans), len(excepted) + 2)]
+                if len(included) > len(excepted) + 1:
+                    return (), (top,), *_named(excepted)
+                return *_named(included), (), ()
+        return *_named(listed.parts(spans)), (), ()
 
-    def _named(self, parts: Iterable[tuple[int, bool]]) -> tuple[Refs, Refs]:
-        objects: list[str] = []
-        places: list[str] = []
-        for position, whole in parts:
-            (places if whole else objects).append(self._numbering.refs[position])
-        return tuple(objects), tuple(places)
 
-    def _parts(self, listed: "_Listed", runs: Iterable[Run]) -> Iterator[tuple[int, bool]]:
-        """The positions of objects and places, the highest possible ones; true for a place that stands for several."""
-        above_of, complete, before, behind = self._above, self._complete, listed.before, listed.behind
-        for at, end in runs:
-            while at < end:
-                top = listed.position[at]
-                above = above_of[top]
-                while above >= 0 and before[above] == at and behind[above] <= end and complete[above]:
-                    top, above = above, above_of[above]
-                following = behind[top]
-                yield (top, True) if following - at > 1 else (listed.position[at], False)
-                at = following
+def _named(parts: Iterable[tuple[str, bool]]) -> tuple[Refs, Refs]:
+    objects: list[str] = []
+    places: list[str] = []
+    for ref, whole in parts:
+        (places if whole else objects).append(ref)
+    return tuple(objects), tuple(places)
 
 
 class _Listed:
-    """The objects of a type that exist on a side, numbered in the order of the tree.
+    """The sorted objects of a type that exist on a side; hidden ones are in no answer. `inside`: whether a place is in
+    the region."""
 
-    `position`: by number. `before` and `behind`: by position, the number of those before the subtree and of those up to
-    its end.
-    """
+    def __init__(self, side: Side, type_: str, inside: Callable[[int], bool]) -> None:
+        self._inside = inside
+        self.refs = side.version.listed.get(type_, [])
+        self._side, self._type = side, type_
+        places = ((ref, bisect_left(self.refs, ref)) for ref in side.policy.hidden)
+        self._hidden = {at for ref, at in places if at < len(self.refs) and self.refs[at] == ref}
+        self._above: list[tuple[str, str]] = []
 
-    def __init__(self, region: Region, type_: str, gained: bool) -> None:
-        numbering, targets = region.numberings[0], region.targets[type_]
-        shown = region.shown[gained][targets]
-        here = np.zeros(len(numbering) + 1, np.int64)
-        here[targets[shown] + 1] = 1
-        before = np.cumsum(here)
-        self.position: list[int] = targets[shown].tolist()
-        self.before: list[int] = before[:-1].tolist()
-        self.behind: list[int] = before[numbering.last + 1].tolist()
-        self._number = np.concatenate([[0], np.cumsum(shown)])  # by target
+    def above(self, ref: str) -> list[tuple[str, str]]:
+        """The places above an object that are in the region, from the lowest one on, each with the text with which the
+        objects in it begin."""
+        if not self._above or not ref.startswith(self._above[0][1]):
+            numbers, root = self._side.version.numbers, self._side.root.text
+            chain = takewhile(self._inside, self._side.chain(numbers.find(ref, -1))[1:])
+            places = (numbers.refs[each] for each in chain)
+            self._above = [(ref, f"{self._type}:{'' if ref == root else f'{name_of(ref)}.'}") for ref in places]
+        return self._above
 
-    def runs(self, low: Ints, high: Ints) -> list[Run]:
-        """Intervals of targets that exist, as runs; intervals with no existing object between them are one run."""
-        begin, end = self._number[low], self._number[high]
-        new = np.append(True, begin[1:] != end[:-1])
-        return [*zip(begin[new].tolist(), end[np.append(new[1:], True)].tolist(), strict=True)]
+    def common(self, first: int, last: int) -> tuple[str, Span] | None:
+        """The lowest place in the region that contains two different objects, and all objects in it."""
+        one, other = self.refs[first], self.refs[last]
+        for place, prefix in self.above(one):
+            if other.startswith(prefix):
+                return place, (bisect_left(self.refs, prefix), bisect_left(self.refs, _behind(prefix)))
+        return None
+
+    def parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, bool]]:
+        """Objects, and the highest places with several of them of which all are meant (true)."""
+        for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]):
+            while at < end:
+                top, following = self.refs[at], at + 1
+                for place, prefix in self.above(self.refs[at]):
+                    before = at > 0 and self.refs[at - 1].startswith(prefix)
+                    if before or (end < len(self.refs) and self.refs[end].startswith(prefix)):
+                        break
+                    top, following = place, bisect_left(self.refs, _behind(prefix), at, end)
+                visible = [*islice((each for each in range(at, following) if each not in self._hidden), 2)]
+                if len(visible) > 1:
+                    yield top, True
+                elif visible:
+                    yield self.refs[visible[0]], False
+                at = following
 
 
-def _between(runs: list[Run], inside: Run) -> Iterator[Run]:
-    """What is inside and not in the runs."""
-    at = inside[0]
-    for low, high in runs:
-        if at < low:
-            yield at, low
-        at = high
-    if at < inside[1]:
-        yield at, inside[1]
+def _behind(prefix: str) -> str:
+    """The first text behind all that begin with this one."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def _between(spans: Sequence[Span], inside: Span) -> list[Span]:
+    """What is inside and not in the spans."""
+    edges = [(0, inside[0]), *spans, (inside[1], inside[1])]
+    return [(one[1], other[0]) for one, other in pairwise(edges) if one[1] < other[0]]

@@ -8,13 +8,25 @@ import numpy as np
 
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.fact_version import FactVersion, Numbers
-from grantpath.engine.facts.intervals import ActingPrincipals, Ints
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints, kinds_of
 from grantpath.engine.facts.region import Region
 
 Principals = frozenset[int]
 Acting = frozenset[Principals]  # the sets of principals of which each acts alone
 Class = tuple[Acting, Acting, Acting, Acting]  # together and by single roles, before; the same after
-Coded = Sequence[bytes | None]  # by user, the codes of sets of principals; None for a user that does not exist
+MANY_USERS = 1_000  # from here on, what concerns all users is computed for all at once
+
+
+@dataclass(frozen=True)
+class Coded:
+    """By user, the kind of what it has. `codes`, by kind: the codes of sets of principals; None for users that do not
+    exist."""
+
+    kinds: Ints
+    codes: Sequence[bytes | None]
+
+    def of(self, at: int) -> bytes | None:
+        return self.codes[int(self.kinds[at])]
 
 
 @dataclass(frozen=True)
@@ -33,21 +45,21 @@ class UserClasses:
         self._principals = region.principals
         self._sets: list[Principals] = []
         columns = _Held(sides[0], users, region, self._sets).columns(one_role)
-        if alike_in_memberships(sides) and sides[0].version.existing is sides[1].version.existing:
+        if alike_in_memberships(sides) and sides[0].users() is sides[1].users():
             columns += columns
         else:
             columns += _Held(sides[1], users, region, self._sets).columns(one_role)
-        own = [region.stands_for.get(user) for user in users.tolist()]
-        raw: dict[tuple[int | None, tuple[bytes | None, ...]], list[int]] = {}
-        for user, itself, *codes in zip(users.tolist(), own, *columns, strict=True):
-            raw.setdefault((itself, tuple(codes)), []).append(user)
+        own = _own(users, region)
+        first, kind = kinds_of([own, *(each.kinds for each in columns if len(each.codes) > 1)])
+        by_kind = np.split(users[np.argsort(kind, kind="stable")], np.cumsum(np.bincount(kind))[:-1])
         alike: dict[Class, list[int]] = {}
-        for (itself, coded), of in raw.items():
+        for at, of in zip(first.tolist(), by_kind, strict=True):
+            coded, itself = [each.of(at) for each in columns], int(own[at]) if own[at] >= 0 else None
             before = self._acting(coded[0], itself, False), self._acting(coded[1], itself, True)
             after = before
             if coded[2:] != coded[:2]:
                 after = self._acting(coded[2], itself, False), self._acting(coded[3], itself, True)
-            alike.setdefault((*before, *after), []).extend(of)
+            alike.setdefault((*before, *after), []).extend(of.tolist())
         self._classes = [*alike]
         self.users = [*alike.values()]
 
@@ -98,16 +110,20 @@ class _Held:
 
     def columns(self, one_role: Collection[bool]) -> list[Coded]:
         """For all principals together, and for each role that a user holds directly: the codes of the sets, by user."""
+        there = self._there()
+        given = (self._together, self._by_role)
+        nothing = Coded(np.zeros(len(there), np.int64), [None])
+        return [self._by_user(given[by_role](), there) if by_role in one_role else nothing for by_role in (False, True)]
+
+    def _there(self) -> Bools:
+        """By user, whether it exists, and answers may contain it."""
+        if len(self._users) > MANY_USERS:
+            all_ = np.zeros(len(self._at), np.bool_)
+            all_[self._side.users()] = True
+            there: Bools = all_[self._users]
+            return there
         known, shows = self._version.numbers.users, self._side.shows
-        there = [user in known and shows(user) for user in self._users.tolist()]
-        columns: list[Coded] = []
-        for by_role, given in enumerate((self._together, self._by_role)):
-            if by_role in one_role:
-                pairs = zip(self._by_user(given()), there, strict=True)
-                columns.append([codes if here else None for codes, here in pairs])
-            else:
-                columns.append([None] * len(there))
-        return columns
+        return np.array([user in known and shows(user) for user in self._users.tolist()], np.bool_)
 
     def _together(self) -> Iterator[tuple[Numbers, Principals]]:
         """The direct members of groups and roles, with all that they get there."""
@@ -127,7 +143,7 @@ class _Held:
         stands_for = self._stands_for
         return frozenset(stands_for[each] for each in principals if each in stands_for)
 
-    def _by_user(self, given: Iterable[tuple[Numbers, Principals]]) -> Sequence[bytes]:
+    def _by_user(self, given: Iterable[tuple[Numbers, Principals]], there: Bools) -> Coded:
         """By user, the codes of all sets that it is given, ascending."""
         members, codes = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         for each, principals in given:
@@ -139,9 +155,24 @@ class _Held:
             codes.append(np.full(len(each), code, np.int64))
         at, code_of = self._at[np.concatenate(members)], np.concatenate(codes)
         pairs = np.unique((at[at >= 0] << 32) + code_of[at >= 0])
-        begin = 4 * np.searchsorted(pairs >> 32, np.arange(len(self._users) + 1))
-        packed = (pairs & 0xFFFFFFFF).astype(np.int32).tobytes()
-        return [packed[low:high] for low, high in pairwise(begin.tolist())]
+        user, packed = pairs >> 32, (pairs & 0xFFFFFFFF).astype(np.int32).tobytes()
+        begin = np.flatnonzero(np.append(True, user[1:] != user[:-1])[: len(user)])
+        number: dict[bytes, int] = {}
+        edges = pairwise([*(4 * begin).tolist(), len(packed)])
+        kinds = there.astype(np.int64)
+        kinds[user[begin]] = [number.setdefault(packed[low:high], len(number) + 2) for low, high in edges]
+        kinds[~there] = 0
+        return Coded(kinds, [None, b"", *number])
+
+
+def _own(users: Numbers, region: Region) -> Ints:
+    """By user, the principal that stands for it in a region; -1 for none."""
+    own = np.full(len(users), -1, np.int64)
+    place = np.searchsorted(users, np.fromiter(region.stands_for, np.int64))
+    for at, (principal, stands_for) in zip(place.tolist(), region.stands_for.items(), strict=True):
+        if at < len(users) and users[at] == principal:
+            own[at] = stands_for
+    return own
 
 
 def alike_in_memberships(sides: tuple[Side, Side]) -> bool:
@@ -150,7 +181,18 @@ def alike_in_memberships(sides: tuple[Side, Side]) -> bool:
     return before.containers is after.containers and sides[0].policy is sides[1].policy
 
 
-def effective_of(version: FactVersion, users: Numbers) -> set[int]:
+def held_by(sides: tuple[Side, Side], users: Numbers) -> Collection[int]:
+    """The effective principals of any of the users, on either side. Many users have nearly all principals together:
+    then all are taken, because it takes long to find out."""
+    if len(users) > MANY_USERS:
+        return range(len(sides[0].version.numbers.refs))
+    held = _effective(sides[0].version, users)
+    if not alike_in_memberships(sides):
+        held |= _effective(sides[1].version, users)
+    return frozenset(held)
+
+
+def _effective(version: FactVersion, users: Numbers) -> set[int]:
     """The effective principals of any of these users, and the users."""
     found = set(users.tolist())
     direct = set(chain.from_iterable(filter(None, map(version.containers.get, found))))  # most of the users share them

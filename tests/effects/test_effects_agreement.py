@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from grantpath.engine.facts import user_classes
 from grantpath.engine.policy import policy as policies
 
 from ..conftest import Closing
@@ -16,10 +17,13 @@ from ..support.twin import POLICIES, SEED
 pytestmark = pytest.mark.trust
 CHANGES, FACTS = size(840, 12), 60
 WORLD = 60  # changes of one world
+MANY_USERS = user_classes.MANY_USERS  # every other change is compared as if it concerned so many
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_effects_are_the_difference_of_everything(closing: Closing, policy: str) -> None:
+def test_effects_are_the_difference_of_everything(
+    closing: Closing, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
     model, rng = policies.load(policy), random.Random(f"{policy} {SEED} effects")
     told_pairs, without, excepting = 0, 0, 0
     for number in range(CHANGES):
@@ -30,6 +34,7 @@ def test_effects_are_the_difference_of_everything(closing: Closing, policy: str)
             before = access(world)
         changed = random_change(world, rng)
         after = access(changed)
+        monkeypatch.setattr(user_classes, "MANY_USERS", 0 if number % 2 else MANY_USERS)
         effects = effects_between(world, changed, model)
         assert told(effects, world, changed) == (after - before, before - after), (policy, SEED, number)
         told_pairs += len(after ^ before)

@@ -1,0 +1,161 @@
+"""The objects in the subtrees of some roots: those that matter one by one, the others by spans of sorted lists."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from grantpath.engine.facts.affected import Side
+from grantpath.engine.facts.fact_version import NOTHING, FactVersion
+from grantpath.graph.reference import name_of, type_of
+
+Span = tuple[int, int]  # half-open, in the sorted references of a type that exist on a side
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Objects of a type in a place that are alike: they exist before and after, and no fact is on them or between them
+    and the place. `spans`: what they are in the lists of each side; `first` is one of them."""
+
+    first: int
+    type: str
+    spans: tuple[list[Span], list[Span]]
+
+
+class RegionTree:
+    """The subtrees of some roots. `above`: the roots and all places above them."""
+
+    def __init__(self, sides: tuple[Side, Side], roots: Collection[int]) -> None:
+        self._sides = sides
+        self._refs = sides[0].version.numbers.refs
+        self._names = sides[1].policy.names
+        roots = frozenset(roots)
+        self._roots = frozenset(each for each in roots if not any(place in roots for place in self.chain(each)[1:]))
+        self.above = {place for root in self._roots for side in sides for place in chain_of(side, root)} | self._roots
+
+    def chain(self, number: int) -> Sequence[int]:
+        """An entity and the places above it."""
+        known = type_of(self._refs[number]) in self._names.types
+        return chain_of(self._sides[1 if known else 0], number)
+
+    def inside(self, number: int) -> bool:
+        """Whether an entity is in the subtree of a root."""
+        return any(place in self._roots for place in self.chain(number))
+
+    def granted(self, version: FactVersion, held: Collection[int], types: Iterable[str]) -> set[int]:
+        """The places of these types, in the region or above it, on which one of the principals has a fact, and others.
+
+        It begins at the principals or at the objects, whichever are fewer.
+        """
+        spans = [
+            span for names in (version.listed, version.granted_names) for span in self._spans(version, names, types)
+        ]
+        most = sum(high - low for _, low, high in spans)
+        found = set[int]()
+        for principal in held:
+            places = version.places_of.get(principal) or ()
+            most -= len(places) + 1
+            if most < 0:
+                break
+            found.update(places)
+        else:
+            return {place for place in found if place in self.above or self.inside(place)}
+        number = version.numbers.find
+        return {number(ref, -1) for names, low, high in spans for ref in names[low:high]} | self.above
+
+    def among(self, entities: Collection[int], types: Collection[str]) -> set[int]:
+        """Those of the entities that are of these types and in the region or above it."""
+        if not types:
+            return set()
+        size = sum(
+            high - low for side in self._sides for _, low, high in self._spans(side.version, side.version.listed, types)
+        )
+        if size < len(entities):
+            found = {each for each in self.all_of(types) if each in entities}
+            return found | {each for each in self.above if each in entities and type_of(self._refs[each]) in types}
+        of_type = (each for each in entities if type_of(self._refs[each]) in types)
+        return {each for each in of_type if each in self.above or self.inside(each)}
+
+    def _spans(
+        self, version: FactVersion, listed: Mapping[str, list[str]], types: Iterable[str]
+    ) -> Iterator[tuple[list[str], int, int]]:
+        """Where the entities of these types inside the roots are in sorted lists of references."""
+        side = self._sides[version is self._sides[1].version]
+        for type_ in types:
+            names = listed.get(type_, NOTHING)
+            for root in self._roots if names else ():
+                yield names, *span_in(names, side, self._refs[root], type_)
+
+    def all_of(self, types: Iterable[str]) -> Iterator[int]:
+        """All existing entities of these types inside the roots, on either side."""
+        for version in (side.version for side in self._sides):
+            for names, low, high in self._spans(version, version.listed, types):
+                yield from (version.numbers.find(ref, -1) for ref in names[low:high])
+
+    def apart(self, numbers: Iterable[int]) -> dict[int, list[int]]:
+        """The roots, and those of the entities that are in the region with all places between: each with those directly
+        below it."""
+        found: dict[int, list[int]] = {root: [] for root in self._roots}
+        for number in numbers:
+            chain = self.chain(number)
+            top = next((at for at, place in enumerate(chain) if place in self._roots), 0)
+            if number in found:
+                continue
+            for child, place in pairwise(chain[: top + 1]):
+                known = place in found
+                found.setdefault(child, [])
+                found.setdefault(place, []).append(child)
+                if known:
+                    break
+        return found
+
+    def rests(self, apart: dict[int, list[int]], types: Collection[str]) -> Iterator[Rest]:
+        """The objects of these types that are not apart."""
+        below: dict[str, list[str]] = {}
+        for type_ in types:
+            for above in self._names.chain(type_)[1:] if type_ in self._names.types else ():
+                below.setdefault(above, []).append(type_)
+        for place, inner in apart.items():
+            kinds = below.get(type_of(self._refs[place]), ())
+            if kinds and all(side.version.existing.get(place) is not None for side in self._sides):
+                for type_ in kinds:
+                    spans = self._rest(0, place, inner, type_), self._rest(1, place, inner, type_)
+                    if spans[0]:
+                        before = self._sides[0].version
+                        yield Rest(before.numbers.find(before.listed[type_][spans[0][0][0]], -1), type_, spans)
+
+    def _rest(self, at: int, place: int, inner: Iterable[int], type_: str) -> list[Span]:
+        side = self._sides[at]
+        names = side.version.listed.get(type_, NOTHING)
+        low, high = span_in(names, side, self._refs[place], type_)
+        if low == high:
+            return []
+        holes = sorted(each for number in inner if (each := self.span(at, number, type_))[0] < each[1])
+        spans = zip([low, *(end for _, end in holes)], [*(begin for begin, _ in holes), high], strict=True)
+        return [span for span in spans if span[0] < span[1]]
+
+    def span(self, at: int, number: int, type_: str) -> Span:
+        """An entity of the type, or those of the type in its subtree, in the list of a side (0: before)."""
+        side, ref = self._sides[at], self._refs[number]
+        names = side.version.listed.get(type_, NOTHING)
+        if type_of(ref) != type_:
+            return span_in(names, side, ref, type_)
+        begin = bisect_left(names, ref)
+        return begin, begin + (begin < len(names) and names[begin] == ref)
+
+
+def chain_of(side: Side, number: int) -> Sequence[int]:
+    """An entity and the places above it; nothing if the policy of the side does not have its type."""
+    return side.chain(number) if type_of(side.version.numbers.refs[number]) in side.policy.names.types else ()
+
+
+def span_in(names: list[str], side: Side, place: str, type_: str) -> Span:
+    """The entities of a type inside a place, in the sorted list of all of the type."""
+    if place == side.root.text:
+        return 0, len(names)
+    types = side.policy.names
+    if type_ not in types.types or type_of(place) not in types.chain(type_)[1:]:
+        return 0, 0
+    start = f"{type_}:{name_of(place)}"
+    low = bisect_left(names, f"{start}.")
+    return low, bisect_left(names, f"{start}/", low)
