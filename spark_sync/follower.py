@@ -1,5 +1,6 @@
 """Keeps a snapshot current by the log's deltas, and records for each revision what users gained and lost."""
 
+import gc
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -154,6 +155,7 @@ class Follower:
             meta = self._source.meta
             origin = FactOrigin(meta.made or "", "", meta.policy_digest)
             self._version = read_snapshot(self._source.folder, meta.root, self._policy, origin, meta.revision)
+            gc.freeze()  # the facts stay in memory; to look through them again and again takes seconds
         return self._version
 
     def _follow(self, deltas: list[RecordedDelta]) -> Followed | str:
@@ -190,7 +192,7 @@ class Follower:
 
     def _compare(self, before: FactVersion, after: FactVersion, delta: RecordedDelta, rows: ChangeRows) -> None:
         former, latter = (Side(version, self._policy, self._source.root) for version in (before, after))
-        for each in compare(former, latter, [*delta.removed, *delta.added], with_exceptions=False).effects:
+        for each in compare(former, latter, [*delta.removed, *delta.added], explained=False).effects:
             effect = GAINED if each.effect == "gain" else LOST
             for share in each.shares:
                 rows.add(delta.revision, effect, share.users, each.names, each.type, share.objects, share.below)

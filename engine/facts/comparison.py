@@ -10,7 +10,7 @@ from grantpath.engine.decide.access_effects import AccessEffect, AccessShare, Ef
 from grantpath.engine.facts.access_difference import AccessDifference, differences
 from grantpath.engine.facts.access_names import AskedName, asked_names, names_with_second_objects
 from grantpath.engine.facts.affected import Affected, Block, Side
-from grantpath.engine.facts.deciding_grants import DecidingGrants
+from grantpath.engine.facts.deciding_grants import DecidedParts, DecidingGrants
 from grantpath.engine.facts.region import Region
 from grantpath.engine.facts.region_cover import Extent, RegionCover, merged, packed
 from grantpath.engine.facts.region_tree import Span
@@ -34,17 +34,18 @@ class _Found:
 class _Effects:
     """All effects, while they are collected."""
 
-    with_exceptions: bool
+    explained: bool
     by_key: dict[Key, _Found] = field(default_factory=lambda: defaultdict(_Found))
 
 
-def compare(before: Side, after: Side, statements: Iterable[str], with_exceptions: bool = True) -> Effects:
+def compare(before: Side, after: Side, statements: Iterable[str], explained: bool = True) -> Effects:
     """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
 
-    The sides must number references alike, and be of the same root. `with_exceptions`: whether a share may name a place
-    and what is excepted there; otherwise it lists all that is meant, which can be long.
+    The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
+    grants and the common place, and a share may name a place with what is excepted there; otherwise `by` and `place`
+    are empty, and a share lists all that is meant, which can be long.
     """
-    found = _Effects(with_exceptions)
+    found = _Effects(explained)
     sides, names, changed = (before, after), asked_names(before.policy, after.policy), list[AskedName]()
     if before.policy is not after.policy:
         frame = _frame(before.policy) == _frame(after.policy)
@@ -84,7 +85,8 @@ def _compare_block(
     if not names:
         return
     classes = UserClasses(sides, block.users, region, one_role)
-    grants, cover = DecidingGrants(region), RegionCover(region, sides, found.with_exceptions)
+    grants = DecidingGrants(region) if found.explained else None
+    cover = RegionCover(region, sides, found.explained)
     for first, differing in differences(region, names, classes):
         for (gained, type_, by, intervals, chosen), of in _alike(differing, grants).items():
             entry, spans = found.by_key[gained, type_, chosen, by], cover.spans(type_, gained, intervals)
@@ -92,7 +94,8 @@ def _compare_block(
             entry.users[cover.extent(type_, gained, intervals)] += users
             entry.pairs += _size(spans) * len(users)
             entry.objects += spans
-            entry.places.update(cover.ends(type_, gained, spans))
+            if found.explained:
+                entry.places.update(cover.ends(type_, gained, spans))
 
 
 def _size(spans: Iterable[Span]) -> int:
@@ -102,11 +105,11 @@ def _size(spans: Iterable[Span]) -> int:
 Alike = tuple[bool, str, tuple[str, ...], bytes, tuple[str, ...]]
 
 
-def _alike(differing: Iterable[AccessDifference], grants: DecidingGrants) -> dict[Alike, list[int]]:
+def _alike(differing: Iterable[AccessDifference], grants: DecidingGrants | None) -> dict[Alike, list[int]]:
     """The classes that gain or lose the same names on the same objects by the same grants."""
     names: dict[tuple[int, bool, str, tuple[str, ...], bytes], list[str]] = {}
     for difference in differing:
-        parts = grants.decided(difference)
+        parts = grants.decided(difference) if grants else DecidedParts.whole(difference)
         new = np.append(True, (parts.of[1:] != parts.of[:-1]) | (parts.by[1:] != parts.by[:-1]))
         first, intervals = np.flatnonzero(new), packed(parts.low, parts.high)
         size = len(intervals) // len(parts.low)
@@ -148,7 +151,7 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
                 users=len(distinct),
                 objects=_size(merged(entry.objects)),
                 pairs=entry.pairs,
-                place=refs[_common(sides[gained], entry.places)],
+                place=refs[_common(sides[gained], entry.places)] if entry.places else "",
                 shares=tuple(sorted(shares, key=_order)),
             )
         )

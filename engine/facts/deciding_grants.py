@@ -33,6 +33,11 @@ class DecidedParts:
     grants: list[tuple[str, ...]]
 
     @staticmethod
+    def whole(difference: AccessDifference) -> "DecidedParts":
+        """The difference as it is, without grants."""
+        return DecidedParts(difference.of, np.zeros_like(difference.of), difference.low, difference.high, [()])
+
+    @staticmethod
     def merged(parts: Iterable[tuple[Ints, Ints, Ints, Ints]], grants: list[tuple[str, ...]]) -> "DecidedParts":
         """The parts (class, grants, low, high), with adjacent ones that have the same class and grants as one."""
         of, by, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))

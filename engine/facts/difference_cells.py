@@ -6,7 +6,7 @@ import numpy as np
 
 from grantpath.engine.facts.access_difference import AccessDifference, SideAnswer
 from grantpath.engine.facts.fact_table import OF_TARGETS
-from grantpath.engine.facts.intervals import Bools, CompiledCondition, Coverage, Events, Ints, offsets, ranges
+from grantpath.engine.facts.intervals import Bools, CompiledCondition, Coverage, Events, Ints, distinct, offsets, ranges
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import ALL, FactKind
 
@@ -36,7 +36,7 @@ class DifferenceCells:
             for fact in self.facts
             if fact.kind in OF_TARGETS and fact in answer.prepared.codes
         }
-        begins, ends = self._cut(difference, _distinct(np.concatenate(points)))
+        begins, ends = self._cut(difference, distinct(np.concatenate(points)))
         self.of, self.low, self.high = begins // self._width, begins % self._width, ends % self._width
         self.yes_row = self._allowed_row()
 
@@ -47,7 +47,7 @@ class DifferenceCells:
             code = answer.prepared.codes.get(fact)
             if code is not None:
                 used[2 * code : 2 * code + 2] = True
-        place = _distinct(answer.events.place[answer.events.of(np.flatnonzero(used))])
+        place = distinct(answer.events.place[answer.events.of(np.flatnonzero(used))])
         row, position = place >> answer.events.middle, place & ((1 << answer.events.middle) - 1)
         points: Ints = answer.rows.of[row] * self._width + answer.asked.before[position]
         return points
@@ -61,7 +61,7 @@ class DifferenceCells:
             first = np.searchsorted(steps, low)
             count = np.maximum(np.searchsorted(steps, difference.high) - first, 0)
             more = np.repeat(difference.of * self._width, count) + steps[ranges(first, count)]
-            inner = _distinct(np.concatenate([inner, more]))
+            inner = distinct(np.concatenate([inner, more]))
         return np.sort(np.concatenate([begins, inner])), np.sort(np.concatenate([ends, inner]))
 
     def _steps(self) -> Ints:
@@ -134,7 +134,7 @@ def parted(low: Ints, high: Ints, columns: Sequence[Ints]) -> tuple[Ints, Ints, 
     """Half-open intervals, cut wherever one of the columns changes: the index of each part's interval, its beginning
     and its end."""
     changes = [np.flatnonzero(column[1:] != column[:-1]) + 1 for column in columns]
-    steps = _distinct(np.concatenate([np.empty(0, np.int64), *changes]))
+    steps = distinct(np.concatenate([np.empty(0, np.int64), *changes]))
     first = np.searchsorted(steps, low, side="right")
     count = np.maximum(np.searchsorted(steps, high, side="left") - first, 0)
     interval = np.repeat(np.arange(len(low)), count + 1)
@@ -152,11 +152,3 @@ def words(columns: Bools) -> list[Ints]:
     """Columns of booleans, packed into columns of numbers."""
     parts = (columns[:, at : at + WORD] for at in range(0, columns.shape[1] or 1, WORD))
     return [part @ (1 << np.arange(part.shape[1])) for part in parts]
-
-
-def _distinct(numbers: Ints) -> Ints:
-    """Sorted, without repetitions: for numbers that are almost sorted this is faster than np.unique."""
-    found = np.sort(numbers)
-    new = np.ones(len(found), np.bool_)
-    new[1:] = found[1:] != found[:-1]
-    return found[new]

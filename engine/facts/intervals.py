@@ -38,6 +38,14 @@ def offsets(sorted_rows: AnyInts, size: int) -> Ints:
     return begins
 
 
+def distinct(numbers: Ints) -> Ints:
+    """Sorted, without repetitions: for numbers that are almost sorted this is faster than np.unique."""
+    found = np.sort(numbers)
+    new = np.ones(len(found), np.bool_)
+    new[1:] = found[1:] != found[:-1]
+    return found[new]
+
+
 def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
     row."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 
 from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.fact_version import FactVersion, Numbers
-from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints, kinds_of
+from grantpath.engine.facts.fact_version import Numbers
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints, distinct, kinds_of
 from grantpath.engine.facts.region import Region
 
 Principals = frozenset[int]
@@ -94,7 +94,7 @@ class _Held:
     """The sets of principals that users get by their groups and roles. Only principals that have facts in the region
     count, and of principals that are alike, one stands for all.
 
-    It begins at the groups and roles that matter and not at the users, because a region has few facts.
+    With many users, it begins at the groups and roles that matter, because a region has few facts.
     """
 
     def __init__(self, side: Side, users: Numbers, region: Region, sets: list[Principals]) -> None:
@@ -112,6 +112,8 @@ class _Held:
         """For all principals together, and for each role that a user holds directly: the codes of the sets, by user."""
         there = self._there()
         given = (self._together, self._by_role)
+        if len(self._users) <= MANY_USERS:
+            given = (self._together_of_each, self._by_role_of_each)
         nothing = Coded(np.zeros(len(there), np.int64), [None])
         return [self._by_user(given[by_role](), there) if by_role in one_role else nothing for by_role in (False, True)]
 
@@ -124,6 +126,18 @@ class _Held:
             return there
         known, shows = self._version.numbers.users, self._side.shows
         return np.array([user in known and shows(user) for user in self._users.tolist()], np.bool_)
+
+    def _together_of_each(self) -> Iterator[tuple[Numbers, Principals]]:
+        """Each user, with all that it gets by its groups and roles."""
+        for at, user in enumerate(self._users.tolist()):
+            if chosen := self._chosen(self._version.effective(user)):
+                yield self._users[at : at + 1], chosen
+
+    def _by_role_of_each(self) -> Iterator[tuple[Numbers, Principals]]:
+        """The same by single roles; a role without any such principal is a set, too."""
+        for at, user in enumerate(self._users.tolist()):
+            for role in self._version.held_roles(user):
+                yield self._users[at : at + 1], self._chosen(self._version.with_roles(role))
 
     def _together(self) -> Iterator[tuple[Numbers, Principals]]:
         """The direct members of groups and roles, with all that they get there."""
@@ -154,7 +168,7 @@ class _Held:
             members.append(each)
             codes.append(np.full(len(each), code, np.int64))
         at, code_of = self._at[np.concatenate(members)], np.concatenate(codes)
-        pairs = np.unique((at[at >= 0] << 32) + code_of[at >= 0])
+        pairs = distinct((at[at >= 0] << 32) + code_of[at >= 0])
         user, packed = pairs >> 32, (pairs & 0xFFFFFFFF).astype(np.int32).tobytes()
         begin = np.flatnonzero(np.append(True, user[1:] != user[:-1])[: len(user)])
         number: dict[bytes, int] = {}
@@ -186,14 +200,5 @@ def held_by(sides: tuple[Side, Side], users: Numbers) -> Collection[int]:
     then all are taken, because it takes long to find out."""
     if len(users) > MANY_USERS:
         return range(len(sides[0].version.numbers.refs))
-    held = _effective(sides[0].version, users)
-    if not alike_in_memberships(sides):
-        held |= _effective(sides[1].version, users)
-    return frozenset(held)
-
-
-def _effective(version: FactVersion, users: Numbers) -> set[int]:
-    """The effective principals of any of these users, and the users."""
-    found = set(users.tolist())
-    direct = set(chain.from_iterable(filter(None, map(version.containers.get, found))))  # most of the users share them
-    return found | version.containers_of(direct)
+    versions = {id(side.version.containers): side.version for side in sides}.values()
+    return frozenset().union(*(version.effective(user) for version in versions for user in users.tolist()))

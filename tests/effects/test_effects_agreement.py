@@ -35,8 +35,10 @@ def test_effects_are_the_difference_of_everything(
         changed = random_change(world, rng)
         after = access(changed)
         monkeypatch.setattr(user_classes, "MANY_USERS", 0 if number % 2 else MANY_USERS)
-        effects = effects_between(world, changed, model)
+        effects, brief = (effects_between(world, changed, model, explained) for explained in (True, False))
         assert told(effects, world, changed) == (after - before, before - after), (policy, SEED, number)
+        assert all(each.place for each in effects.effects) and not any(each.by for each in brief.effects)
+        assert told(brief, world, changed) == (after - before, before - after), (policy, SEED, number)
         told_pairs += len(after ^ before)
         without += after == before
         shares = [share for each in effects.effects for share in each.shares]

@@ -51,12 +51,12 @@ def _rank(fact: str) -> tuple[int, str]:
     return ORDER.index(fact.split(" ")[0]), fact
 
 
-def effects_between(before: Oracle, after: Oracle, policy: Policy) -> Effects:
+def effects_between(before: Oracle, after: Oracle, policy: Policy, explained: bool = True) -> Effects:
     """The effects of the change from one world to another one."""
     added, removed = delta(before, after)
     former, root = version_of(before, policy), policy.root(str(before.root))
     latter = advanced(former, [{"added": added, "removed": removed}], 2)
-    return compare(Side(former, policy, root), Side(latter, policy, root), [*added, *removed])
+    return compare(Side(former, policy, root), Side(latter, policy, root), [*added, *removed], explained)
 
 
 def access(world: Oracle) -> Access:
@@ -94,7 +94,8 @@ def told(effects: Effects, before: Oracle, after: Oracle) -> tuple[Access, Acces
                 result[effect.effect] |= new
             _check_grants(effect, share.users, on, before, after)
         assert (effect.users, effect.objects, effect.pairs) == (len(users), len(objects), pairs), effect
-        assert all(effect.place in map(str, world.upward(world.resolve(each))) for each in objects), effect
+        if effect.place:
+            assert all(effect.place in map(str, world.upward(world.resolve(each))) for each in objects), effect
     for verb, count in (("gain", effects.gaining), ("lose", effects.losing)):
         assert count == len({user for user, _, _ in result[verb]})
     return result["gain"], result["lose"]
