@@ -1,6 +1,7 @@
 """Compares the access of classes of users to the objects of a region, before and after a change, by the kernel."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,8 @@ def differences(
 ) -> Iterator[tuple[int, list[AccessDifference]]]:
     """The differences of some classes at a time, with the number of the first of these classes."""
     asked = [name for name in names if len(region.targets[name.type])]
-    sides = [_Questions(region, asked, side) for side in (0, 1)]
+    before = _Questions(region, asked, 0)
+    sides = [before, before.after() if region.tables[0] is region.tables[1] else _Questions(region, asked, 1)]
     low = 0
     while asked and low < len(classes.users):
         high = min(low + _most(sides, len(classes.users)), len(classes.users))
@@ -91,6 +93,12 @@ class _Questions:
             if asked:
                 targeted = [TargetedQuestion(each.clauses, each.type, region.targets[each.type]) for _, each in asked]
                 self._modes.append((one_role, Prepared(region.tables[side], targeted), asked))
+
+    def after(self) -> "_Questions":
+        """The questions of the side after a change that changes neither facts nor the policy."""
+        other = copy(self)
+        other._side = 1
+        return other
 
     def answers(self, classes: UserClasses, low: int, high: int) -> dict[AskedName, SideAnswer]:
         """The answers of the classes low..high, by name."""

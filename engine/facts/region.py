@@ -50,7 +50,8 @@ class Region:
         self._asked = {name.type for name in names}
         tree = RegionTree(sides, roots)
         types = {type_ for _, type_ in self._words}
-        rows = [[*self._granted(side.version, tree.granted(side.version, held, types), held)] for side in sides]
+        rows = [self._rows(tree, side.version, types, held) for side in sides[: 1 if self._same_facts() else 2]]
+        rows += rows[: 2 - len(rows)]
         itself = {place_type(fact.place) for fact in facts if fact.kind in ITSELF and not fact.entity}
         own = tree.among(held, itself)
         named = {found for fact in facts if fact.entity and (found := self._find(fact.entity)) is not None}
@@ -62,9 +63,16 @@ class Region:
         self.stands_for = _alike(rows, own) if alike else {each: each for each in acting}
         self._number(tree.above | apart.keys() | acting | {place for rest in rests for place in tree.chain(rest.first)})
         self.principals = {each: self._at[each] for each in acting}
-        self.tables = tuple(self._table(side, each) for side, each in zip(self.numberings, rows, strict=True))
-        self.shown = tuple(self._shown(side) for side in sides)
+        first = self._table(self.numberings[0], rows[0])
+        self.tables = first, first if rows[0] is rows[1] else self._table(self.numberings[1], rows[1])
+        self.shown = self._shown(sides[0]), self._shown(sides[1])
         self._by_type(tree, apart, rests)
+
+    def _same_facts(self) -> bool:
+        """Whether at most memberships differ, by what the two versions share."""
+        before, after = (side.version for side in self._sides)
+        same = before.grants is after.grants and before.existing is after.existing
+        return same and self._sides[0].policy is self._sides[1].policy
 
     def _find(self, ref: str) -> int | None:
         return self._sides[1].version.numbers.find(ref)
@@ -90,7 +98,8 @@ class Region:
         listed = sorted({*entities, self._find(before.root.text) or 0})
         named = (Entity(ref, type_of(ref)) for ref in (self._refs[each] for each in listed))
         numbering = number(after.policy, after.root.text, named, before.policy)
-        self.numberings = self._on_side(before, numbering), self._on_side(after, numbering)
+        former = self._on_side(before, numbering)
+        self.numberings = former, former if self._same_facts() else self._on_side(after, numbering)
         at = {ref: position for position, ref in enumerate(numbering.refs)}
         self._at = {each: at[self._refs[each]] for each in listed}
 
@@ -136,6 +145,11 @@ class Region:
         return shown
 
     # ---- facts -------------------------------------------------------------------------------------------------------
+    def _rows(
+        self, tree: RegionTree, version: FactVersion, types: Collection[str], held: Collection[int]
+    ) -> list[StoredRow]:
+        return [*self._granted(version, tree.granted(version, held, types), held)]
+
     def _granted(self, version: FactVersion, places: Iterable[int], held: Collection[int]) -> Iterator[StoredRow]:
         """The facts that a question reads."""
         for place in places:

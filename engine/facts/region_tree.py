@@ -29,6 +29,7 @@ class RegionTree:
         self._sides = sides
         self._refs = sides[0].version.numbers.refs
         self._names = sides[1].policy.names
+        self._alike = sides[0].version.listed is sides[1].version.listed
         roots = frozenset(roots)
         self._roots = frozenset(each for each in roots if not any(place in roots for place in self.chain(each)[1:]))
         self.above = {place for root in self._roots for side in sides for place in chain_of(side, root)} | self._roots
@@ -119,7 +120,8 @@ class RegionTree:
             kinds = below.get(type_of(self._refs[place]), ())
             if kinds and all(side.version.existing.get(place) is not None for side in self._sides):
                 for type_ in kinds:
-                    spans = self._rest(0, place, inner, type_), self._rest(1, place, inner, type_)
+                    first = self._rest(0, place, inner, type_)
+                    spans = first, first if self._alike else self._rest(1, place, inner, type_)
                     if spans[0]:
                         before = self._sides[0].version
                         yield Rest(before.numbers.find(before.listed[type_][spans[0][0][0]], -1), type_, spans)
