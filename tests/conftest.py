@@ -3,14 +3,17 @@
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.lifecycle import make_root
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import JVM_OPTIONS, RELEASES, SETTINGS
@@ -27,6 +30,9 @@ PASSWORD = "only-for-tests"
 # A server that one test starts lives for seconds: compiling its code thoroughly costs more than it saves.
 SHORT_LIVED = JVM_OPTIONS.replace("-XX:+UseG1GC", "-XX:+UseSerialGC\n-XX:TieredStopAtLevel=1")
 Closing = Callable[[str], None]
+SPARK_SETTINGS = Path(__file__).parent / "support" / "spark_settings"
+with_schema = WeakSet[Store]()  # the stores whose server has the constraints and indexes
+built_in = cache(policy.load)  # compiling a policy anew for each test takes longer than the test
 
 
 class Tenants:
@@ -38,11 +44,15 @@ class Tenants:
 
     def __call__(self, policy_name: str = "gravitino", given: Iterable[str] = (), root: str = "ml") -> Authorizer:
         """Creates a tenant with these facts, all of which must be valid."""
-        model = policy.load(policy_name)
+        model = (built_in if policy_name.isidentifier() else policy.load)(policy_name)
         reference = model.root(root)
         tenant = f"{reference.text}~{uuid.uuid4().hex}"
         self._made.append(tenant)
-        registry.create(self._store, tenant, model, reference)
+        if self._store not in with_schema:
+            registry.create_schema(self._store)
+            with_schema.add(self._store)
+        with self._store.alone(tenant, "the creation of the root") as held:
+            make_root(held, model, reference)
         authorizer = Authorizer(self._store, tenant, model, reference)
         problems = [problem for problem in authorizer.given(given) if problem]
         assert not problems, "\n".join(problems)
@@ -61,7 +71,7 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
-        for name in ("GRANTPATH_EMBEDDED", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE", "GRANTPATH_TIMEOUT"):
+        for name in ("GRANTPATH_EMBEDDED", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE"):
             patch.delenv(name, raising=False)
         if os.environ.get(SERVER) != "uri":
             for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_PASSWORD_FILE"):
@@ -69,6 +79,8 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name, small in (("GRANTPATH_HEAP", "512m"), ("GRANTPATH_PAGECACHE", "128m")):
             patch.setenv(name, os.environ.get(name, small))
         patch.setattr("grantpath.graph.embedded.home.JVM_OPTIONS", SHORT_LIVED)
+        patch.setenv("GRANTPATH_TIMEOUT", "60")  # of commands: other tests share the machine
+        patch.setenv("SPARK_CONF_DIR", str(SPARK_SETTINGS))
         yield home
 
 
@@ -144,6 +156,13 @@ def _container() -> Iterator[Connection]:
         patch.setenv("NEO4J_USER", container.username)
         patch.setenv("NEO4J_PASSWORD", container.password)
         yield connection()
+
+
+@pytest.fixture
+def schema(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Creates the constraints and indexes once, for tests that create many roots by product code."""
+    registry.create_schema(store)
+    monkeypatch.setattr(registry, "create_schema", lambda _: None)
 
 
 @pytest.fixture

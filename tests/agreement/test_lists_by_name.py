@@ -11,12 +11,13 @@ from ..conftest import Closing, Tenants
 from ..support.by_name import by_name, object_words
 from ..support.random_world import random_checks
 from ..support.sizes import size
+from ..support.tiers import others_slow
 from ..support.twin import POLICIES, Twin
 
 pytestmark = pytest.mark.trust
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_lists_by_name_agree_with_python(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     twin = Twin(module_tenant, policy, "lists by name", 80)
     graph, different, asked, found = twin.graph, list[str](), 0, 0
@@ -42,7 +43,7 @@ def test_lists_by_name_agree_with_python(module_tenant: Tenants, closing: Closin
     assert found > asked // 3
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_explanations_and_remedies_by_name_are_correct(module_tenant: Tenants, closing: Closing, policy: str) -> None:
     """An allowed check has the paths of Python; the statements of a remedy, once made, allow a refused check."""
     twin = Twin(module_tenant, policy, "remedies by name", 80)

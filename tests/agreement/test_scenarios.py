@@ -25,6 +25,7 @@ def wrong(report: runner.Report) -> list[str]:
     ]
 
 
+@pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_cypher_gives_the_expected_answers(store: Store, policy: str) -> None:
     report = runner.run(runner.read_files([SCENARIOS / policy]), store)
@@ -32,6 +33,7 @@ def test_cypher_gives_the_expected_answers(store: Store, policy: str) -> None:
     assert report.passed >= 8
 
 
+@pytest.mark.usefixtures("schema")
 def test_copies_of_the_facts_give_the_expected_answers(
     store: Store, closing: Closing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,7 +52,9 @@ def test_copies_of_the_facts_give_the_expected_answers(
     assert sum(replica_of(each).left for each in copies) == 0
 
 
+@pytest.mark.usefixtures("schema")
 @pytest.mark.spark
+@pytest.mark.slow  # tests/spark/test_batch_answers.py asks Spark the same questions without a server
 def test_spark_gives_the_expected_answers(store: Store, closing: Closing) -> None:
     from grantpath.engine.cli.scenario_command import answer_by_spark
 

@@ -65,7 +65,7 @@ def desk(chromium: Browser, server: Connection) -> Desk:
         permissions=["clipboard-read", "clipboard-write"],
     )
     context.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=120_000)
     desk = Desk(context.new_page())
     desk.log_in(json.loads(printed("browser", "--json")))
     return desk

@@ -43,7 +43,7 @@ def page(server: Connection) -> Iterator[Page]:
             viewport={"width": 1400, "height": 1000}, permissions=["clipboard-read", "clipboard-write"]
         )
         context.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)
+        expect.set_options(timeout=120_000)
         opened = context.new_page()
         opened.goto(at["guide"])
         opened.get_by_test_id("username").fill(at["user"])

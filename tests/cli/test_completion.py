@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ from grantpath.engine.cli.completion import completions
 from grantpath.engine.cli.completion_words import read_bash_line
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
+
+from ..support.tiers import others_slow
 
 BREAKS = " \t\n\"'><=;|&(:"  # bash's default
 ODD_NAMES = ["it's", 'say"x"', "a b", "tick`tock", "$HOME", "back\\slash", "c:d", "star*", "new\nline"]
@@ -126,7 +128,7 @@ def run_completion(
 def test_server_that_does_not_answer_gives_no_names_and_no_error(uri: str) -> None:
     ran, seconds = run_completion("grantpath check user:b", BREAKS, NEO4J_URI=uri, NEO4J_PASSWORD="x")
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "")
-    assert seconds < 10, "the limit of 0.9 s, on a machine that may be busy"
+    assert seconds < 25, "the limit of 0.9 s, on a machine that may be busy"
 
 
 def test_completion_starts_no_server(tmp_path: Path) -> None:
@@ -193,7 +195,10 @@ TYPED = [
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_typed_line_completes_in_the_shell(root: str, tmp_path: Path, shell: str) -> None:
+@pytest.mark.parametrize("lines", others_slow([TYPED[:4], TYPED[4:]]), ids=["some", "others"])
+def test_typed_line_completes_in_the_shell(
+    root: str, tmp_path: Path, shell: str, lines: Sequence[tuple[str, list[str]]]
+) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     program, script = tmp_path / "grantpath", tmp_path / "script"
@@ -206,7 +211,7 @@ def test_typed_line_completes_in_the_shell(root: str, tmp_path: Path, shell: str
         os.execvp(START[shell][0], START[shell])
     try:
         _type(terminal, f"cd {tmp_path}; {LOAD[shell].format(file=script)}\n")
-        for typed, expected in TYPED:
+        for typed, expected in lines:
             (tmp_path / "out").unlink(missing_ok=True)
             _type(terminal, f"grantpath {typed.replace('{root}', root)}\n")
             got = _arguments(terminal, tmp_path / "out")

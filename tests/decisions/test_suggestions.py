@@ -100,15 +100,15 @@ def test_adversarial_names_are_fast_to_compare(tenant: Tenants, closing: Closing
     names = [f"user:{'ab' * 40}{'ba' * (number % 9)}{number:04d}" for number in range(2_000)]
     auth = tenant("gravitino", [f"add {name}" for name in names])
     asked = f"user:{'ba' * 47}"
-    began = time.monotonic()
+    began = time.process_time()  # other tests share the machine
     texts = [auth.check(asked, "load_metalake", "metalake:ml").missing[0] for _ in range(10)]
-    took = (time.monotonic() - began) / 10
+    took = (time.process_time() - began) / 10
     closing(f"suggestions among 2,000 names made to be slow: {1000 * took:.0f} ms with the check")
     assert texts[0].startswith(f"{asked} does not exist")
     assert took < 0.5
-    began = time.monotonic()
+    began = time.process_time()
     close(asked, names)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 # ---- remedies that need the operator ---------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..support.access_oracle import access, told
 from ..support.command_line import Run, facts, run
 from ..support.random_world import ROOT_NAME, random_world
 from ..support.small_estate import FACTS
-from ..support.tiers import others_slow
+from ..support.tiers import all_slow, others_slow
 from ..tenants.test_policy_upgrades import edited, reopened
 from ..transfer.test_upgrade_dry_run import PUBLIC, RENAMED
 
@@ -95,7 +95,7 @@ def _meant(objects: Iterable[str], inside: Iterable[list[str]]) -> set[str]:
     return {*objects, *chain.from_iterable(inside)}
 
 
-@pytest.mark.parametrize("changes", [(PUBLIC,), (RENAMED,), (WIDER,), (PUBLIC, WIDER), TYPES])
+@pytest.mark.parametrize("changes", [(PUBLIC, WIDER), (RENAMED,), TYPES, *all_slow([((PUBLIC,),), ((WIDER,),)])])
 def test_effects_of_an_upgrade_are_the_difference_of_everything(
     tenant: Tenants, edited: Callable[..., Policy], changes: tuple[tuple[str, str], ...]
 ) -> None:

@@ -14,6 +14,7 @@ from ..oracle import oracle
 from ..support.access_oracle import access, told
 from ..support.command_line import FACTS, STAFF, Run, facts, run
 from ..support.random_world import ROOT_NAME, random_statements, random_world
+from ..support.tiers import others_slow
 from ..support.twin import SEED
 
 __all__ = ["facts", "run"]
@@ -128,7 +129,7 @@ def test_a_root_that_changes_all_the_time_cannot_be_planned(hr: Authorizer, monk
         hr.plan([BROAD])
 
 
-@pytest.mark.parametrize("policy", ["lakehouse", "deltastream", "cdap"])
+@pytest.mark.parametrize("policy", others_slow(["cdap", "lakehouse", "deltastream"]))
 def test_plans_on_a_graph_are_the_difference_of_everything(tenant: Tenants, policy: str) -> None:
     rng = random.Random(f"{policy} {SEED} plans")
     world, graph = oracle(policy, ROOT_NAME), tenant(policy, root=ROOT_NAME)

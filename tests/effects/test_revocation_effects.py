@@ -14,6 +14,7 @@ from ..support.access_oracle import access, told
 from ..support.command_line import FACTS, STAFF, Run, facts, run
 from ..support.random_world import ROOT_NAME, random_checks, random_world
 from ..support.sizes import size
+from ..support.tiers import others_slow
 from ..support.twin import POLICIES, SEED
 
 __all__ = ["facts", "run"]
@@ -21,7 +22,7 @@ REVOCATIONS = size(40, 4)
 
 
 @pytest.mark.trust
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_exactly_the_announced_access_is_lost(tenant: Tenants, closing: Closing, policy: str) -> None:
     rng = random.Random(f"{policy} {SEED} revocation effects")
     world, graph = oracle(policy, ROOT_NAME), tenant(policy, root=ROOT_NAME)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 
 from grantpath.engine import Authorizer
-from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
+
+from ..conftest import built_in
 
 NewRoot = Callable[[Iterable[str]], Authorizer]
 
@@ -17,7 +18,7 @@ NewRoot = Callable[[Iterable[str]], Authorizer]
 def new_root(store: Store) -> Iterator[NewRoot]:
     """Creates roots with these facts, all of which must be valid, and removes them after the test."""
     made: list[str] = []
-    model = policy.load("gravitino")
+    model = built_in("gravitino")
 
     def create(facts: Iterable[str]) -> Authorizer:
         root = model.root(f"loop_{uuid.uuid4().hex[:8]}")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,6 +16,7 @@ from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.connection import Connection
 
 from ..conftest import Closing
+from ..support.lateness import Lateness
 from ..support.proxy import Proxy
 from .conftest import NewRoot
 
@@ -25,7 +27,8 @@ FACTS = [
     "allow USE_CATALOG on catalog:hr to role:analyst",
 ]
 YES = ("user:bob", "USE_CATALOG", "catalog:hr")
-LAG = 1.0  # seconds, on a machine that other tests share
+TIMEOUT = 4.0  # seconds
+LAG = 1.0  # seconds, besides what the machine is late
 IN_A_CHILD = """
 import asyncio, os, sys
 from grantpath import AsyncAuthorizer, Unavailable
@@ -88,7 +91,7 @@ def test_loop_goes_on_while_the_server_hangs(
         return Unavailable
 
     async def run() -> None:
-        async with opened(made, server, proxy.uri, timeout=2.0) as auth:
+        async with opened(made, server, proxy.uri, timeout=TIMEOUT) as auth:
             assert await auth.check(*YES)
             proxy.frozen.set()
             ended, began = asyncio.Event(), time.perf_counter()
@@ -99,13 +102,14 @@ def test_loop_goes_on_while_the_server_hangs(
             ended.set()
             closing(
                 f"event loop: 150 checks and 2 changes on a server that hangs: all ended after {seconds:.1f} s "
-                f"(timeout 2 s), the longest lag of the loop was {await lag * 1_000:.0f} ms"
+                f"(timeout {TIMEOUT:.0f} s), the longest lag of the loop was {await lag * 1_000:.0f} ms"
             )
             assert found == [Unavailable] * 152
-            assert seconds < 15
-            assert lag.result() < LAG
+            assert seconds < 30
+            assert lag.result() < LAG + lateness.worst
 
-    asyncio.run(run())
+    with Lateness() as lateness:
+        asyncio.run(run())
 
 
 def test_lost_connections_are_replaced(made: Authorizer, server: Connection, proxy: Proxy) -> None:
@@ -217,17 +221,24 @@ async def _await(opening: object) -> AsyncAuthorizer:
 
 
 def test_provider_of_logins_may_block_without_blocking_the_loop(made: Authorizer, server: Connection) -> None:
+    """The provider waits for the loop to run another task."""
+    asked, ran = threading.Event(), threading.Event()
+
     def provider() -> tuple[str, str]:
-        time.sleep(1.5)
+        asked.set()
+        assert ran.wait(60), "the loop is blocked"
         return server.user, server.password
+
+    async def other() -> None:
+        while not asked.is_set():
+            await asyncio.sleep(0.01)
+        ran.set()
 
     async def run() -> None:
         store = AsyncStore(Connection(server.uri, "", "", auth=provider), timeout=30.0)
         async with AsyncAuthorizer(Authorizer(store, made.tenant, made.policy, made.root), store) as auth:
-            ended = asyncio.Event()
-            lag = asyncio.create_task(longest_lag(ended))
+            task = asyncio.create_task(other())
             assert all(await asyncio.gather(*(auth.check(*YES) for _ in range(20))))
-            ended.set()
-            assert await lag < 1.2
+            await task
 
     asyncio.run(run())

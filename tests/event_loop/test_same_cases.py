@@ -14,6 +14,7 @@ from grantpath.graph.store import Store
 
 from ..conftest import Closing, Tenants
 from ..support.event_loop import AsyncTenants, Loop, running_loop
+from ..support.tiers import others_slow
 from ..support.twin import POLICIES, SEED, Twin
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -80,6 +81,7 @@ def loop(server: Connection) -> Iterator[Loop]:
         yield running
 
 
+@pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("policy", sorted(folder.name for folder in SCENARIOS.iterdir() if folder.is_dir()))
 def test_every_line_of_the_scenario_files(
     store: Store, loop: Loop, policy: str, monkeypatch: pytest.MonkeyPatch
@@ -90,7 +92,7 @@ def test_every_line_of_the_scenario_files(
     assert report.passed >= 8
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_agrees_with_the_oracle_in_a_random_world(tenant: Tenants, loop: Loop, closing: Closing, policy: str) -> None:
     twin = Twin(AsyncTenants(tenant, loop), policy, f"{SEED}.loop", 40)
     twin.check_random(300)

@@ -9,11 +9,15 @@ OPENED = NAMES + 'auth = Authorizer.open("metalake:ml")\n'
 
 @dataclass(frozen=True)
 class Plan:
-    """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use."""
+    """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use.
+
+    `slow`: `make test` omits the page; tests of what it shows are in tests/spark.
+    """
 
     setup: tuple[str, ...] = ()
     names: str = ""
     spark: bool = False
+    slow: bool = False
 
 
 ON_COMPANY = Plan((COMPANY, "export GRANTPATH_ROOT=metalake:ml"))
@@ -31,8 +35,9 @@ PLANS = {
         (*ON_COMPANY.setup, "grantpath change --file docs/examples/governance.txt"),
         OPENED + "from grantpath.spark_sync import spark_session\nspark = spark_session.engine(print).spark",
         spark=True,
+        slow=True,
     ),
-    "docs/guides/review.md": Plan((COMPANY,), spark=True),
+    "docs/guides/review.md": Plan((COMPANY,), spark=True, slow=True),
     "docs/guides/service.md": ON_COMPANY,
     "docs/guides/upgrade-policy.md": ON_COMPANY,
     "docs/index.md": ON_COMPANY,
@@ -42,11 +47,12 @@ PLANS = {
     "docs/python.md": ON_COMPANY,
     "docs/reference/graph.md": ON_COMPANY,
     "docs/reference/references.md": Plan((*ON_COMPANY.setup, "grantpath change 'add table:hr.public.`v1.2`'")),
-    "docs/report.md": Plan(ON_COMPANY.setup, spark=True),
+    "docs/report.md": Plan(ON_COMPANY.setup, spark=True, slow=True),
     "docs/snapshot.md": Plan(
         (*ON_COMPANY.setup, "grantpath mirror OUT", "grantpath access OUT --names load_table --expand load_table"),
         "from pyspark.sql import SparkSession\nspark = SparkSession.getActiveSession()",
         spark=True,
+        slow=True,
     ),
     "docs/start.md": Plan(spark=True),
     "docs/tutorial.md": Plan(spark=True),

@@ -31,7 +31,8 @@ def is_run(block: Block) -> bool:
 
 def marked(page: str) -> object:
     """The page, for parametrize."""
-    return pytest.param(page, marks=SPARK) if PLANS.get(page, Plan()).spark else page
+    plan = PLANS.get(page, Plan())
+    return pytest.param(page, marks=[*SPARK * plan.spark, *[pytest.mark.slow] * plan.slow])
 
 
 @pytest.mark.parametrize("page", [*map(marked, BLOCKS)])

@@ -8,6 +8,7 @@ from grantpath.engine import Authorizer
 
 from ..conftest import Closing, Tenants
 from ..support.sizes import size
+from ..support.tiers import others_slow
 from ..support.twin import POLICIES, SEED, Twin, as_check
 from ..support.with_replica import content, replica_of, with_replica
 
@@ -41,7 +42,7 @@ def replica_tenant(tenant: Tenants) -> ReplicaTenants:
 
 
 @pytest.mark.trust
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_copy_that_follows_every_change_decides_as_the_oracle(
     replica_tenant: ReplicaTenants, closing: Closing, policy: str
 ) -> None:

@@ -25,7 +25,7 @@ ANSWERS = size(full=1_000_000, short=1_500) // len(RACES)
 STALE_ENOUGH = size(full=100, short=10)
 CHANGES = size(full=1_000, short=40)
 READERS = 3
-SECONDS_AT_MOST = size(full=3_600, short=120)
+SECONDS_AT_MOST = size(full=3_600, short=600)
 UNPROVED_SECONDS = 0.3  # the control answers without a proof for so long after a proved answer
 
 

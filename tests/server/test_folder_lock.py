@@ -44,7 +44,7 @@ def test_suspended_holder_is_not_awaited(
     began = time.monotonic()
     with pytest.raises(ServerError, match=rf"is locked by process {holder.pid} \(.*python.*\), which is suspended"):
         hold(tmp_path)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     os.kill(holder.pid, signal.SIGCONT)
 
 

@@ -184,7 +184,7 @@ def test_wrong_password_names_the_remedy(tls: TlsServer, vault: Vault) -> None:
     began = time.monotonic()
     with pytest.raises(Unavailable, match="refuses the login: check auth=, or NEO4J_USER and NEO4J_PASSWORD"):
         opened(tls, Vault("service", "wrong-password"), timeout=60)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 50
     with pytest.raises(Unavailable, match="the provider in auth= raised ZeroDivisionError"):
         opened(tls, lambda: 1 / 0)
     with pytest.raises(Unavailable, match="the provider in auth= returned a NoneType; it must return"):

@@ -77,7 +77,7 @@ def test_token_is_used_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> None
 def test_token_that_the_server_refuses_is_replaced(code: str) -> None:
     tokens = Tokens()
     login = Renewed("bolt://x", tokens)
-    server = FakeServer(login, timeout=5)
+    server = FakeServer(login, timeout=60)
     assert token_of(server) == "t1"
     server.accepts, server.code = "t3", code
     assert token_of(server) == "t3"
@@ -86,7 +86,7 @@ def test_token_that_the_server_refuses_is_replaced(code: str) -> None:
 
 def test_lock_out_is_retried_with_the_same_login() -> None:
     login = Renewed("bolt://x", Tokens())
-    server = FakeServer(login, timeout=5)
+    server = FakeServer(login, timeout=60)
     server.opener()
     server.code, server.locked_until = LOCKED, server.tries + 4
     assert token_of(server) == "t1"
@@ -101,7 +101,7 @@ def test_endless_refusals_end_at_the_timeout() -> None:
     began = time.monotonic()
     with pytest.raises(Neo4jError):
         server.opener()
-    assert 1 <= time.monotonic() - began < 5
+    assert 1 <= time.monotonic() - began < 30
 
 
 def test_open_connection_with_an_expired_token_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def silent(line: str) -> None:
 def login(running: ServerStatus) -> neo4j.Driver:
     assert running.uri and running.password_file
     password = running.password_file.read_text().strip()
-    return neo4j.GraphDatabase.driver(running.uri, auth=(running.user, password), connection_timeout=5.0)
+    return neo4j.GraphDatabase.driver(running.uri, auth=(running.user, password), connection_timeout=30.0)
 
 
 def listeners(pid: int) -> set[tuple[str, int]]:
@@ -123,9 +123,9 @@ def test_secrets_are_readable_by_the_owner_only(running: ServerStatus) -> None:
 
 def test_browser_is_served_with_the_bolt_address(running: ServerStatus) -> None:
     assert running.browser and running.uri
-    with urllib.request.urlopen(running.browser, timeout=10) as page:
+    with urllib.request.urlopen(running.browser, timeout=60) as page:
         assert b"<title>Neo4j Browser</title>" in page.read()
-    with urllib.request.urlopen(running.browser.removesuffix("browser/"), timeout=10) as answer:
+    with urllib.request.urlopen(running.browser.removesuffix("browser/"), timeout=60) as answer:
         assert json.load(answer)["bolt_direct"] == running.uri
 
 
@@ -138,7 +138,7 @@ def test_pages_of_other_origins_are_not_answered(running: ServerStatus) -> None:
             asked = urllib.request.Request(
                 own + path, headers={"Origin": origin}, method="OPTIONS" if "db" in path else "GET"
             )
-            with urllib.request.urlopen(asked, timeout=10) as answer:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
                 assert answer.headers.get("Access-Control-Allow-Origin") in (None, own), (path, origin)
 
 

@@ -53,7 +53,7 @@ def test_silent_server_is_reported_in_time(other_home: Path, monkeypatch: pytest
             began = time.monotonic()
             with driver.session() as session, pytest.raises(ServiceUnavailable):
                 session.run("RETURN 1").consume()
-            assert 4 < time.monotonic() - began < 15
+            assert 4 < time.monotonic() - began < 60
             monkeypatch.setattr(server, "ANSWER_SECONDS", 1.0)
             with pytest.raises(ServerError, match=r"is running but has not answered for 1 s.*grantpath down"):
                 up(home=other_home)

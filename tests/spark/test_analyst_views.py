@@ -52,7 +52,7 @@ class Estate:
 @pytest.fixture(scope="module")
 def estate(server: Connection, module_tenant: Tenants, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
     """A random root with odd names; its name for Spark and DuckDB has characters that mean something in patterns."""
-    world = random_world("gravitino", random.Random(SEED), 110)
+    world = random_world("gravitino", random.Random(SEED), 70)
     auth = module_tenant("gravitino", [*world, *ODD], root="main")
     out = tmp_path_factory.mktemp("views") / "it's [c:d]*{x}"
     mirror(server, auth.tenant, out, print)

@@ -89,14 +89,14 @@ def test_closure_of_a_small_graph_is_the_same_without_spark(name: str, monkeypat
 
 def test_closure_with_many_pairs_uses_spark() -> None:
     """A chain of 5,000 groups has 12.5 million pairs, a cycle of 2,000 has 4 million."""
-    began = time.monotonic()
+    began = time.process_time()
     for size, edges in (
         (5_000, [(at, at + 1) for at in range(4_999)]),
         (2_000, [(at, (at + 1) % 2_000) for at in range(2_000)]),
     ):
         ends = np.array(edges)
         assert close_small(np.arange(size), ends[:, 0], ends[:, 1]) is None
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_chosen_closure_is_reported_and_used(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:

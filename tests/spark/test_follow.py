@@ -41,7 +41,7 @@ from ..tenants.test_recreated_tenants import make_again
 
 pytestmark = pytest.mark.trust
 CHANGED = size(full=10_000, short=150)  # in the first policy; a sixth in each of the others
-KILLS = size(full=40, short=4)
+KILLS = size(full=40, short=2)
 FOLLOWING = """
 import sys
 from grantpath.graph.connection import Connection

@@ -88,7 +88,7 @@ def patiently(act: Callable[[], object], expected: Callable[..., None], value: A
     for _ in range(2):
         act()
         with suppress(AssertionError):
-            expected(value, timeout=30_000)
+            expected(value, timeout=120_000)
             return
     act()
     expected(value)

@@ -116,7 +116,7 @@ class Session:
             os.environ[name] = value
             return "", 0
         if words[0] != "grantpath":
-            ran = subprocess.run(["bash", "-c", self.own(line)], capture_output=True, text=True, timeout=60)
+            ran = subprocess.run(["bash", "-c", self.own(line)], capture_output=True, text=True, timeout=300)
             assert ran.returncode == 0, (line, ran.stderr)
             return self.as_shown(ran.stdout), 0
         words, file = (words[: words.index(">")], words[-1]) if ">" in words else (words, "")

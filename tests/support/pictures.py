@@ -79,7 +79,7 @@ def opened(browser: Browser, at: dict[str, str]) -> Page:
         device_scale_factor=1.5,
         permissions=["clipboard-read", "clipboard-write"],
     )
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=120_000)
     page = context.new_page()
     page.goto(at["guide"])
     page.get_by_test_id("username").fill(at["user"])

@@ -22,6 +22,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
 T = TypeVar("T")
 WAIT, TIMEOUT = 180.0, 900.0  # seconds; other tests share the machine
+DAEMON = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 LOGGING = """rootLogger.level = info
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -55,7 +56,7 @@ class Cluster:
         with log.open("wb") as file:
             self.processes[name] = subprocess.Popen(
                 [*command, "--webui-port", "0", "--properties-file", str(self.settings), *arguments],
-                env={**environment(), "SPARK_DAEMON_MEMORY": "256m"},
+                env={**environment(), **DAEMON},
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
@@ -92,6 +93,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         f"spark.driver.extraJavaOptions -Dlog4j2.configurationFile=file:{folder}/log4j2.properties\n"
         "spark.executor.memory 1g\nspark.sql.shuffle.partitions 4\nspark.sql.session.timeZone UTC\n"
         f"spark.eventLog.enabled true\nspark.eventLog.dir file://{folder}\n"
+        + Path(os.environ["SPARK_CONF_DIR"], "spark-defaults.conf").read_text()
     )
     cluster = Cluster(folder, settings)
     try:

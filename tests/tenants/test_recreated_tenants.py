@@ -103,7 +103,7 @@ def test_failed_command_keeps_a_root_that_another_caller_changed(tenant: Tenants
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
         patch.setattr(service, "record", waits)
         written = pool.submit(auth.change, "add user:a", dry_run=not keep)
-        assert locked.wait(10)
+        assert locked.wait(60)
         registry.take_back(auth.store, auth.tenant)
         written.result()
     if keep:

@@ -26,6 +26,7 @@ from grantpath.graph.store import QUICK_TRIES, Store
 from ..support import reader_process
 from ..support.reader_process import ALWAYS, AT_TIMES, BOB, KINDS, PUBLIC, QUESTIONS, STAFF, TIMEOUT, Guard, Reader
 from ..support.sizes import say, size
+from ..support.tiers import others_slow
 from .test_races import BYSTANDERS, FACTS
 
 pytestmark = pytest.mark.trust
@@ -205,7 +206,7 @@ def writer(server: Connection) -> Iterator[Writer]:
             registry.remove(auth.store, auth.tenant)
 
 
-@pytest.mark.parametrize("engine", ["cypher", "replica"])
+@pytest.mark.parametrize("engine", others_slow(["cypher", "replica"]))
 def test_readers_get_right_answers_during_continuous_writes(
     writer: Writer, engine: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

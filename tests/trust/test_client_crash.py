@@ -121,6 +121,7 @@ def test_killed_client_leaves_no_half_change_and_no_lock(
     assert odd >= 2
 
 
+@pytest.mark.slow
 def test_killed_load_is_completed_or_undone(
     server: OwnServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

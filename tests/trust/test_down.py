@@ -147,6 +147,7 @@ def back(auth: Authorizer, capsys: pytest.CaptureFixture[str], how: str) -> None
     say(capsys, f"{how}: right answers {time.monotonic() - began:.1f} s after it was over")
 
 
+@pytest.mark.slow
 def test_questions_raise_while_the_server_is_stopped(
     server: OwnServer,
     auth: Authorizer,

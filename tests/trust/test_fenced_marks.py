@@ -18,6 +18,7 @@ from ..conftest import Tenants
 from ..support.other_texts import other_texts
 from ..support.paused_writers import WAIT, Client, Stop, after, before
 from ..support.sizes import say, size
+from ..support.tiers import all_slow
 
 pytestmark = pytest.mark.trust
 
@@ -161,7 +162,7 @@ def orders(step: str) -> Iterator[Order]:
             yield step, lost, others
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", [*STEPS[-2:], *all_slow(STEPS[:-2])])
 def test_paused_writer_changes_only_its_own_marks(
     server: Connection, tenant: Tenants, step: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from grantpath.graph.connection import Connection
 from ..conftest import Tenants
 from ..support.one_grant import FACTS
 from ..support.sizes import say, size
+from ..support.tiers import others_slow
 
 pytestmark = pytest.mark.trust
 
@@ -62,7 +63,7 @@ def test_both_sides_of_a_fork_get_right_answers(
     assert len(made) == outcomes["change right"] > 0
 
 
-@pytest.mark.parametrize("mode", FORKS)
+@pytest.mark.parametrize("mode", others_slow([*FORKS]))
 def test_both_sides_of_a_fork_get_right_answers_from_their_copies(
     tenant: Tenants, server: Connection, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,20 +69,20 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("what", BOMBS)
 def test_document_that_grows_or_lies_is_refused(what: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(InvalidInput, match=r"odd\.yaml"):
         parse_documents(BOMBS[what], "odd.yaml")
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize("what", CONDITIONS)
 def test_condition_that_grows_is_refused(what: str, tmp_path: Path) -> None:
     file = tmp_path / "odd.yaml"
     file.write_text(CONDITIONS[what] + "operations:\n  table:\n    zap: d0\n")
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(Invalid, match=r"odd\.yaml"):
         policy.load(str(file))
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_document_at_its_limits_is_accepted() -> None:
@@ -134,7 +134,7 @@ def test_hostile_rows_are_refused_or_plain_data(kind: str, tenant: Tenants, tmp_
         rows = [row for row in rows if "\ud800" not in row and "\udfff" not in row]
     before = state(graph)
     write(tmp_path / f"subjects.{kind}", rows)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(InvalidInput, match="nothing is loaded") as refused, tapped() as wire:
         load(graph, tmp_path)
     assert state(graph) == before
@@ -147,7 +147,7 @@ def test_hostile_rows_are_refused_or_plain_data(kind: str, tenant: Tenants, tmp_
     wanted = {POLICY.reference(row, ROOT).text for row in good}
     there = {entity["ref"] for entity in graph.ask("tenant_state")["entities"]} - {"metalake:ml", *POLICY.builtins}
     assert there == wanted - {*POLICY.builtins}
-    assert time.monotonic() - began < 60
+    assert time.process_time() - began < 60
     assert not wire.strange and not more.strange
     assert len(good) > ROWS // 40 and bad > ROWS // 20
     closing(f"hostile rows, {kind}: {len(rows):,} tried, {len(good):,} accepted as data, {bad:,} refused; seed {SEED}")
@@ -198,10 +198,10 @@ def test_files_that_are_not_tables_are_refused(tenant: Tenants, tmp_path: Path) 
         folder = tmp_path / name
         folder.mkdir()
         make(folder / name)
-        began = time.monotonic()
+        began = time.process_time()
         with pytest.raises(InvalidInput, match=name.split(".")[0]):
             load(graph, folder)
-        assert time.monotonic() - began < 10
+        assert time.process_time() - began < 10
     assert state(graph) == before
 
 

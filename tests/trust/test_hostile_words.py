@@ -28,7 +28,7 @@ REFERENCES = size(40_000, 4_000)
 STATEMENTS = size(30_000, 1_500)
 PARAMETERS = size(20_000, 800)
 BATCH = 250
-SLOWEST = 15.0  # seconds that one try may take on a busy machine
+SLOWEST = 15.0  # seconds of this process that one try may take
 BIG = "x" * 10_000_000
 HALF = "\ud800"
 FEW = ["add role:r", "add catalog:c", "member user:bob of role:r", "allow USE_CATALOG on catalog:c to role:r"]
@@ -46,14 +46,14 @@ class Tries:
 
     def __call__(self, work: Callable[[], Any]) -> tuple[Any, GrantpathError | None]:
         """The result: a value, or an error of grantpath with a short message."""
-        began = time.monotonic()
+        began = time.process_time()
         try:
             value, error = work(), None
         except GrantpathError as refused:
             value, error = None, refused
             assert isinstance(refused, Invalid | Refused), refused
             assert 10 < len(str(refused)) < 12_000
-        self.slowest = max(self.slowest, time.monotonic() - began)
+        self.slowest = max(self.slowest, time.process_time() - began)
         assert self.slowest < SLOWEST
         self.count["refused" if error else "accepted"] += 1
         return value, error
@@ -134,9 +134,9 @@ def test_hostile_statements_are_data_or_refused(tenant: Tenants, closing: Closin
             batch = [words.statement() for _ in range(BATCH)]
             if start == 0:
                 batch += [f"add user:{BIG}", f"member user:`{HALF}` of group:g", "add user:a\0b"]
-            began = time.monotonic()
+            began = time.process_time()
             problems = graph.given(batch)
-            assert time.monotonic() - began < SLOWEST * 4
+            assert time.process_time() - began < SLOWEST * 4
             for statement, problem in zip(batch, problems, strict=True):
                 expected = "invalid" if too_odd(statement) else world.given(statement)
                 assert (problem is None) == (expected == "done"), (statement, problem)

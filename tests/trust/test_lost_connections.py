@@ -61,7 +61,7 @@ def test_lost_server_is_asked_only_twice(auth: Authorizer, proxy: Proxy) -> None
     began = time.monotonic()
     with pytest.raises(Unavailable, match="cannot be reached"):
         auth.check(*ALLOWED)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 25
 
 
 def test_system_probes_idle_connections(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,8 +98,8 @@ class Commits:
 
 
 def warm_up(writers: Sequence[Writer]) -> None:
-    """Waits until enough was written, at most half a minute: a newly started server is slow."""
-    deadline = time.monotonic() + 30
+    """Waits until enough was written, at most five minutes: a newly started server is slow."""
+    deadline = time.monotonic() + 300
     while sum(len(writer.outcomes) for writer in writers) < ENOUGH and time.monotonic() < deadline:
         time.sleep(0.05)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -33,10 +34,11 @@ def test_read_of_a_whole_root_may_exceed_the_timeout(impatient: Store) -> None:
         impatient.read(SLOW, {"rows": rows})
 
 
-def test_unfinished_read_of_a_whole_root_blocks_no_caller(impatient: Store) -> None:
-    for _ in range(3):
-        assert next(impatient.read_all("UNWIND range(1, 100000000) AS row RETURN row", {}))["row"] == 1
-    assert impatient.read("RETURN 1 AS one", {}) == [{"one": 1}]
+def test_unfinished_read_of_a_whole_root_blocks_no_caller(server: Connection) -> None:
+    with closing(Store(server, timeout=20.0)) as opened:
+        for _ in range(3):
+            assert next(opened.read_all("UNWIND range(1, 100000000) AS row RETURN row", {}))["row"] == 1
+        assert opened.read("RETURN 1 AS one", {}) == [{"one": 1}]
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "90000"])
