@@ -11,9 +11,9 @@ from grantpath.engine.facts.access_difference import AccessDifference, differenc
 from grantpath.engine.facts.access_names import AskedName, asked_names, names_with_second_objects
 from grantpath.engine.facts.affected import Affected, Block, Side
 from grantpath.engine.facts.deciding_grants import DecidedParts, DecidingGrants
+from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
-from grantpath.engine.facts.region_cover import Extent, RegionCover, merged, packed
-from grantpath.engine.facts.region_tree import Span
+from grantpath.engine.facts.region_cover import Extent, RegionCover, distinct_size, packed
 from grantpath.engine.facts.user_classes import UserClasses, held_by
 from grantpath.engine.policy.policy import Policy
 
@@ -25,7 +25,7 @@ class _Found:
     """An effect, while it is collected. `users` by their objects; `objects` are those of all users together."""
 
     users: dict[Extent, list[int]] = field(default_factory=lambda: defaultdict(list))
-    objects: list[Span] = field(default_factory=list)
+    objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans
     places: set[int] = field(default_factory=set)
     pairs: int = 0
 
@@ -92,14 +92,10 @@ def _compare_block(
             entry, spans = found.by_key[gained, type_, chosen, by], cover.spans(type_, gained, intervals)
             users = [user for each in of for user in classes.users[first + each]]
             entry.users[cover.extent(type_, gained, intervals)] += users
-            entry.pairs += _size(spans) * len(users)
-            entry.objects += spans
+            entry.pairs += int((spans[1] - spans[0]).sum()) * len(users)
+            entry.objects.append(spans)
             if found.explained:
                 entry.places.update(cover.ends(type_, gained, spans))
-
-
-def _size(spans: Iterable[Span]) -> int:
-    return sum(high - low for low, high in spans)
 
 
 Alike = tuple[bool, str, tuple[str, ...], bytes, tuple[str, ...]]
@@ -149,7 +145,7 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
                 type=type_,
                 by=by,
                 users=len(distinct),
-                objects=_size(merged(entry.objects)),
+                objects=distinct_size(*(np.concatenate(each) for each in zip(*entry.objects, strict=True))),
                 pairs=entry.pairs,
                 place=refs[_common(sides[gained], entry.places)] if entry.places else "",
                 shares=tuple(sorted(shares, key=_order)),

@@ -11,8 +11,8 @@ from grantpath.engine.facts.access_names import AskedName
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.fact_version import OWNS, FactVersion
-from grantpath.engine.facts.intervals import Bools
-from grantpath.engine.facts.region_tree import RegionTree, Rest, Span
+from grantpath.engine.facts.intervals import Bools, Ints
+from grantpath.engine.facts.region_tree import RegionTree, Rest
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.tenants.tenant_state import Entity
@@ -131,13 +131,16 @@ class Region:
         """Whether an entity is in the subtree of a root."""
         return self._tree.inside(number)
 
-    def spans(self, side: int, type_: str, low: int, high: int) -> Iterator[Span]:
-        """The objects for which some targets stand, in the sorted list of a side (0: before)."""
-        for _, each in self._targets[type_][low:high]:
-            if isinstance(each, Rest):
-                yield from each.spans[side]
-            else:
-                yield self._tree.span(side, each, type_)
+    def slots(self, side: int, type_: str) -> tuple[Ints, Ints, Ints]:
+        """What targets stand for: their numbers, and the beginning and the end of spans of the sorted list of a side
+        (0: before), ordered by these."""
+        rows: list[tuple[int, int, int]] = []
+        for at, (_, each) in enumerate(self._targets[type_]):
+            spans = each.spans[side] if isinstance(each, Rest) else [self._tree.span(side, each, type_)]
+            rows += ((low, high, at) for low, high in spans if low < high)
+        rows.sort()
+        low, high, of = np.array(rows, np.int64).reshape(-1, 3).T
+        return of, low, high
 
     def _shown(self, side: Side) -> Bools:
         shown = np.zeros(len(self.numberings[0]), np.bool_)

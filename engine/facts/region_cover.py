@@ -33,6 +33,13 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
+def distinct_size(low: Ints, high: Ints) -> int:
+    """How many numbers are in any of the spans."""
+    order = np.argsort(low)
+    low, reached = low[order], np.maximum.accumulate(high[order])
+    return int(np.maximum(reached - np.maximum(low, np.append(0, reached[:-1])), 0).sum())
+
+
 class RegionCover:
     """The objects of a region, by the sorted lists of those that exist on a side."""
 
@@ -40,7 +47,7 @@ class RegionCover:
         """`with_exceptions`: whether a place may stand for all objects in it except some."""
         self._region, self._sides = region, sides
         self._with_exceptions = with_exceptions
-        self._spans: dict[tuple[str, bool, bytes], list[Span]] = {}
+        self._slots: dict[tuple[str, bool], tuple[Ints, Ints, Ints]] = {}
         self._extents: dict[tuple[str, bool, bytes], Extent] = {}
         self._listed = {
             (type_, gained): _Listed(sides[gained], type_, region.inside)
@@ -48,20 +55,24 @@ class RegionCover:
             for gained in (True, False)
         }
 
-    def spans(self, type_: str, gained: bool, intervals: bytes) -> list[Span]:
-        """The objects of packed intervals of targets, in the list of the side that allows."""
-        key = (type_, gained, intervals)
-        if key not in self._spans:
-            pairs = np.frombuffer(intervals, PAIR).reshape(-1, 2).tolist()
-            self._spans[key] = merged(
-                span for low, high in pairs for span in self._region.spans(int(gained), type_, low, high)
-            )
-        return self._spans[key]
+    def spans(self, type_: str, gained: bool, intervals: bytes) -> tuple[Ints, Ints]:
+        """The objects of packed intervals of targets, as sorted spans of the list of the side that allows."""
+        low, high = np.frombuffer(intervals, PAIR).reshape(-1, 2).T
+        slots = self._slots.get((type_, gained))
+        if slots is None:
+            slots = self._slots[type_, gained] = self._region.slots(int(gained), type_)
+        edges = np.zeros(len(self._region.targets[type_]) + 1, np.int8)
+        edges[low] += 1
+        edges[high] -= 1
+        chosen = (np.cumsum(edges) > 0)[slots[0]]
+        begin, end = slots[1][chosen], slots[2][chosen]
+        new = np.append(True, begin[1:] != end[:-1])
+        return begin[new], end[np.append(new[1:], True)]
 
-    def ends(self, type_: str, gained: bool, spans: Sequence[Span]) -> list[int]:
+    def ends(self, type_: str, gained: bool, spans: tuple[Ints, Ints]) -> list[int]:
         """The numbers of the first and of the last object. The lowest place above both is above all."""
         listed, find = self._listed[type_, gained].refs, self._sides[0].version.numbers.find
-        return [find(listed[at], -1) for at in (spans[0][0], spans[-1][1] - 1)]
+        return [find(listed[at], -1) for at in (spans[0][0], spans[1][-1] - 1)]
 
     def extent(self, type_: str, gained: bool, intervals: bytes) -> Extent:
         """The objects of packed intervals by references, in the shorter way: what is meant, or a place and what is
@@ -69,7 +80,9 @@ class RegionCover:
         key = (type_, gained, intervals)
         found = self._extents.get(key)
         if found is None:
-            found = self._extents[key] = self._extent(self._listed[type_, gained], self.spans(*key))
+            low, high = self.spans(*key)
+            spans = [*zip(low.tolist(), high.tolist(), strict=True)]
+            found = self._extents[key] = self._extent(self._listed[type_, gained], spans)
         return found
 
     def _extent(self, listed: "_Listed", spans: list[Span]) -> Extent:
@@ -104,17 +117,20 @@ class _Listed:
         self._side, self._type = side, type_
         places = ((ref, bisect_left(self.refs, ref)) for ref in side.policy.hidden)
         self._hidden = {at for ref, at in places if at < len(self.refs) and self.refs[at] == ref}
-        self._above: list[tuple[str, str]] = []
+        self._above: dict[str, list[tuple[str, str]]] = {}  # by the text before the last dot of an object
 
     def above(self, ref: str) -> list[tuple[str, str]]:
         """The places above an object that are in the region, from the lowest one on, each with the text with which the
         objects in it begin."""
-        if not self._above or not ref.startswith(self._above[0][1]):
+        parent = ref.rpartition(".")[0]  # or more, if the name has a dot
+        found = self._above.get(parent)
+        if found is None:
             numbers, root = self._side.version.numbers, self._side.root.text
             chain = takewhile(self._inside, self._side.chain(numbers.find(ref, -1))[1:])
             places = (numbers.refs[each] for each in chain)
-            self._above = [(ref, f"{self._type}:{'' if ref == root else f'{name_of(ref)}.'}") for ref in places]
-        return self._above
+            found = [(ref, f"{self._type}:{'' if ref == root else f'{name_of(ref)}.'}") for ref in places]
+            self._above[parent] = found
+        return found
 
     def common(self, first: int, last: int) -> tuple[str, Span] | None:
         """The lowest place in the region that contains two different objects, and all objects in it."""
