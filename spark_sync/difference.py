@@ -79,7 +79,7 @@ def _existing(source: Snapshot) -> set[str]:
 
 def _facts(source: Snapshot) -> set[str]:
     """Memberships, owners and grants as statements."""
-    refs = source.numbering.refs
+    refs = [*source.numbering.refs]  # as Python strings: each is looked up
     members = source.table("members")
     facts = {
         f"member {refs[a]} of {refs[b]}"

@@ -19,45 +19,47 @@ def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
     refs = version.numbers.refs[:]  # other versions may add to the list meanwhile
     builder = FactVersionBuilder(policy, known=refs)
     for entity, _ in version.existing.items():
-        builder.entity(refs[entity])
+        builder.entity(entity)
     for member, containers in version.containers.items():
-        builder.member(refs[member], [refs[each] for each in containers])
+        builder.member(member, containers)
     for place, granted in version.grants.items():
         for fact, by in granted.items():
             for each in members(by):
-                builder.grant(refs[each], fact, refs[place])
+                builder.grant(each, fact, place)
     return builder.version(replace(version.origin, policy=policy.digest), version.revision)
 
 
 class FactVersionBuilder:
-    """Collects the facts of a whole root. Adding raises TooLarge when they take more than `limit` bytes."""
+    """Collects the facts of a whole root, with entities as numbers. Adding raises TooLarge when the facts take more
+    than `limit` bytes."""
 
     def __init__(self, policy: Policy, limit: int | None = None, known: Iterable[str] = ()) -> None:
-        """`known`: references that are to be numbered in this order."""
+        """`known`: references that get the numbers 0, 1, 2, ... in this order."""
         self._limit = limit
         self._size_of_edges = 0
         self._numbers = EntityNumbers(policy)
+        self.number = self._numbers.of  # of a reference, a new one if necessary
         for ref in known:
-            self._numbers.of(ref)
+            self.number(ref)
         self._existing: dict[int, bool] = {}
         self._containers: dict[int, tuple[int, ...]] = {}
         self._grants: dict[int, Grants] = {}
         self._several: dict[tuple[int, str], set[int]] = {}
 
-    def entity(self, ref: str) -> None:
+    def entity(self, entity: int) -> None:
         """Adds an entity that exists."""
-        self._existing[self._numbers.of(ref)] = True
+        self._existing[entity] = True
         self._add(0)
 
-    def member(self, ref: str, containers: Iterable[str]) -> None:
+    def member(self, member: int, containers: Iterable[int]) -> None:
         """Adds all groups and roles that a subject is in directly."""
-        if inside := tuple(map(self._numbers.of, containers)):
-            self._containers[self._numbers.of(ref)] = inside
+        if inside := tuple(containers):
+            self._containers[member] = inside
             self._add(MEMBERSHIP * len(inside))
 
-    def grant(self, subject: str, fact: str, object_: str) -> None:
+    def grant(self, by: int, fact: str, place: int) -> None:
         """Adds a grant or an ownership; `fact` is 'ALLOW SELECT_TABLE' or OWNS."""
-        key, by, place = sys.intern(fact), self._numbers.of(subject), self._numbers.of(object_)
+        key = sys.intern(fact)
         granted = self._grants.setdefault(place, {})
         former = granted.setdefault(key, by)
         if former != by:

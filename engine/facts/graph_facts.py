@@ -23,14 +23,15 @@ def read_facts(
         return load_query(query).run(store.read_all, root=tenant)
 
     builder = FactVersionBuilder(policy, limit)
+    number = builder.number
     for row in rows("dump_entities"):
         if row["created"]:
-            builder.entity(row["ref"])
+            builder.entity(number(row["ref"]))
     for row in rows("dump_edges"):
-        ref = row["ref"]
-        builder.member(ref, row["containers"])
+        subject = number(row["ref"])
+        builder.member(subject, map(number, row["containers"]))
         for effect, privilege, object_ in row["grants"]:
-            builder.grant(ref, f"{effect} {privilege}", object_)
+            builder.grant(subject, f"{effect} {privilege}", number(object_))
         for object_ in row["owned"]:
-            builder.grant(ref, OWNS, object_)
+            builder.grant(subject, OWNS, number(object_))
     return builder.version(origin, revision)

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from grantpath.engine.facts.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion
-from grantpath.engine.facts.snapshot_reader import SnapshotReader, ints
+from grantpath.engine.facts.snapshot_reader import SnapshotReader
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidInput
@@ -20,20 +22,18 @@ def read_snapshot(
     """
     source = SnapshotReader(folder)
     need_snapshot_of(source, tenant, policy, origin, revision)
-    builder, refs = FactVersionBuilder(policy, limit), source.numbering.refs
-    for ref, exists in zip(refs, source.numbering.exists.tolist(), strict=True):
-        if exists:
-            builder.entity(ref)
-    containers: dict[int, list[str]] = {}
-    members = source.table("members")
-    for member, container in zip(ints(members, "source").tolist(), ints(members, "target").tolist(), strict=True):
-        containers.setdefault(member, []).append(refs[container])
+    builder = FactVersionBuilder(policy, limit, known=source.refs)  # the number of an entity is its position
+    for entity in np.flatnonzero(source.numbering.exists).tolist():
+        builder.entity(entity)
+    containers: dict[int, list[int]] = {}
+    for member, container in source.memberships:
+        containers.setdefault(member, []).append(container)
     for member, found in containers.items():
-        builder.member(refs[member], found)
+        builder.member(member, found)
     table = source.fact_table
     names = [_stored(fact) for fact in table.keys]
     for principal, key, place in zip(table.principal.tolist(), table.key.tolist(), table.place.tolist(), strict=True):
-        builder.grant(refs[principal], names[key], refs[place])
+        builder.grant(principal, names[key], place)
     return builder.version(origin, source.meta.revision)
 
 

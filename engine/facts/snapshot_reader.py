@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -200,6 +200,13 @@ class SnapshotReader:
     def roles(self) -> Roles:
         table = self.table("members", chosen=pads.field("kind") == "HAS_ROLE").sort_by("source")
         return Roles(self._positions("members", table, "source"), self._positions("members", table, "target"))
+
+    @property
+    def memberships(self) -> Iterator[tuple[int, int]]:
+        """The position of each member with that of a group or role that it is in directly."""
+        table = self.table("members")
+        ends = (self._positions("members", table, column).tolist() for column in ("source", "target"))
+        return zip(*ends, strict=True)
 
     @cached_property
     def hidden(self) -> Ints:

@@ -96,19 +96,19 @@ def test_bad_limit_is_refused(limit: object) -> None:
 def built(policy: Policy, users: int, tables: int, several: int) -> FactVersion:
     """A root of users, each in three roles, and tables, each with `several` grants and an owner."""
     builder = FactVersionBuilder(policy)
-    roles = users // 10
-    for name, number in (("role", roles), ("user", users), ("table", tables)):
-        for at in range(number):
-            builder.entity(f"{name}:{'a.b.' if name == 'table' else ''}with-a-name-{at}")
+    number, roles = builder.number, users // 10
+    for name, count in (("role", roles), ("user", users), ("table", tables)):
+        for at in range(count):
+            builder.entity(number(f"{name}:{'a.b.' if name == 'table' else ''}with-a-name-{at}"))
     for at in range(users):
-        builder.member(f"user:with-a-name-{at}", [f"role:with-a-name-{(at + more) % roles}" for more in (0, 7, 19)])
+        held = [number(f"role:with-a-name-{(at + more) % roles}") for more in (0, 7, 19)]
+        builder.member(number(f"user:with-a-name-{at}"), held)
     for at in range(tables):
         for more in range(several):
             privilege = ("SELECT_TABLE", "MODIFY_TABLE")[more % 2]
-            builder.grant(
-                f"role:with-a-name-{(at + more) % roles}", f"ALLOW {privilege}", f"table:a.b.with-a-name-{at}"
-            )
-        builder.grant(f"user:with-a-name-{at % users}", OWNS, f"table:a.b.with-a-name-{at}")
+            role = number(f"role:with-a-name-{(at + more) % roles}")
+            builder.grant(role, f"ALLOW {privilege}", number(f"table:a.b.with-a-name-{at}"))
+        builder.grant(number(f"user:with-a-name-{at % users}"), OWNS, number(f"table:a.b.with-a-name-{at}"))
     return builder.version(FactOrigin("made", "chain", policy.digest), 1)
 
 

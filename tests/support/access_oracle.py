@@ -30,14 +30,15 @@ def facts_of(world: Oracle) -> set[str]:
 def version_of(world: Oracle, policy: Policy) -> FactVersion:
     """The facts as a first version."""
     builder = FactVersionBuilder(policy)
+    number = builder.number
     for ref in world.existing:
-        builder.entity(str(ref))
+        builder.entity(number(str(ref)))
     for member, those in world.containers.items():
-        builder.member(str(member), [str(each) for each in those])
+        builder.member(number(str(member)), [number(str(each)) for each in those])
     for owned, owner in world.owners.items():
-        builder.grant(str(owner), OWNS, str(owned))
+        builder.grant(number(str(owner)), OWNS, number(str(owned)))
     for effect, name, on, by in world.grants:
-        builder.grant(str(by), f"{effect.upper()} {name}", str(on))
+        builder.grant(number(str(by)), f"{effect.upper()} {name}", number(str(on)))
     return builder.version(FactOrigin("made", "chain", policy.digest), 1)
 
 
