@@ -71,7 +71,7 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRANTPATH_HOME", str(home))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
-        for name in ("GRANTPATH_EMBEDDED", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE"):
+        for name in ("GRANTPATH_EMBEDDED", "GRANTPATH_CONFIG", "GRANTPATH_PROFILE", "GRANTPATH_TIMEOUT"):
             patch.delenv(name, raising=False)
         if os.environ.get(SERVER) != "uri":
             for name in ("NEO4J_URI", "NEO4J_USER", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_PASSWORD_FILE"):
@@ -79,7 +79,6 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name, small in (("GRANTPATH_HEAP", "512m"), ("GRANTPATH_PAGECACHE", "128m")):
             patch.setenv(name, os.environ.get(name, small))
         patch.setattr("grantpath.graph.embedded.home.JVM_OPTIONS", SHORT_LIVED)
-        patch.setenv("GRANTPATH_TIMEOUT", "60")  # of commands: other tests share the machine
         patch.setenv("SPARK_CONF_DIR", str(SPARK_SETTINGS))
         yield home
 
