@@ -47,6 +47,7 @@ class RegionCover:
         """`with_exceptions`: whether a place may stand for all objects in it except some."""
         self._region, self._sides = region, sides
         self._with_exceptions = with_exceptions
+        self._spans: dict[tuple[str, bool, bytes], tuple[Ints, Ints]] = {}
         self._slots: dict[tuple[str, bool], tuple[Ints, Ints, Ints]] = {}
         self._extents: dict[tuple[str, bool, bytes], Extent] = {}
         self._listed = {
@@ -57,6 +58,9 @@ class RegionCover:
 
     def spans(self, type_: str, gained: bool, intervals: bytes) -> tuple[Ints, Ints]:
         """The objects of packed intervals of targets, as sorted spans of the list of the side that allows."""
+        known = self._spans.get((type_, gained, intervals))
+        if known is not None:
+            return known
         low, high = np.frombuffer(intervals, PAIR).reshape(-1, 2).T
         slots = self._slots.get((type_, gained))
         if slots is None:
@@ -67,7 +71,8 @@ class RegionCover:
         chosen = (np.cumsum(edges) > 0)[slots[0]]
         begin, end = slots[1][chosen], slots[2][chosen]
         new = np.append(True, begin[1:] != end[:-1])
-        return begin[new], end[np.append(new[1:], True)]
+        found = self._spans[type_, gained, intervals] = begin[new], end[np.append(new[1:], True)]
+        return found
 
     def ends(self, type_: str, gained: bool, spans: tuple[Ints, Ints]) -> list[int]:
         """The numbers of the first and of the last object. The lowest place above both is above all."""
@@ -142,7 +147,10 @@ class _Listed:
 
     def parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, bool]]:
         """Objects, and the highest places with several of them of which all are meant (true)."""
-        for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]):
+        for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]) if self._hidden else spans:
+            if end == at + 1 and at not in self._hidden:  # most spans are single objects
+                yield self.refs[at], False
+                continue
             while at < end:
                 top, following = self.refs[at], at + 1
                 for place, prefix in self.above(self.refs[at]):
