@@ -11,7 +11,7 @@ WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
-.PHONY: help install demo quick test test-all trust bench bench-bulk bench-peers docs types lint clean
+.PHONY: help install demo quick test test-all trust bench bench-bulk bench-follow bench-peers docs types lint clean
 
 help:
 	@echo "make demo      see the main job end to end"
@@ -21,6 +21,7 @@ help:
 	@echo "make trust     try faults, races and hostile input at length, and print the figures: about two hours"
 	@echo "make bench     measure on a large estate"
 	@echo "make bench-bulk  measure Spark's answers for all users, with the memory that they need"
+	@echo "make bench-follow  measure how fast a snapshot follows the changes of its root"
 	@echo "make bench-peers  measure other authorization systems beside this one, on the same estate"
 	@echo "make docs      build the pages of docs/ as a site, in build/site"
 	@echo "make lint      check style and types"
@@ -48,6 +49,9 @@ bench: $(INSTALLED)
 
 bench-bulk: $(INSTALLED)
 	@$(RUN) benchmarks/bulk.py $(ARGS)
+
+bench-follow: $(INSTALLED)
+	@$(RUN) benchmarks/follow.py $(ARGS)
 
 bench-peers: $(PEERS)/.installed
 	@$(PEERS)/bin/python benchmarks/compare_peers.py $(ARGS)
