@@ -1,8 +1,8 @@
 """Describes targets of a region by references: single objects, and places inside which all objects are meant."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, pairwise, takewhile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, takewhile
 
 import numpy as np
 
@@ -85,31 +85,20 @@ class RegionCover:
         key = (type_, gained, intervals)
         found = self._extents.get(key)
         if found is None:
-            low, high = self.spans(*key)
-            spans = [*zip(low.tolist(), high.tolist(), strict=True)]
-            found = self._extents[key] = self._extent(self._listed[type_, gained], spans)
+            found = self._extents[key] = self._extent(self._listed[type_, gained], *self.spans(*key))
         return found
 
-    def _extent(self, listed: "_Listed", spans: list[Span]) -> Extent:
-        count = sum(high - low for low, high in spans)
-        common = listed.common(spans[0][0], spans[-1][1] - 1) if self._with_exceptions and count > 1 else None
+    def _extent(self, listed: "_Listed", low: Ints, high: Ints) -> Extent:
+        count = int((high - low).sum())
+        common = listed.common(int(low[0]), int(high[-1]) - 1) if self._with_exceptions and count > 1 else None
         if common:
             top, inside = common
             if 2 * count > inside[1] - inside[0]:
-                excepted = [*listed.parts(_between(spans, inside))]
-                included = [*islice(listed.parts(spans), len(excepted) + 2)]
-                if len(included) > len(excepted) + 1:
-                    return (), (top,), *_named(excepted)
-                return *_named(included), (), ()
-        return *_named(listed.parts(spans)), (), ()
-
-
-def _named(parts: Iterable[tuple[str, bool]]) -> tuple[Refs, Refs]:
-    objects: list[str] = []
-    places: list[str] = []
-    for ref, whole in parts:
-        (places if whole else objects).append(ref)
-    return tuple(objects), tuple(places)
+                excepted = listed.named(*_between(low, high, inside))
+                most = sum(map(len, excepted)) + 1
+                if listed.more_than(most, low, high):
+                    return (), (top,), *excepted
+        return *listed.named(low, high), (), ()
 
 
 class _Listed:
@@ -145,12 +134,23 @@ class _Listed:
                 return place, (bisect_left(self.refs, prefix), bisect_left(self.refs, _behind(prefix)))
         return None
 
-    def parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, bool]]:
-        """Objects, and the highest places with several of them of which all are meant (true)."""
+    def named(self, low: Ints, high: Ints) -> tuple[Refs, Refs]:
+        """Objects, and the highest places with several of them of which all are meant, both in byte order."""
+        single = (high - low == 1) & (not self._hidden)  # most spans are single objects
+        objects = [self.refs[at] for at in low[single].tolist()]
+        places: list[str] = []
+        for ref, whole in self._parts(zip(low[~single].tolist(), high[~single].tolist(), strict=True)):
+            (places if whole else objects).append(ref)
+        return tuple(sorted(objects)), tuple(sorted(places))
+
+    def more_than(self, most: int, low: Ints, high: Ints) -> bool:
+        """Whether `named` lists more than this."""
+        if len(low) > most and not self._hidden:  # at least one for each span
+            return True
+        return sum(1 for _ in islice(self._parts(zip(low.tolist(), high.tolist(), strict=True)), most + 1)) > most
+
+    def _parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, bool]]:
         for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]) if self._hidden else spans:
-            if end == at + 1 and at not in self._hidden:  # most spans are single objects
-                yield self.refs[at], False
-                continue
             while at < end:
                 top, following = self.refs[at], at + 1
                 for place, prefix in self.above(self.refs[at]):
@@ -171,7 +171,7 @@ def _behind(prefix: str) -> str:
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
-def _between(spans: Sequence[Span], inside: Span) -> list[Span]:
-    """What is inside and not in the spans."""
-    edges = [(0, inside[0]), *spans, (inside[1], inside[1])]
-    return [(one[1], other[0]) for one, other in pairwise(edges) if one[1] < other[0]]
+def _between(low: Ints, high: Ints, inside: Span) -> tuple[Ints, Ints]:
+    """What is inside and not in the spans, as spans."""
+    begin, end = np.append(inside[0], high), np.append(low, inside[1])
+    return begin[begin < end], end[begin < end]
