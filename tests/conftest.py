@@ -12,6 +12,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
+from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.lifecycle import make_root
 from grantpath.graph.connection import Connection
@@ -32,6 +33,7 @@ SHORT_LIVED = JVM_OPTIONS.replace("-XX:+UseG1GC", "-XX:+UseSerialGC\n-XX:TieredS
 Closing = Callable[[str], None]
 SPARK_SETTINGS = Path(__file__).parent / "support" / "spark_settings"
 with_schema = WeakSet[Store]()  # the stores whose server has the constraints and indexes
+BUILT_IN_NAMES = {file.stem for file in BUILT_IN.glob("*.yaml")}
 built_in = cache(policy.load)  # compiling a policy anew for each test takes longer than the test
 
 
@@ -44,7 +46,7 @@ class Tenants:
 
     def __call__(self, policy_name: str = "gravitino", given: Iterable[str] = (), root: str = "ml") -> Authorizer:
         """Creates a tenant with these facts, all of which must be valid."""
-        model = (built_in if policy_name.isidentifier() else policy.load)(policy_name)
+        model = (built_in if policy_name in BUILT_IN_NAMES else policy.load)(policy_name)
         reference = model.root(root)
         tenant = f"{reference.text}~{uuid.uuid4().hex}"
         self._made.append(tenant)
