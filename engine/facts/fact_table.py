@@ -1,13 +1,14 @@
 """Prepares questions for the kernel: the intervals of each fact, and the objects that a question is about."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from grantpath.engine.facts.folding import fold
 from grantpath.engine.facts.intervals import (
     ActingPrincipals,
+    AnyInts,
     Bools,
     CompiledCondition,
     Events,
@@ -40,6 +41,13 @@ class FactTable:
     key: Ints
     place: Ints
     keys: tuple[Fact, ...]  # `ALLOW SELECT_TABLE table`, `OWNS schema`
+
+    def of(self, principals: AnyInts) -> "FactTable":
+        """The facts of these principals."""
+        wanted = np.zeros(len(self.numbering), np.bool_)
+        wanted[principals] = True
+        chosen = wanted[self.principal]
+        return replace(self, principal=self.principal[chosen], key=self.key[chosen], place=self.place[chosen])
 
 
 @dataclass(frozen=True)

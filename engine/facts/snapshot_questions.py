@@ -210,7 +210,10 @@ def ask(
         """Reads all subjects for a question about all users: that is faster than to search for each."""
         return source.closure(None if bound.kind == "who" else subjects, principals)
 
-    found = evaluate(bound, source.fact_table, closure, lambda: source.roles)
+    facts = source.fact_table
+    if bound.kind != "who":  # of one subject, which acts only by its own principals
+        facts = facts.of(source.closure(bound.subjects).principal)
+    found = evaluate(bound, facts, closure, lambda: source.roles)
     if bound.kind == "check":
         return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
     return SnapshotAnswer(sorted(source.refs.at(found)), source.meta.revision)

@@ -219,7 +219,10 @@ class SnapshotReader:
         if subjects is None:
             tables = self.stream("closure").tables  # all rows at once would take much memory
         else:
-            tables = iter([self.table("closure", chosen=pads.field("subject").isin(subjects))])
+            field, ends = pads.field("subject"), np.sort(subjects)[[0, -1]].tolist() if len(subjects) else [0, -1]
+            # by the ends, files are left out
+            chosen = (field >= ends[0]) & (field <= ends[1]) & field.isin(subjects)
+            tables = iter([self.table("closure", chosen=chosen)])
         wanted = np.ones(len(self.numbering), np.bool_)
         if principals is not None:
             wanted[:] = False
