@@ -243,12 +243,8 @@ class Prepared:
         for kind, at in zip(found, first, strict=True):
             known = {fact: bool(truth[at]) for fact, truth in static.items()}
             clauses = fold(ask.clauses, known)
-            parts.append(
-                (
-                    CompiledCondition.of(clauses, self.codes, self.size),
-                    runs_of(kinds == kind) if len(found) > 1 else None,
-                )
-            )
+            condition = CompiledCondition.of(clauses, self.codes, self.size)
+            parts.append((condition, runs_of(kinds == kind) if len(found) > 1 else None))
         if not parts:
             parts.append((CompiledCondition((), self.size), None))
         return PreparedQuestion(ask.targets, self._before(ask.targets), parts)

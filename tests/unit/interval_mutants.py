@@ -172,7 +172,18 @@ MUTANTS = [
         "        if False:\n            here =",
     ),
     Mutant("any second object will do", "fact_table", "here = (start <= fixed) & (fixed <= last)", "here = start >= 0"),
-    Mutant("HOLDS a name holds anything", "fact_table", "if ref == fact.entity], np.int64)", "], np.int64)"),
+    Mutant(
+        "HOLDS a name holds anything",
+        "fact_table",
+        "[refs.index(fact.entity)] if fact.entity in refs else []",
+        "range(len(refs))",
+    ),
+    Mutant(
+        "a fact on the last target only is left out",
+        "fact_table",
+        "self._targets_before[last + 1] > ",
+        "self._targets_before[last] > ",
+    ),
     Mutant(
         "IS counts for the whole tree",
         "fact_table",
