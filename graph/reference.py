@@ -81,8 +81,11 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     if simple:  # no rule can be broken, and this is the canonical spelling
         type_, name = simple.groups()
         subject = type_ in subject_types
-        ref = Reference(type_, (name,) if subject else tuple(name.split(".")), subject)
-        ref.__dict__["text"] = text
+        segments = (name,) if subject else tuple(name.split("."))
+        ref = Reference.__new__(
+            Reference
+        )  # directly, because setting the fields of a frozen one takes as long as the rest
+        ref.__dict__.update(type=type_, segments=segments, one_segment=subject, text=text)
         return ref
     type_, colon, name = text.partition(":")
     if not colon or not _TYPE.match(type_):

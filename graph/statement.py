@@ -5,11 +5,12 @@ References stay text here: only a policy defines the types, and which of them ar
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.frozen import unchecked
 
 Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
@@ -65,6 +66,14 @@ class Which(_Words):
     name: str
     with_: dict[str, str] = {}
     as_role: str | None = None
+
+
+def check_of(subject: Any, name: Any, object_: Any) -> Check:
+    """The check of three words. Raises ValueError if one of them is not a string."""
+    if type(subject) is type(name) is type(object_) is str and (subject + name + object_).isascii():
+        words: dict[str, object] = {"subject": subject, "name": name, "object": object_, "with_": {}, "as_role": None}
+        return unchecked(Check, words)  # nothing can be wrong, and validation would take longer
+    return Check(subject=subject, name=name, object=object_, with_={})  # a default would be copied
 
 
 def parse_statement(text: str) -> Statement:

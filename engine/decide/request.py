@@ -18,11 +18,11 @@ from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Check, Which, Who
+from grantpath.graph.statement import Check, Which, Who, check_of
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
-STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
+_STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", Check, Who, Which)
 
 
@@ -84,7 +84,7 @@ def resolve_check(policy: Policy, root: Reference, check: AnyCheck) -> tuple[Che
     if not isinstance(check, Check):
         try:
             subject, name, object_ = check
-            check = Check(subject=subject, name=name, object=object_, with_={})  # a default would be copied
+            check = check_of(subject, name, object_)
         except (TypeError, ValueError):
             raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
     return check, resolve(policy, root, check)
@@ -176,11 +176,11 @@ def decision(
     """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
     tenant.need_existing(question.needed, answer["known"])
     acted = answer["acting"]
-    allowed = any(one["allowed"] for one in acted)
-    made = Decision.__new__(Decision)
-    fields = {"allowed": allowed, "revision": row["revision"], "question": words}  # without its reasons: they cost more
+    allowed = any(each["allowed"] for each in acted)
     evidence = Evidence(partial(question.evaluation, tenant.policy, tenant.root, tenant.near), acted)
-    made.__setstate__({**STATE, "__dict__": {**fields, "_evidence": evidence}})
+    fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
+    made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
+    made.__setstate__({**_STATE, "__dict__": fields})
     return made
 
 

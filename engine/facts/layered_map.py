@@ -28,6 +28,20 @@ class LayeredMap(Generic[Key, Value]):
         yield from ((key, value) for key, value in self._base.items() if key not in self._latest)
         yield from ((key, value) for key, value in self._latest.items() if value is not None)
 
+    def changed_since(self, former: "LayeredMap[Key, Value]") -> set[Key] | None:
+        """The keys whose values can differ from those of another version; None if these are too many to tell."""
+        if self is former:
+            return set()
+        if self._base is not former._base:
+            return None
+        mine, theirs = self._latest, former._latest
+        return {
+            key
+            for key in {**mine, **theirs}
+            if (mine[key] if key in mine else self._base.get(key))
+            is not (theirs[key] if key in theirs else self._base.get(key))
+        }
+
     def changed(self, changes: Mapping[Key, Value | None]) -> "LayeredMap[Key, Value]":
         """The next version. A value of None removes the key."""
         if not changes:

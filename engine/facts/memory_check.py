@@ -1,66 +1,105 @@
 """Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.facts.descendants import Descendants
-from grantpath.engine.facts.fact_version import FactVersion, Principals, has_any, members
+from grantpath.engine.facts.fact_version import GRANTED, FactVersion, Granted, members
+from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
 # facts, each with the principals that have it; None if it is not one grant, e.g. EXISTS
-Found = list[tuple[Fact, Principals | None]]
+Found = list[tuple[Fact, Collection[int] | None]]
 
 
 class FoundFacts:
     """The facts of principals that act together, in the form of check.cypher; written only when they are read."""
 
-    __slots__ = ("_facts", "_principals", "_refs")
+    __slots__ = ("_granted", "_others", "_principals", "_refs")
 
-    def __init__(self, facts: Found, principals: AbstractSet[int], refs: Sequence[str]) -> None:
-        self._facts, self._principals, self._refs = facts, principals, refs
+    def __init__(
+        self, granted: Sequence[Granted], others: Found, principals: AbstractSet[int], refs: Sequence[str]
+    ) -> None:
+        """`granted` may also have facts of other principals, which are omitted."""
+        self._granted, self._others, self._principals, self._refs = granted, others, principals, refs
 
     def __iter__(self) -> Iterator[dict[str, str | None]]:
-        for fact, by in self._facts:
+        granted = ((fact, by) for facts in self._granted for fact, _, by in facts)
+        for fact, by in (*granted, *self._others):
             if by is None:
                 yield {"fact": fact.text, "by": None}
-            for each in members(by):
+            for each in by or ():
                 if each in self._principals:
                     yield {"fact": fact.text, "by": self._refs[each]}
+
+
+class MemoryChecks:
+    """Answers checks at one version, from what its places have and its subjects belong to."""
+
+    def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
+        self._version, self._policy, self._root = version, policy, root
+
+    def answer(self, question: ResolvedQuestion) -> dict[str, Any]:
+        """The answer to one check, as check.cypher gives it."""
+        assert question.subject is not None, "a check has a subject"
+        version, plan = self._version, question.requirement.plan
+        acted = []
+        subject = version.numbers.find(question.subject.text)
+        if subject is not None and version.existing.get(subject):
+            granted = self._granted_on(question)
+            for role, principals in acting(version, question, subject):
+                others: Found = []
+                if plan.others:
+                    others = ungranted(version, self._policy, self._root, question, subject, principals)
+                found = FoundFacts(granted, others, principals, version.numbers.refs)
+                allowed = plan.allows(_bits(plan, granted, others, principals))
+                acted.append({"role": role, "found": found, "allowed": allowed})
+        return {"known": known(version, question), "acting": acted}
+
+    def _granted_on(self, question: ResolvedQuestion) -> list[Granted]:
+        """What is granted on each place of a question that has grants or an owner."""
+        plan, places, version = question.requirement.plan, question.places, self._version
+        kept = version.granted.get(plan)
+        if kept is None:
+            kept = version.granted[plan] = [(place, plan.named.get(place), {}) for place in plan.stored]
+        found = []
+        for place, named, by_ref in kept:
+            ref = named or places[place].text
+            granted = by_ref.get(ref)
+            if granted is None:
+                if len(by_ref) >= GRANTED:
+                    by_ref.clear()
+                granted = by_ref[ref] = granted_on(version, plan, place, ref)
+            if granted:
+                found.append(granted)
+        return found
+
+
+def _bits(plan: FactPlan, granted: Iterable[Granted], others: Found, principals: AbstractSet[int]) -> int:
+    """The bits of the facts that the principals have."""
+    found = 0
+    for facts in granted:
+        for _, bit, by in facts:
+            if not principals.isdisjoint(by):
+                found |= bit
+    return found | plan.bits_of(fact for fact, _ in others) if others else found
 
 
 def answers(
     version: FactVersion, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]
 ) -> list[dict[str, Any]]:
     """The answers to checks, as check.cypher gives them."""
-    return [answer(version, policy, root, question) for question in questions]
+    checks = MemoryChecks(version, policy, root)
+    return [checks.answer(question) for question in questions]
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
     """The references that the question needs, without those that do not exist."""
     return [ref for ref in question.needed if version.exists(ref)]
-
-
-def answer(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
-    """The answer to one check."""
-    assert question.subject is not None, "a check has a subject"
-    acted = []
-    subject = version.numbers.find(question.subject.text)
-    if subject is not None and version.existing.get(subject):
-        refs, plan = version.numbers.refs, question.requirement.plan
-        for role, principals in acting(version, question, subject):
-            facts = found(version, policy, root, question, subject, principals)
-            acted.append(
-                {
-                    "role": role,
-                    "found": FoundFacts(facts, principals, refs),
-                    "allowed": plan.allows(fact for fact, _ in facts),
-                }
-            )
-    return {"known": known(version, question), "acting": acted}
 
 
 def acting(
@@ -78,7 +117,7 @@ def acting(
         yield version.numbers.refs[each], {subject, *version.with_roles(each)}
 
 
-def found(
+def ungranted(
     version: FactVersion,
     policy: Policy,
     root: Reference,
@@ -87,9 +126,9 @@ def found(
     principals: AbstractSet[int],
     without: Collection[str] = (),
 ) -> Found:
-    """The facts of these principals on the places of the question, except for the places `without`."""
+    """The facts of these principals that are not grants on a place or owners of it, except for the places `without`."""
     plan = question.requirement.plan
-    facts: Found = [each for each in granted(version, question, without) if has_any(each[1], principals)]
+    facts: Found = []
     for fact in plan.properties_of_places:
         if fact.place not in without:
             ref = fact.entity or question.places[fact.place].text
@@ -100,17 +139,22 @@ def found(
     return facts
 
 
+def granted_on(version: FactVersion, plan: FactPlan, place: str, ref: str) -> Granted:
+    """What is granted on a place, as far as the clauses need it."""
+    wanted = plan.stored[place]
+    return [(*wanted[name], members(by)) for name, by in version.granted_on(ref).items() if name in wanted]
+
+
 def granted(
     version: FactVersion, question: ResolvedQuestion, without: Collection[str] = ()
-) -> list[tuple[Fact, Principals]]:
+) -> list[tuple[Fact, Collection[int]]]:
     """The facts about grants and owners on the places of a question, and who has them."""
-    plan, places, granted_on = question.requirement.plan, question.places, version.granted_on
+    plan, places = question.requirement.plan, question.places
     return [
-        (wanted[name], by)
-        for place, wanted in plan.stored.items()
+        (fact, by)
+        for place in plan.stored
         if place not in without
-        for name, by in granted_on(plan.named.get(place) or places[place].text).items()
-        if name in wanted
+        for fact, _, by in granted_on(version, plan, place, plan.named.get(place) or places[place].text)
     ]
 
 
@@ -119,7 +163,7 @@ def _below(
 ) -> Found:
     plan, places = question.requirement.plan, question.places
     some: Found = [
-        (fact, principal)
+        (fact, (principal,))
         for fact, place, principal in descendants.held(plan.some, principals)
         if fact.place not in without and places[fact.place].text == place
     ]

@@ -60,33 +60,40 @@ class FactPlan:
         return _by_place((fact, fact.kind.value) for fact in properties)
 
     @cached_property
-    def stored(self) -> dict[str, dict[str, Fact]]:
-        """By place: the grants and the ownership that matter there, as `ALLOW SELECT_TABLE` or `OWNS`, and their facts.
+    def stored(self) -> dict[str, dict[str, tuple[Fact, int]]]:
+        """By place: the grants and the ownership that matter there, as `ALLOW SELECT_TABLE` or `OWNS`, and their facts,
+        each with its bit.
 
-        A DENY of each granted privilege is among them, because reasons mention it.
+        A DENY of each granted privilege is among them, because reasons mention it; its bit is 0 if no clause has it.
         """
         same = {fact: fact for fact in self.facts}
         return {
-            place: {name: same.get(fact, fact) for word in words for name, fact in _edges(word, place)}
+            place: {
+                name: (same.get(fact, fact), self.bits.get(fact, 0))
+                for word in words
+                for name, fact in _edges(word, place)
+            }
             for place, words in self.privileges.items()
         }
 
-    def allows(self, true: Iterable[Fact]) -> bool:
-        """Whether a clause holds, given the true facts. Each combination of facts is decided once."""
-        key = 0
-        for fact in true:
-            key |= self._bits.get(fact, 0)
-        known = self._verdicts.get(key)
+    @cached_property
+    def bits(self) -> dict[Fact, int]:
+        """A bit for each fact of the clauses."""
+        return {fact: 1 << at for at, fact in enumerate(self.facts)}
+
+    def bits_of(self, facts: Iterable[Fact]) -> int:
+        """The bits of these facts, without those that no clause has."""
+        return sum(self.bits[fact] for fact in {*facts} & self.bits.keys())
+
+    def allows(self, true: int) -> bool:
+        """Whether a clause holds, given the bits of the true facts. Each combination is decided once."""
+        known = self._verdicts.get(true)
         if known is None:
             if len(self._verdicts) >= MANY_VERDICTS:
                 self._verdicts.clear()
-            facts = {fact for fact, bit in self._bits.items() if key & bit}
-            known = self._verdicts[key] = any(clause_holds(clause, facts) for clause in self.clauses)
+            facts = {fact for fact, bit in self.bits.items() if true & bit}
+            known = self._verdicts[true] = any(clause_holds(clause, facts) for clause in self.clauses)
         return known
-
-    @cached_property
-    def _bits(self) -> dict[Fact, int]:
-        return {fact: 1 << at for at, fact in enumerate(self.facts)}
 
     @cached_property
     def _verdicts(self) -> dict[int, bool]:
@@ -96,6 +103,11 @@ class FactPlan:
     def properties_of_places(self) -> list[Fact]:
         """The facts of `properties`."""
         return [fact for fact in self.facts if fact.kind not in (*_GRANTED, FactKind.ALL) and not fact.below]
+
+    @cached_property
+    def others(self) -> bool:
+        """Whether the clauses need other facts than grants on places and their owners."""
+        return bool(self.properties_of_places or self.inside)
 
     @cached_property
     def allows_without_facts(self) -> bool:

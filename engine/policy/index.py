@@ -38,6 +38,9 @@ class PolicyIndex:
         self.types = file.types
         self.root = self._root()
         self._chains = {type_: self._chain(type_) for type_ in self.types}
+        self.depths = {
+            type_: max(1, len(chain) - 1) for type_, chain in self._chains.items()
+        }  # segments of a reference
         self.privileges: Mapping[str, PrivilegeEntry] = file.privileges
         self.operations = self._operations()
 

@@ -131,7 +131,7 @@ class Policy:
     def _reference(self, text: str, root: Reference) -> Reference:
         ref = parse(text, self.names.one_segment)
         self.names.check_type(ref.type)
-        depth = max(1, len(self.names.chain(ref.type)) - 1)
+        depth = self.names.depths[ref.type]
         if len(ref.segments) != depth:
             form = ".".join(f"<{type_}>" for type_ in reversed(self.names.chain(ref.type)[:depth]))
             raise InvalidReference(
@@ -175,10 +175,11 @@ class Policy:
         """The ancestors. They are shared by all objects inside them, because their texts take time."""
         if ref.type == root.type:
             return ()
-        type_ = self.names.chain(ref.type)[1]
+        type_, segments = self.names.chain(ref.type)[1], ref.segments[:-1]
         if type_ == root.type:
             return ((type_, root),)
-        return self.chain(Reference(type_, ref.segments[:-1], type_ in self.names.one_segment), root)
+        known = self._chains.get((type_, segments, root.text))
+        return known or self.chain(Reference(type_, segments, type_ in self.names.one_segment), root)
 
     def parent(self, ref: Reference, root: Reference) -> Reference:
         """The parent of a reference. Raises Invalid for the root."""
@@ -193,9 +194,10 @@ class Policy:
         if not isinstance(name, str):
             raise Unknown(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
         key = (name, type_, with_)
-        if key not in self._questions:
-            self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
-        return self._questions[key]
+        known = self._questions.get(key)
+        if known is None:
+            known = self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
+        return known
 
     def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
         entry = self.names.privilege(name)

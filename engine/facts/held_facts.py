@@ -1,0 +1,193 @@
+"""Finds the facts that users have on a place, by themselves or by their groups and roles, as bits."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from grantpath.engine.facts.affected import Side
+from grantpath.engine.facts.fact_bits import THERE, FactBits
+from grantpath.engine.facts.fact_version import NO_GRANTS, EntityNumbers, FactVersion, Grants, Numbers, has_any, members
+from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.layered_map import LayeredMap
+from grantpath.engine.policy.facts import FactKind
+from grantpath.graph.reference import type_of
+
+Words = Mapping[str, Mapping[str, int]]  # the bits of facts, as in FactBits
+HOLDS, IS = FactKind.HOLDS.value, FactKind.IS.value
+NO_WORDS: Mapping[str, int] = {}
+MANY_GRANTS = 400  # principals with a fact on a place; from here on, the facts of all users there are kept
+MOST_KEPT = 32  # places
+
+
+class PlaceFacts(NamedTuple):
+    """Users with facts on a place: their indexes, ascending, and their bits. `kinds`: a number for each value of the
+    bits; None if it takes long to find out."""
+
+    users: Ints
+    bits: Ints
+    kinds: Ints | None = None
+
+
+class FactsOfOne:
+    """The facts of one user on one side."""
+
+    def __init__(self, side: Side, user: int, bits: FactBits, words: Words) -> None:
+        self._side, self._version, self._user = side, side.version, user
+        self._named, self._words = bits.named, words
+        self.held = side.version.effective(user)
+
+    def itself(self) -> int:
+        """Whether the user exists and answers may contain it, and the entities that conditions name."""
+        find = self._version.numbers.find
+        there = self._user in self._version.numbers.users and self._side.shows(self._user)
+        return there * THERE | sum(bit for ref, bit in self._named.items() if find(ref) in self.held)
+
+    def granted(self, place: int) -> int:
+        """The grants and the ownership on a place."""
+        words, found = self._words.get(type_of(self._version.numbers.refs[place]), NO_WORDS), 0
+        for word, principals in (self._version.grants.get(place) or NO_GRANTS).items():
+            if word in words and has_any(principals, self.held):
+                found |= words[word]
+        return found
+
+    def on(self, place: int) -> int:
+        """The facts on a place."""
+        found = self.granted(place)
+        if place in self.held:
+            words = self._words.get(type_of(self._version.numbers.refs[place]), NO_WORDS)
+            found |= words.get(HOLDS, 0) | (words.get(IS, 0) if place == self._user else 0)
+        return found
+
+
+@dataclass(frozen=True)
+class KeptFacts:
+    """The facts of all users on a place, found from these grants and memberships: by number of a user its kind, and the
+    bits of each kind. It is not changed."""
+
+    granted: Grants
+    containers: LayeredMap[int, tuple[int, ...]]
+    kinds: Ints
+    bits: Ints
+
+
+class FactsOfMany:
+    """The facts of many users on one side."""
+
+    def __init__(self, side: Side, users: Numbers, bits: FactBits, words: Words) -> None:
+        self._side, self._version, self._users = side, side.version, users
+        self._bits, self._words = bits, words
+        self.held: Collection[int] = range(len(side.version.numbers.refs))  # all, because it takes long to find out
+
+    def alike(self, other: "FactsOfMany", place: int) -> bool:
+        """Whether the facts on a place are the same on the other side, by what the two versions share."""
+        return self._version.grants.get(place) is other._version.grants.get(place)
+
+    def themselves(self) -> Ints:
+        """By user: whether it exists and answers may contain it, and the entities that conditions name."""
+        shown = self._side.users()
+        found = np.full(len(self._users), THERE, np.int64)
+        if shown is not self._users:
+            found *= np.append(shown, -1)[np.searchsorted(shown, self._users)] == self._users
+        for ref, bit in self._bits.named.items():
+            entity = self._version.numbers.find(ref)
+            if entity is not None:
+                self._with(found, {entity: bit})
+        return found
+
+    def on(self, place: int) -> PlaceFacts:
+        """The facts on a place."""
+        words = self._words.get(type_of(self._version.numbers.refs[place]), NO_WORDS)
+        granted = self._version.grants.get(place) or NO_GRANTS
+        itself = words.get(HOLDS, 0) | (words.get(IS, 0) if place in self._version.numbers.users else 0)
+        if itself == 0 and sum(1 if isinstance(each, int) else len(each) for each in granted.values()) > MANY_GRANTS:
+            return self._kept_on(place, granted, sum(words.values()))
+        by = _by_principal(granted, words)
+        if itself:
+            by[place] = by.get(place, 0) | itself
+        return self._with(np.zeros(len(self._users), np.int64), by)
+
+    def _with(self, found: Ints, by: Mapping[int, int]) -> PlaceFacts:
+        """The users with facts, given some by user, to which those of principals are added."""
+        for principal, bits in by.items():
+            for users in self._users_of(principal):
+                index = self._at[users]
+                found[index[index >= 0]] |= bits
+        chosen = np.flatnonzero(found)
+        return PlaceFacts(chosen, found[chosen])
+
+    @cached_property
+    def _at(self) -> Ints:
+        """By number, the index of a user; -1 for others."""
+        at = np.full(len(self._version.numbers.refs), -1, np.int64)
+        at[self._users] = np.arange(len(self._users))
+        return at
+
+    def _users_of(self, principal: int) -> Iterator[Numbers | list[int]]:
+        """The users that are the principal or belong to it."""
+        if principal in self._version.numbers.users:
+            yield [principal]
+        for container in self._version.containers_in([principal]):
+            users = self._version.users_in.get(container)
+            if users is not None:
+                yield users
+
+    # ---- what is kept ------------------------------------------------------------------------------------------------
+    def _kept_on(self, place: int, granted: Grants, read: int) -> PlaceFacts:
+        """The granted facts on a place, of those that are read."""
+        kept = self._kept(place, granted)
+        bits, kind = np.unique(kept.bits & read, return_inverse=True)
+        kinds = kind[kept.kinds[self._users]]
+        found = bits[kinds]
+        chosen = np.flatnonzero(found)
+        return PlaceFacts(chosen, found[chosen], kinds[chosen])
+
+    def _kept(self, place: int, granted: Grants) -> KeptFacts:
+        """The granted facts of all users on a place. From one revision to the next, few users change."""
+        version, every = self._version, _kept_about(self._version, self._bits)
+        kept, size = every.get(place), len(version.numbers.refs)
+        moved = None if kept is None else version.containers.changed_since(kept.containers)
+        if kept is None or moved is None or kept.granted is not granted or not version.numbers.users.issuperset(moved):
+            found = np.zeros(size, np.int64)
+            for principal, bits in _by_principal(granted, self._bits.on[type_of(version.numbers.refs[place])]).items():
+                for users in self._users_of(principal):
+                    found[users] |= bits
+            some = np.flatnonzero(found)
+            values, kinds = np.unique(found[some], return_inverse=True)
+            found[some] = kinds + 1
+            kept = KeptFacts(granted, version.containers, found, np.append(0, values))
+        elif moved or len(kept.kinds) < size:
+            # the first kind has no facts
+            kinds = np.concatenate([kept.kinds, np.zeros(size - len(kept.kinds), np.int64)])
+            values = kept.bits
+            for user in moved:
+                own = FactsOfOne(self._side, user, self._bits, self._bits.on).granted(place)
+                if own not in values:
+                    values = np.append(values, own)
+                kinds[user] = np.flatnonzero(values == own)[0]
+            kept = KeptFacts(granted, version.containers, kinds, values)
+        else:
+            return kept
+        if len(every) >= MOST_KEPT and place not in every:
+            every.pop(next(iter(every)))
+        every[place] = kept
+        return kept
+
+
+def _by_principal(granted: Grants, words: Mapping[str, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for word in granted.keys() & words.keys():
+        for each in members(granted[word]):
+            found[each] = found.get(each, 0) | words[word]
+    return found
+
+
+_KEPT: WeakKeyDictionary[EntityNumbers, dict[FactBits, dict[int, KeptFacts]]] = WeakKeyDictionary()
+
+
+def _kept_about(version: FactVersion, bits: FactBits) -> dict[int, KeptFacts]:
+    """What is kept about the versions of a copy, by place."""
+    return _KEPT.setdefault(version.numbers, {}).setdefault(bits, {})
