@@ -8,15 +8,13 @@ import numpy as np
 
 from grantpath.engine.facts.access_names import AskedName
 from grantpath.engine.facts.fact_table import AnswerIntervals, Prepared, PreparedQuestion, TargetedQuestion
+from grantpath.engine.facts.interval_sets import runs_of, union, within
 from grantpath.engine.facts.intervals import (
     PAIRS,
     CompiledCondition,
     Events,
     IntervalRows,
     Ints,
-    runs_of,
-    union,
-    within,
 )
 from grantpath.engine.facts.region import Region
 from grantpath.engine.facts.user_classes import ActingRows, UserClasses

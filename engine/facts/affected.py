@@ -10,11 +10,13 @@ from grantpath.engine.facts.access_names import AskedName
 from grantpath.engine.facts.fact_version import OWNS, FactVersion, Numbers
 from grantpath.engine.policy.facts import FactKind, place_type
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import parse_statement
 
 MOST_SOURCES = 62  # parts of a delta that are distinguished: each is one bit of an integer
 MOST_BLOCKS = 16
+NOBODY = np.empty(0, np.int32)
 FREE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.EVERY_BELOW, FactKind.ALL)  # can be true without a fact of the user
 
 
@@ -39,9 +41,13 @@ class Side:
             numbers.keep_chain(number, found)
         return found
 
+    def places(self, number: int) -> Sequence[int]:
+        """The same; nothing if the policy of this side does not have the type of the entity."""
+        return self.chain(number) if type_of(self.version.numbers.refs[number]) in self.policy.names.types else ()
+
     def users(self) -> Numbers:
         """The numbers of the users that answers may contain, ascending: the same array while they do not change."""
-        return self.version.numbers.users_of(self.version.listed, self.policy.hidden)
+        return self.version.numbers.users_of(self.version.existing, self.policy.hidden)
 
     def shows(self, number: int) -> bool:
         """Whether an entity exists and answers may contain it."""
@@ -126,25 +132,31 @@ class Affected:
         limited = [each for each in sources if each.users is not None]
         if len(limited) > MOST_SOURCES:
             limited = [_merged(limited)]
-        numbers = self._sides[0].version.numbers
-        marks = np.zeros(len(numbers.refs), np.int64)
-        for bit, source in enumerate(limited):
-            marks[np.fromiter(source.users or (), np.int64)] |= 1 << bit
-        users = np.flatnonzero(marks) if not roots_of_all else self.all_users()
-        kinds, of = np.unique(marks[users], return_inverse=True)
+        listed = [np.fromiter(each.users or (), np.int32) for each in limited]
+        users = self.all_users() if roots_of_all else distinct(np.concatenate([NOBODY, *listed]))
+        marks = np.zeros(len(users), np.int64)
+        for bit, each in enumerate(listed):
+            place = np.searchsorted(users, each)
+            marks[place[np.append(users, -1)[place] == each]] |= 1 << bit
+        kinds, of = np.unique(marks, return_inverse=True)
         if len(kinds) > MOST_BLOCKS:
-            kinds, of = np.unique(marks[users] > 0, return_inverse=True)
+            kinds, of = np.unique(marks > 0, return_inverse=True)
             limited = [_merged(limited)]
         blocks = []
         for at, kind in enumerate(kinds.tolist()):
             roots = {root for bit, each in enumerate(limited) if kind >> bit & 1 for root in each.roots}
-            blocks.append(Block(users[of == at].astype(np.int32), frozenset(roots | roots_of_all)))
+            chosen = users[of == at].astype(np.int32) if len(kinds) > 1 else users
+            blocks.append(Block(chosen, frozenset(roots | roots_of_all)))
         return [block for block in blocks if len(block.users) and block.roots]
 
     def all_users(self) -> Numbers:
         """The numbers of all users of both sides, ascending."""
         before, after = (side.users() for side in self._sides)
-        return before if before is after else np.union1d(before, after)
+        if before is after:
+            return before
+        at = np.searchsorted(before, after)
+        new = np.append(before, -1)[at] != after
+        return np.insert(before, at[new], after[new])
 
     def relevant(self) -> list[AskedName]:
         """The names whose answers the statements of `blocks` can change."""
@@ -227,13 +239,8 @@ class Affected:
         if not self._reads.below:
             return {place}
         refs = self._sides[0].version.numbers.refs
-        chain = {each for side in self._sides for each in self._chain(side, place)}
+        chain = {each for side in self._sides for each in side.places(place)}
         return {place, *(each for each in chain if type_of(refs[each]) in self._reads.below)}
-
-    @staticmethod
-    def _chain(side: Side, place: int) -> Sequence[int]:
-        known = type_of(side.version.numbers.refs[place]) in side.policy.names.types
-        return side.chain(place) if known else ()
 
     def _members(self, subject: int) -> set[int]:
         """The users that are the subject or belong to it, on either side."""

@@ -1,7 +1,7 @@
 """Compares all access before and after a change, restricted to the users and objects that the change can affect."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from grantpath.engine.facts.deciding_grants import DecidedParts, DecidingGrants
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
 from grantpath.engine.facts.region_cover import Extent, RegionCover, distinct_size, packed
+from grantpath.engine.facts.small_region import SmallRegion
 from grantpath.engine.facts.user_classes import UserClasses, held_by
 from grantpath.engine.policy.policy import Policy
 
@@ -45,6 +46,31 @@ def compare(before: Side, after: Side, statements: Iterable[str], explained: boo
     grants and the common place, and a share may name a place with what is excepted there; otherwise `by` and `place`
     are empty, and a share lists all that is meant, which can be long.
     """
+    found = _found(before, after, statements, explained)
+    omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
+    return _effects((before, after), found.by_key, omitted)
+
+
+@dataclass(frozen=True)
+class ChangedAccess:
+    """What users, by number, gain or lose: names on `objects`, and on all objects of the type inside `below`."""
+
+    gained: bool
+    type: str
+    names: tuple[str, ...]
+    users: list[int]
+    objects: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+def changed_access(before: Side, after: Side, statements: Iterable[str]) -> Iterator[ChangedAccess]:
+    """The effects in parts, without deciding grants and counts: for a follower, which needs no texts of users."""
+    for (gained, type_, names, _), entry in _found(before, after, statements, explained=False).by_key.items():
+        for (objects, below, _, _), users in entry.users.items():
+            yield ChangedAccess(gained, type_, names, users, objects, below)
+
+
+def _found(before: Side, after: Side, statements: Iterable[str], explained: bool) -> _Effects:
     found = _Effects(explained)
     sides, names, changed = (before, after), asked_names(before.policy, after.policy), list[AskedName]()
     if before.policy is not after.policy:
@@ -57,11 +83,10 @@ def compare(before: Side, after: Side, statements: Iterable[str], explained: boo
         root = before.version.numbers.of(before.root.text)
         everything = Block(affected.all_users(), frozenset([root]))
         _compare_block(sides, everything, changed, affected.added_or_dropped, False, found)
+    relevant = affected.relevant()
     for block in blocks:
-        alike = not affected.users_differ
-        _compare_block(sides, block, affected.relevant(), affected.added_or_dropped, alike, found)
-    omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
-    return _effects(sides, found.by_key, omitted)
+        _compare_block(sides, block, relevant, affected.added_or_dropped, not affected.users_differ, found)
+    return found
 
 
 def _frame(policy: Policy) -> object:
@@ -78,6 +103,8 @@ def _compare_block(
     alike: bool,
     found: _Effects,
 ) -> None:
+    if not found.explained and _compare_small(sides, block, names, added_or_dropped, found):
+        return
     held = held_by(sides, block.users)
     one_role = {each.one_role for name in names for each in (name.before, name.after) if each is not None}
     region = Region(sides, names, block.roots, held, added_or_dropped, alike and True not in one_role)
@@ -86,7 +113,7 @@ def _compare_block(
         return
     classes = UserClasses(sides, block.users, region, one_role)
     grants = DecidingGrants(region) if found.explained else None
-    cover = RegionCover(region, sides, found.explained)
+    cover = RegionCover(region.objects, sides, found.explained)
     for first, differing in differences(region, names, classes):
         for (gained, type_, by, intervals, chosen), of in _alike(differing, grants).items():
             entry, spans = found.by_key[gained, type_, chosen, by], cover.spans(type_, gained, intervals)
@@ -96,6 +123,27 @@ def _compare_block(
             entry.objects.append(spans)
             if found.explained:
                 entry.places.update(cover.ends(type_, gained, spans))
+
+
+def _compare_small(
+    sides: tuple[Side, Side],
+    block: Block,
+    names: Sequence[AskedName],
+    added_or_dropped: Collection[int],
+    found: _Effects,
+) -> bool:
+    """Compares without deciding grants, if the region is small. False if it is not."""
+    region = SmallRegion(sides, block, names, added_or_dropped)
+    if not region.fits:
+        return False
+    cover = RegionCover(region.objects, sides, with_exceptions=False)
+    for each in region.differences():
+        entry, intervals = found.by_key[each.gained, each.type, each.names, ()], packed(each.low, each.high)
+        spans = cover.spans(each.type, each.gained, intervals)
+        entry.users[cover.extent(each.type, each.gained, intervals)] += each.users
+        entry.pairs += int((spans[1] - spans[0]).sum()) * len(each.users)
+        entry.objects.append(spans)
+    return True
 
 
 Alike = tuple[bool, str, tuple[str, ...], bytes, tuple[str, ...]]

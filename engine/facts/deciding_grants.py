@@ -10,8 +10,9 @@ import numpy as np
 from grantpath.engine.decide.evaluation import winning
 from grantpath.engine.facts.access_difference import AccessDifference, SideAnswer
 from grantpath.engine.facts.difference_cells import DifferenceCells, parted, words
+from grantpath.engine.facts.equal_rows import kinds_of
 from grantpath.engine.facts.fact_table import FactTable
-from grantpath.engine.facts.intervals import Bools, Ints, kinds_of
+from grantpath.engine.facts.intervals import Bools, Ints
 from grantpath.engine.facts.region import Region
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.facts import Fact, FactKind, place_type

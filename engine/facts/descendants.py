@@ -19,9 +19,14 @@ def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Polic
     """
     if place.type == policy.root_type:
         return 0, len(refs)
+    begin = start_below(type_, place)
+    return bisect_left(refs, begin), bisect_left(refs, f"{begin[:-1]}{AFTER_DOT}")
+
+
+def start_below(type_: str, place: Reference) -> str:
+    """The text with which the references of a type begin that are below a place other than the root."""
     # a subject's name is printed without quotes, but with them in the references of what is below it
-    begin = f"{type_}:{name_of(Reference(place.type, place.segments).text)}"
-    return bisect_left(refs, f"{begin}."), bisect_left(refs, f"{begin}{AFTER_DOT}")
+    return f"{type_}:{name_of(Reference(place.type, place.segments).text)}."
 
 
 class Descendants:

@@ -6,9 +6,10 @@ import numpy as np
 
 from grantpath.engine.facts.access_difference import AccessDifference, SideAnswer
 from grantpath.engine.facts.fact_table import OF_TARGETS
-from grantpath.engine.facts.intervals import Bools, CompiledCondition, Coverage, Events, Ints, distinct, offsets, ranges
+from grantpath.engine.facts.intervals import Bools, CompiledCondition, Coverage, Events, Ints, offsets, ranges
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import ALL, FactKind
+from grantpath.graph.distinct_numbers import distinct
 
 WORD = 32  # facts whose truth is packed into one integer
 

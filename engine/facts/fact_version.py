@@ -11,17 +11,24 @@ import numpy.typing as npt
 
 from grantpath.engine.facts.copy_size import ENTITY
 from grantpath.engine.facts.layered_map import LayeredMap
+from grantpath.engine.policy.fact_plan import FactPlan
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import type_of
 
 OWNS = "OWNS"
 Principals = int | frozenset[int]  # one without a set, because most facts have one principal
 Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it
+Granted = list[tuple[Fact, int, Collection[int]]]  # what a condition needs of an entity: facts, their bits, grantees
+KeptGrants = dict[
+    FactPlan, list[tuple[str, str | None, dict[str, Granted]]]
+]  # by place, entity that it names, reference
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
 NO_GRANTS: Grants = {}
 CLOSURES = 4_096  # subjects whose effective principals are kept
 CHAINS = 65_536  # entities whose ancestors are kept
+GRANTED = 1_024  # entities, by condition and place, whose grants are kept in the form that checks need
 CONTAINERS = 32_768  # groups and roles whose effective principals are kept
 
 
@@ -50,7 +57,7 @@ class EntityNumbers:
         self._number: dict[str, int] = {}
         self.find = self._number.get
         self._positions: dict[tuple[str, ...], tuple[list[list[str]], list[str], Numbers]] = {}
-        self._users_of: list[tuple[list[list[str]], Numbers]] = []  # of the last two versions that were asked for
+        self._users_of: list[tuple[LayeredMap[int, bool], Collection[str], Numbers]] = []  # of the last two versions
         self.chains: dict[int, tuple[int, ...]] = {}  # an entity with all places above it, for some entities
 
     def of(self, ref: str) -> int:
@@ -100,15 +107,27 @@ class EntityNumbers:
         self._positions[types] = lists, refs, position
         return refs, position
 
-    def users_of(self, listed: Mapping[str, list[str]], hidden: Collection[str]) -> Numbers:
-        """The numbers of the listed users that are not hidden, ascending. Kept for two versions, as `positions`."""
-        lists = [listed.get(type_, NOTHING) for type_ in sorted(self._user_types)]
-        for known, users in self._users_of:
-            if all(mine is other for mine, other in zip(lists, known, strict=True)):
-                return users
-        users = np.fromiter((self._number[ref] for ref in chain(*lists) if ref not in hidden), np.int32)
-        users.sort()
-        self._users_of = [*self._users_of[-1:], (lists, users)]
+    def users_of(self, existing: LayeredMap[int, bool], hidden: Collection[str]) -> Numbers:
+        """The numbers of the existing users that are not hidden, ascending: the same array while they do not change.
+
+        Kept for two versions; for others, only what differs is looked at.
+        """
+        for known, also_hidden, users in reversed(self._users_of):
+            moved = existing.changed_since(known)
+            if moved is None or also_hidden != hidden:
+                continue
+            moved = {each for each in moved & self.users if self.refs[each] not in hidden}
+            if moved:
+                added = np.array(sorted(each for each in moved if existing.get(each) is not None), np.int32)
+                rest = users[~np.isin(users, np.array([*moved], np.int32))]
+                users = np.insert(rest, np.searchsorted(rest, added), added)
+            break
+        else:
+            listed = (each for each in self.users.copy() if existing.get(each) is not None)
+            users = np.fromiter((each for each in listed if self.refs[each] not in hidden), np.int32)
+            users.sort()
+        if all(known is not existing or also_hidden != hidden for known, also_hidden, _ in self._users_of):
+            self._users_of = [*self._users_of[-1:], (existing, hidden, users)]
         return users
 
 
@@ -146,6 +165,7 @@ class FactVersion:
     size_of_edges: int  # bytes of memberships, grants and owners
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
+    granted: KeptGrants = field(default_factory=dict, compare=False)
 
     @property
     def size(self) -> int:
@@ -154,17 +174,15 @@ class FactVersion:
 
     def apart(self) -> "FactVersion":
         """The same facts with a copy of the numbers, so that another thread can derive other versions from them."""
-        return replace(self, numbers=self.numbers.copy(), closures={}, closures_of_containers={})
+        return replace(self, numbers=self.numbers.copy(), closures={}, closures_of_containers={}, granted={})
 
     def exists(self, ref: str) -> bool:
         """Whether the entity exists. A name that only has grants on it does not."""
-        number = self.numbers.find(ref)
-        return number is not None and self.existing.get(number) is not None
+        return self.existing.get(self.numbers.find(ref, -1)) is not None
 
     def granted_on(self, ref: str) -> Grants:
         """What is granted on an entity, and who owns it."""
-        number = self.numbers.find(ref)
-        return (None if number is None else self.grants.get(number)) or NO_GRANTS
+        return self.grants.get(self.numbers.find(ref, -1)) or NO_GRANTS
 
     def effective(self, subject: int) -> AbstractSet[int]:
         """The subject with its groups and roles, direct or through others; kept while no membership changes."""
@@ -172,8 +190,12 @@ class FactVersion:
         if known is None:
             if len(self.closures) >= CLOSURES:
                 self.closures.clear()
-            containers = self.containers.get(subject) or ()
-            known = self.closures[subject] = frozenset((subject,)).union(*map(self._above, containers))
+            containers, above = self.containers.get(subject) or (), self.closures_of_containers
+            try:
+                found = [*map(above.__getitem__, containers)]
+            except KeyError:
+                found = [*map(self._above, containers)]
+            known = self.closures[subject] = frozenset((subject,)).union(*found)
         return known
 
     def _above(self, container: int) -> frozenset[int]:

@@ -11,8 +11,8 @@ from grantpath.engine.facts.access_names import AskedName
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.fact_version import OWNS, FactVersion
-from grantpath.engine.facts.intervals import Bools, Ints
-from grantpath.engine.facts.region_tree import RegionTree, Rest
+from grantpath.engine.facts.intervals import Bools
+from grantpath.engine.facts.region_tree import RegionTargets, RegionTree, Rest
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.tenants.tenant_state import Entity
@@ -26,7 +26,7 @@ class Region:
     """The subtrees of some roots, the places above them, and the facts of the principals of some users there.
 
     The entities have the same positions on both sides. Of objects that are alike, only one is an entity here.
-    `targets`: by type, the positions of the objects to ask about; `spans` says what each of them stands for.
+    `targets`: by type, the positions of the objects to ask about; `objects` are the same, and say what they stand for.
     `principals`: the numbers of the principals that can matter there, each with its position. `stands_for`: for each
     of them the one that stands for it; with `alike`, one principal stands for all that have the same facts there, if
     these do not change.
@@ -57,7 +57,7 @@ class Region:
         named = {found for fact in facts if fact.entity and (found := self._find(fact.entity)) is not None}
         own |= {each for each in named if each in held}
         places = {place for each in rows for _, _, place in each}
-        apart = tree.apart(chain(places, own, added_or_dropped, self._special(), tree.all_of(self._one_by_one(facts))))
+        apart = tree.apart(chain(places, own, added_or_dropped, tree.special(), tree.all_of(self._one_by_one(facts))))
         rests = [*tree.rests(apart, self._asked)]
         acting = {by for each in rows for by, _, _ in each} | own
         self.stands_for = _alike(rows, own) if alike else {each: each for each in acting}
@@ -78,13 +78,6 @@ class Region:
         return self._sides[1].version.numbers.find(ref)
 
     # ---- entities ----------------------------------------------------------------------------------------------------
-    def _special(self) -> Iterator[int]:
-        """The entities that a policy names."""
-        for side in self._sides:
-            for ref in (*side.policy.hidden, *side.policy.builtins):
-                if (found := self._find(ref)) is not None:
-                    yield found
-
     def _one_by_one(self, facts: Iterable[Fact]) -> set[str]:
         """The types of which each entity matters: conditions count them, or two policies can differ about them."""
         before, after = (side.policy for side in self._sides)
@@ -121,26 +114,12 @@ class Region:
                 found[type_].append((position, each))
         for rest in rests:
             found[rest.type].append((self._at[rest.first], rest))
-        self._tree = tree
-        self._targets = {type_: sorted(listed, key=itemgetter(0)) for type_, listed in found.items()}
+        for listed in found.values():
+            listed.sort(key=itemgetter(0))
+        self.objects = RegionTargets(tree, {type_: [each for _, each in listed] for type_, listed in found.items()})
         self.targets = {
-            type_: np.array([position for position, _ in listed], np.int64) for type_, listed in self._targets.items()
+            type_: np.array([position for position, _ in listed], np.int64) for type_, listed in found.items()
         }
-
-    def inside(self, number: int) -> bool:
-        """Whether an entity is in the subtree of a root."""
-        return self._tree.inside(number)
-
-    def slots(self, side: int, type_: str) -> tuple[Ints, Ints, Ints]:
-        """What targets stand for: their numbers, and the beginning and the end of spans of the sorted list of a side
-        (0: before), ordered by these."""
-        rows: list[tuple[int, int, int]] = []
-        for at, (_, each) in enumerate(self._targets[type_]):
-            spans = each.spans[side] if isinstance(each, Rest) else [self._tree.span(side, each, type_)]
-            rows += ((low, high, at) for low, high in spans if low < high)
-        rows.sort()
-        low, high, of = np.array(rows, np.int64).reshape(-1, 3).T
-        return of, low, high
 
     def _shown(self, side: Side) -> Bools:
         shown = np.zeros(len(self.numberings[0]), np.bool_)

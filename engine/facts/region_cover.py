@@ -2,18 +2,18 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import takewhile
 
 import numpy as np
 
 from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.intervals import Ints
-from grantpath.engine.facts.region import Region
-from grantpath.engine.facts.region_tree import Span
-from grantpath.graph.reference import name_of
+from grantpath.engine.facts.descendants import start_below
+from grantpath.engine.facts.intervals import Ints, offsets, ranges
+from grantpath.engine.facts.region_tree import RegionTargets, Span
 
 Refs = tuple[str, ...]
 Extent = tuple[Refs, Refs, Refs, Refs]  # objects and places inside which all are meant; the same, to be excepted
+FIRST = np.zeros(1, np.int64)
 PAIR = np.dtype(np.int32)  # intervals are packed as pairs of such numbers: half-open, in the numbers of the targets
 
 
@@ -43,16 +43,16 @@ def distinct_size(low: Ints, high: Ints) -> int:
 class RegionCover:
     """The objects of a region, by the sorted lists of those that exist on a side."""
 
-    def __init__(self, region: Region, sides: tuple[Side, Side], with_exceptions: bool) -> None:
+    def __init__(self, targets: RegionTargets, sides: tuple[Side, Side], with_exceptions: bool) -> None:
         """`with_exceptions`: whether a place may stand for all objects in it except some."""
-        self._region, self._sides = region, sides
+        self._targets, self._sides = targets, sides
         self._with_exceptions = with_exceptions
         self._spans: dict[tuple[str, bool, bytes], tuple[Ints, Ints]] = {}
-        self._slots: dict[tuple[str, bool], tuple[Ints, Ints, Ints]] = {}
+        self._slots: dict[tuple[str, bool], _Slots] = {}
         self._extents: dict[tuple[str, bool, bytes], Extent] = {}
         self._listed = {
-            (type_, gained): _Listed(sides[gained], type_, region.inside)
-            for type_ in region.targets
+            (type_, gained): _Listed(sides[gained], type_, targets.inside)
+            for type_ in targets.by_type
             for gained in (True, False)
         }
 
@@ -61,17 +61,11 @@ class RegionCover:
         known = self._spans.get((type_, gained, intervals))
         if known is not None:
             return known
-        low, high = np.frombuffer(intervals, PAIR).reshape(-1, 2).T
+        low, high = np.frombuffer(intervals, PAIR).reshape(-1, 2).T.astype(np.int64)
         slots = self._slots.get((type_, gained))
         if slots is None:
-            slots = self._slots[type_, gained] = self._region.slots(int(gained), type_)
-        edges = np.zeros(len(self._region.targets[type_]) + 1, np.int8)
-        edges[low] += 1
-        edges[high] -= 1
-        chosen = (np.cumsum(edges) > 0)[slots[0]]
-        begin, end = slots[1][chosen], slots[2][chosen]
-        new = np.append(True, begin[1:] != end[:-1])
-        found = self._spans[type_, gained, intervals] = begin[new], end[np.append(new[1:], True)]
+            slots = self._slots[type_, gained] = _Slots(self._targets, int(gained), type_)
+        found = self._spans[type_, gained, intervals] = slots.spans(low, high)
         return found
 
     def ends(self, type_: str, gained: bool, spans: tuple[Ints, Ints]) -> list[int]:
@@ -101,6 +95,32 @@ class RegionCover:
         return *listed.named(low, high), (), ()
 
 
+class _Slots:
+    """What the targets of a type stand for on a side: spans of the list of those that exist there."""
+
+    def __init__(self, targets: RegionTargets, side: int, type_: str) -> None:
+        self._size = len(targets.by_type[type_])
+        self._of, self._low, self._high = targets.slots(side, type_)
+        self._by_target = np.argsort(self._of, kind="stable")
+        self._offsets = offsets(self._of[self._by_target], self._size)
+        self._one_run = bool((self._high[:-1] == self._low[1:]).all())
+
+    def spans(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """The objects of intervals of targets, as sorted spans."""
+        if self._one_run and 2 * int((high - low).sum()) > self._size:  # the others are fewer
+            begin, end = _between(low, high, (0, self._size))
+            return _between(*self._of_targets(ranges(begin, end - begin)), (int(self._low[0]), int(self._high[-1])))
+        begin, end = self._of_targets(ranges(low, high - low))
+        apart = np.flatnonzero(begin[1:] != end[:-1])
+        return begin[np.concatenate([FIRST, apart + 1])], end[np.concatenate([apart, FIRST - 1])]
+
+    def _of_targets(self, targets: Ints) -> tuple[Ints, Ints]:
+        """The spans of targets, sorted."""
+        first = self._offsets[targets]
+        chosen = np.sort(self._by_target[ranges(first, self._offsets[targets + 1] - first)])
+        return self._low[chosen], self._high[chosen]
+
+
 class _Listed:
     """The sorted objects of a type that exist on a side; hidden ones are in no answer. `inside`: whether a place is in
     the region."""
@@ -119,10 +139,13 @@ class _Listed:
         parent = ref.rpartition(".")[0]  # or more, if the name has a dot
         found = self._above.get(parent)
         if found is None:
-            numbers, root = self._side.version.numbers, self._side.root.text
+            numbers, policy, root = self._side.version.numbers, self._side.policy, self._side.root
             chain = takewhile(self._inside, self._side.chain(numbers.find(ref, -1))[1:])
             places = (numbers.refs[each] for each in chain)
-            found = [(ref, f"{self._type}:{'' if ref == root else f'{name_of(ref)}.'}") for ref in places]
+            found = [
+                (each, f"{self._type}:" if each == root.text else start_below(self._type, policy.reference(each, root)))
+                for each in places
+            ]
             self._above[parent] = found
         return found
 
@@ -139,30 +162,41 @@ class _Listed:
         single = (high - low == 1) & (not self._hidden)  # most spans are single objects
         objects = [self.refs[at] for at in low[single].tolist()]
         places: list[str] = []
-        for ref, whole in self._parts(zip(low[~single].tolist(), high[~single].tolist(), strict=True)):
-            (places if whole else objects).append(ref)
+        for place, begin, end in self._parts(zip(low[~single].tolist(), high[~single].tolist(), strict=True)):
+            if place:
+                places.append(place)
+            else:
+                objects += self.refs[begin:end]
         return tuple(sorted(objects)), tuple(sorted(places))
 
     def more_than(self, most: int, low: Ints, high: Ints) -> bool:
         """Whether `named` lists more than this."""
         if len(low) > most and not self._hidden:  # at least one for each span
             return True
-        return sum(1 for _ in islice(self._parts(zip(low.tolist(), high.tolist(), strict=True)), most + 1)) > most
+        for place, begin, end in self._parts(zip(low.tolist(), high.tolist(), strict=True)):
+            most -= 1 if place else end - begin
+            if most < 0:
+                return True
+        return False
 
-    def _parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, bool]]:
+    def _parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, int, int]]:
+        """The places with several objects of which all are meant, and spans of single objects, which have no place."""
         for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]) if self._hidden else spans:
             while at < end:
-                top, following = self.refs[at], at + 1
+                top, following = "", at
                 for place, prefix in self.above(self.refs[at]):
                     before = at > 0 and self.refs[at - 1].startswith(prefix)
                     if before or (end < len(self.refs) and self.refs[end].startswith(prefix)):
+                        # the other objects directly in the same place are meant one by one, too
+                        following = following if top else bisect_left(self.refs, _behind(prefix), at, end)
                         break
                     top, following = place, bisect_left(self.refs, _behind(prefix), at, end)
-                visible = [*islice((each for each in range(at, following) if each not in self._hidden), 2)]
-                if len(visible) > 1:
-                    yield top, True
-                elif visible:
-                    yield self.refs[visible[0]], False
+                following = max(following, at + 1)
+                visible = [each for each in range(at, following) if each not in self._hidden] if self._hidden else []
+                if self._hidden and (not top or len(visible) < 2):
+                    yield from (("", each, each + 1) for each in visible)
+                else:
+                    yield top if following - at > 1 else "", at, following
                 at = following
 
 

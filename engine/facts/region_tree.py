@@ -5,10 +5,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.fact_version import NOTHING, FactVersion
-from grantpath.graph.reference import name_of, type_of
+import numpy as np
 
+from grantpath.engine.facts.affected import Side
+from grantpath.engine.facts.descendants import range_below
+from grantpath.engine.facts.fact_version import NOTHING, FactVersion
+from grantpath.engine.facts.intervals import Ints
+from grantpath.graph.reference import type_of
+
+FEW_PRINCIPALS = 1_000
+FEW_PLACES = 50  # for each root: to look at as many places is faster than to find the objects in a root
 Span = tuple[int, int]  # half-open, in the sorted references of a type that exist on a side
 
 
@@ -30,14 +36,18 @@ class RegionTree:
         self._refs = sides[0].version.numbers.refs
         self._names = sides[1].policy.names
         self._alike = sides[0].version.listed is sides[1].version.listed
+        self._chains: dict[int, Sequence[int]] = {}
         roots = frozenset(roots)
         self._roots = frozenset(each for each in roots if not any(place in roots for place in self.chain(each)[1:]))
-        self.above = {place for root in self._roots for side in sides for place in chain_of(side, root)} | self._roots
+        self.above = {place for root in self._roots for side in sides for place in side.places(root)} | self._roots
 
     def chain(self, number: int) -> Sequence[int]:
         """An entity and the places above it."""
-        known = type_of(self._refs[number]) in self._names.types
-        return chain_of(self._sides[1 if known else 0], number)
+        chain = self._chains.get(number)
+        if chain is None:
+            known = type_of(self._refs[number]) in self._names.types
+            chain = self._chains[number] = self._sides[1 if known else 0].places(number)
+        return chain
 
     def inside(self, number: int) -> bool:
         """Whether an entity is in the subtree of a root."""
@@ -48,6 +58,10 @@ class RegionTree:
 
         It begins at the principals or at the objects, whichever are fewer.
         """
+        if len(held) <= FEW_PRINCIPALS:
+            given = {place for each in held for place in version.places_of.get(each) or ()}
+            if len(given) <= FEW_PLACES * len(self._roots):
+                return {place for place in given if place in self.above or self.inside(place)}
         spans = [
             span for names in (version.listed, version.granted_names) for span in self._spans(version, names, types)
         ]
@@ -68,10 +82,8 @@ class RegionTree:
         """Those of the entities that are of these types and in the region or above it."""
         if not types:
             return set()
-        size = sum(
-            high - low for side in self._sides for _, low, high in self._spans(side.version, side.version.listed, types)
-        )
-        if size < len(entities):
+        spans = (span for side in self._sides for span in self._spans(side.version, side.version.listed, types))
+        if len(entities) > FEW_PRINCIPALS and sum(high - low for _, low, high in spans) < len(entities):
             found = {each for each in self.all_of(types) if each in entities}
             return found | {each for each in self.above if each in entities and type_of(self._refs[each]) in types}
         of_type = (each for each in entities if type_of(self._refs[each]) in types)
@@ -93,6 +105,12 @@ class RegionTree:
             for names, low, high in self._spans(version, version.listed, types):
                 yield from (version.numbers.find(ref, -1) for ref in names[low:high])
 
+    def special(self) -> Iterator[int]:
+        """The entities that a policy names."""
+        find = self._sides[1].version.numbers.find
+        for policy in (side.policy for side in self._sides):
+            yield from (found for ref in (*policy.hidden, *policy.builtins) if (found := find(ref)) is not None)
+
     def apart(self, numbers: Iterable[int]) -> dict[int, list[int]]:
         """The roots, and those of the entities that are in the region with all places between: each with those directly
         below it."""
@@ -112,19 +130,30 @@ class RegionTree:
 
     def rests(self, apart: dict[int, list[int]], types: Collection[str]) -> Iterator[Rest]:
         """The objects of these types that are not apart."""
+        for place, type_ in self.kinds(apart, types):
+            rest = self.rest(place, apart[place], type_)
+            if rest is not None:
+                yield rest
+
+    def kinds(self, apart: Iterable[int], types: Collection[str]) -> Iterator[tuple[int, str]]:
+        """The places that exist before and after, each with the types of objects that can be in it."""
         below: dict[str, list[str]] = {}
         for type_ in types:
             for above in self._names.chain(type_)[1:] if type_ in self._names.types else ():
                 below.setdefault(above, []).append(type_)
-        for place, inner in apart.items():
+        for place in apart:
             kinds = below.get(type_of(self._refs[place]), ())
             if kinds and all(side.version.existing.get(place) is not None for side in self._sides):
-                for type_ in kinds:
-                    first = self._rest(0, place, inner, type_)
-                    spans = first, first if self._alike else self._rest(1, place, inner, type_)
-                    if spans[0]:
-                        before = self._sides[0].version
-                        yield Rest(before.numbers.find(before.listed[type_][spans[0][0][0]], -1), type_, spans)
+                yield from ((place, type_) for type_ in kinds)
+
+    def rest(self, place: int, inner: Iterable[int], type_: str) -> Rest | None:
+        """The objects of a type in a place, without those in the places `inner`."""
+        first = self._rest(0, place, inner, type_)
+        spans = first, first if self._alike else self._rest(1, place, inner, type_)
+        if not spans[0]:
+            return None
+        before = self._sides[0].version
+        return Rest(before.numbers.find(before.listed[type_][spans[0][0][0]], -1), type_, spans)
 
     def _rest(self, at: int, place: int, inner: Iterable[int], type_: str) -> list[Span]:
         side = self._sides[at]
@@ -146,18 +175,29 @@ class RegionTree:
         return begin, begin + (begin < len(names) and names[begin] == ref)
 
 
-def chain_of(side: Side, number: int) -> Sequence[int]:
-    """An entity and the places above it; nothing if the policy of the side does not have its type."""
-    return side.chain(number) if type_of(side.version.numbers.refs[number]) in side.policy.names.types else ()
+class RegionTargets:
+    """The objects of a region to ask about, by type in the order of their numbers: entities, and rests."""
+
+    def __init__(self, tree: RegionTree, targets: Mapping[str, Sequence[int | Rest]]) -> None:
+        self._tree = tree
+        self.by_type = targets
+        self.inside = tree.inside
+
+    def slots(self, side: int, type_: str) -> tuple[Ints, Ints, Ints]:
+        """What targets stand for: their numbers, and the beginning and the end of spans of the sorted list of a side
+        (0: before), ordered by these."""
+        rows: list[tuple[int, int, int]] = []
+        for at, each in enumerate(self.by_type[type_]):
+            spans = each.spans[side] if isinstance(each, Rest) else [self._tree.span(side, each, type_)]
+            rows += ((low, high, at) for low, high in spans if low < high)
+        rows.sort()
+        low, high, of = np.array(rows, np.int64).reshape(-1, 3).T
+        return of, low, high
 
 
 def span_in(names: list[str], side: Side, place: str, type_: str) -> Span:
     """The entities of a type inside a place, in the sorted list of all of the type."""
-    if place == side.root.text:
-        return 0, len(names)
     types = side.policy.names
-    if type_ not in types.types or type_of(place) not in types.chain(type_)[1:]:
+    if place != side.root.text and (type_ not in types.types or type_of(place) not in types.chain(type_)[1:]):
         return 0, 0
-    start = f"{type_}:{name_of(place)}"
-    low = bisect_left(names, f"{start}.")
-    return low, bisect_left(names, f"{start}/", low)
+    return range_below(names, type_, side.policy.reference(place, side.root), side.policy)

@@ -19,6 +19,7 @@ from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.clauses import Clauses, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
@@ -147,7 +148,7 @@ def evaluate(
                 found.append(piece.subject[row])
             else:
                 found += [question.ask.targets[a:b] for a, b in zip(low, high, strict=True)]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+    return distinct(np.concatenate([np.empty(0, np.int64), *found]))
 
 
 def _acting(
@@ -165,7 +166,7 @@ def _acting(
         return [closure(subjects).acting(subjects)]
     direct = roles()
     used = direct.role[np.isin(direct.subject, subjects)]
-    return [direct.acting(subjects, closure(np.unique(used)))]
+    return [direct.acting(subjects, closure(distinct(used)))]
 
 
 class PastState(Protocol):
@@ -206,13 +207,17 @@ def ask(
         words, expected = parse_check(question)
     bound = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find).bind(words)
 
+    facts, own = source.fact_table, None
+    if bound.kind != "who":  # one subject acts only by its own principals
+        own = source.closure(bound.subjects)
+        facts = facts.of(own.principal)
+
     def closure(subjects: Ints, principals: Ints) -> Closure:
         """Reads all subjects for a question about all users: that is faster than to search for each."""
-        return source.closure(None if bound.kind == "who" else subjects, principals)
+        if own is None:
+            return source.closure(None, principals)
+        return own if subjects is bound.subjects else source.closure(subjects, principals)
 
-    facts = source.fact_table
-    if bound.kind != "who":  # of one subject, which acts only by its own principals
-        facts = facts.of(source.closure(bound.subjects).principal)
     found = evaluate(bound, facts, closure, lambda: source.roles)
     if bound.kind == "check":
         return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)

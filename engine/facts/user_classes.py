@@ -7,9 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from grantpath.engine.facts.affected import Side
+from grantpath.engine.facts.equal_rows import kinds_of
 from grantpath.engine.facts.fact_version import Numbers
-from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints, distinct, kinds_of
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints
 from grantpath.engine.facts.region import Region
+from grantpath.graph.distinct_numbers import distinct
 
 Principals = frozenset[int]
 Acting = frozenset[Principals]  # the sets of principals of which each acts alone
