@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
+from grantpath.engine.facts.graph_ranges import HIGHEST, LOWEST
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.tenant_state import Entity
@@ -14,7 +14,6 @@ from grantpath.graph.queries import query_by_name
 from grantpath.graph.reference import parse
 from grantpath.graph.store import Store
 
-LOWEST, HIGHEST = "", "~"  # all references are between these, because the name of a type begins with a letter
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
 # One row is an entity (ref, word: its type, key, exists, builtin), a membership (ref, word: its kind, other) or a fact
 # (ref: the principal, word, other: the object). A row of `range`
@@ -72,19 +71,16 @@ def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) 
     The root may change meanwhile: compare its marks before and after. Raises Unavailable.
     """
     rows = query_by_name(store.read_all, root)  # type: ignore[arg-type]  # rows are streamed, not listed
-    entities = [
-        Entity(row["ref"], row["type"], row["exists"], row["builtin"])
-        for row in rows("mirror_entities", low=low, high=high)
-    ]
-    graph = Graph(entities, [], [], [], [], [], [])
+    graph = Graph([], [], [], [], [], [], [])
+    for row in rows("mirror_entities", low=low, high=high):
+        graph.entities.extend(Entity(ref, row["type"], row["exists"], row["builtin"]) for ref in row["refs"])
     for row in rows("mirror_members", low=low, high=high):
-        groups, roles = row["groups"], row["roles"]
-        graph.member.extend([row["ref"]] * (len(groups) + len(roles)))
-        graph.member_of.extend(chain(groups, roles))
-        graph.kind.extend(["MEMBER_OF"] * len(groups) + ["HAS_ROLE"] * len(roles))
+        graph.member.extend(row["refs"])
+        graph.member_of.extend(row["containers"])
+        graph.kind.extend([row["kind"]] * len(row["refs"]))
     for row in rows("mirror_grants", low=low, high=high):
-        graph.principal.extend([row["ref"]] * len(row["facts"]))
-        graph.fact.extend(row["facts"])
+        graph.principal.extend(row["refs"])
+        graph.fact.extend([row["fact"]] * len(row["refs"]))
         graph.object.extend(row["objects"])
     return graph
 

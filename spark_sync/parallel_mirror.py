@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import functions as F
 
+from grantpath.engine.facts.graph_ranges import ranges
 from grantpath.engine.facts.snapshot_reader import SnapshotMeta
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants import registry
@@ -18,7 +19,7 @@ from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, applied, changes
 from grantpath.spark_sync.graph_rows import TreeKeys, guarded_ask
 from grantpath.spark_sync.parallel_order import ordered
-from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, boundaries, raw_rows, read_ranges
+from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, raw_rows, read_ranges
 from grantpath.spark_sync.snapshot_writer import count, finish, outside, write_closure, write_sorted
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
@@ -59,7 +60,7 @@ def _read(
 
     Raises Inconsistent if the tenant is loaded or upgraded during each of TRIES tries.
     """
-    bounds = boundaries(store, root)
+    bounds = dict(enumerate(ranges(store, root)))
     now, policy = _marks_and_policy(store, root)
     found: dict[int, tuple[int, Path]] = {}  # by range: its revision, and the folder of its rows
     missing = [*bounds]

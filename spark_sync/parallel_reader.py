@@ -11,14 +11,12 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from grantpath.engine.facts import graph_ranges
 from grantpath.graph import errors
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, ServerError
-from grantpath.graph.queries import query_by_name
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_rows import (
-    HIGHEST,
-    LOWEST,
     RAW_DDL,
     Graph,
     TreeKeys,
@@ -29,7 +27,6 @@ from grantpath.spark_sync.graph_rows import (
 )
 from grantpath.spark_sync.spark_session import place, read_parquet
 
-RANGE_ROWS = 20_000  # entities of a range
 TRIES = 60  # to read one part of a range, if changes disturb each try
 TIMEOUT = 30.0  # seconds that a task waits for a connection
 ENTITIES = "ref string, type string, key binary, exists boolean, builtin boolean"
@@ -79,20 +76,6 @@ def marks(store: Store, root: str) -> TenantMarks:
     """The marks of a tenant. Raises Unknown, Inconsistent if a load is in progress, Unavailable."""
     row = guarded_ask(store, root)("revision")
     return TenantMarks(row["revision"], row["made"] or "", row["policy"])
-
-
-def boundaries(store: Store, root: str) -> dict[int, tuple[str, str]]:
-    """Ranges of about RANGE_ROWS entities, which cover all references. Raises Unavailable."""
-    found: list[str] = [LOWEST]
-    while bound := _bound(store, root, found[-1], RANGE_ROWS):
-        found.append(bound)
-    return dict(enumerate(zip(found, [*found[1:], HIGHEST], strict=True)))
-
-
-def _bound(store: Store, root: str, low: str, rows: int) -> str | None:
-    """The reference that follows `rows` entities from `low` on; None if there are not so many."""
-    found = query_by_name(store.read, root)("mirror_bound", low=low, rows=rows)
-    return str(found[0]["bound"]) if found else None
 
 
 def read_ranges(spark: SparkSession, reading: Reading, out: Path) -> list[RangeRead]:
@@ -181,7 +164,7 @@ def _read_range(store: Store, reading: Reading, number: int) -> Iterator[pa.Reco
 
 def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[TenantMarks, Graph]]:
     """The range in parts, each of which was read between two changes: a part that was disturbed is read in halves."""
-    rows, tries = RANGE_ROWS, 0
+    rows, tries = graph_ranges.RANGE_ROWS, 0
     end, before = high, marks(store, root)
     while True:
         graph = read_graph(store, root, low, end)
@@ -196,6 +179,6 @@ def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[Tenan
             if tries > TRIES:
                 raise Inconsistent(f"{root} changed during each of {TRIES} tries to read a part of it; try again later")
             time.sleep(0.001 * tries)
-        end = min(_bound(store, root, low, rows) or high, high)
+        end = min(graph_ranges.range_end(store, root, low, rows) or high, high)
         # not `after`: writing a part takes long, and a change in that time would count as one during the next part
         before = marks(store, root)

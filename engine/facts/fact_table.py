@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from grantpath.engine.facts.folding import fold
+from grantpath.engine.facts.interval_sets import runs_of, within
 from grantpath.engine.facts.intervals import (
     ActingPrincipals,
     AnyInts,
@@ -17,12 +18,11 @@ from grantpath.engine.facts.intervals import (
     PrincipalFacts,
     check_size,
     ranges,
-    runs_of,
-    within,
 )
 from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.clauses import Clauses, facts_of
 from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, second_object
+from grantpath.graph.distinct_numbers import distinct
 
 OF_TARGETS = (
     FactKind.EXISTS,
@@ -220,7 +220,7 @@ class Prepared:
         count = found.last[granted] - found.start[granted] + 1
         row, at = np.repeat(found.owner[granted], count), ranges(found.start[granted], count)
         useful = every.member[at] & (every.place[at] >= 0)
-        pairs = np.unique(row[useful] * size + at[useful])
+        pairs = distinct(row[useful] * size + at[useful])
         places, have = np.unique(pairs // size * size + every.place[pairs % size], return_counts=True)
         full = have == every.need[places % size]
         row, start = places[full] // size, places[full] % size

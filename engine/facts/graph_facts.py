@@ -1,9 +1,11 @@
 """Reads all facts of a root into memory, while others may change it."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from grantpath.engine.facts.fact_builder import FactVersionBuilder
-from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion
+from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
+from grantpath.engine.facts.graph_ranges import ranges
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
@@ -18,20 +20,26 @@ def read_facts(
     Of what is committed meanwhile, all or a part may be missing: apply the deltas after `revision` with `exact=False`
     (see `advanced`). Raises Unavailable, and TooLarge if they take more than `limit` bytes of memory.
     """
-
-    def rows(query: str) -> Iterable[Row]:
-        return load_query(query).run(store.read_all, root=tenant)
-
+    parts = ranges(store, tenant)
     builder = FactVersionBuilder(policy, limit)
     number = builder.number
-    for row in rows("dump_entities"):
-        if row["created"]:
-            builder.entity(number(row["ref"]))
-    for row in rows("dump_edges"):
-        subject = number(row["ref"])
-        builder.member(subject, map(number, row["containers"]))
-        for effect, privilege, object_ in row["grants"]:
-            builder.grant(subject, f"{effect} {privilege}", number(object_))
-        for object_ in row["owned"]:
-            builder.grant(subject, OWNS, number(object_))
+
+    def rows(query: str, part: tuple[str, str]) -> Iterable[Row]:
+        return load_query(query).run(store.read_all, root=tenant, low=part[0], high=part[1])
+
+    for part in parts:
+        for row in rows("mirror_entities", part):
+            entities = [*map(number, row["refs"])]
+            for entity in entities if row["exists"] else ():
+                builder.entity(entity)
+    for part in parts:
+        containers = defaultdict[int, list[int]](list)
+        for row in rows("mirror_members", part):
+            for ref, container in zip(row["refs"], row["containers"], strict=True):
+                containers[number(ref)].append(number(container))
+        for member, inside in containers.items():
+            builder.member(member, inside)
+        for row in rows("mirror_grants", part):
+            for ref, object_ in zip(row["refs"], row["objects"], strict=True):
+                builder.grant(number(ref), row["fact"], number(object_))
     return builder.version(origin, revision)

@@ -82,7 +82,7 @@ class RootLog:
 
     def proof(self, after: int, limit: int) -> Proof | None:
         """The marks, and at most `limit` entries after a revision; None if there is no such root."""
-        rows = load_query("replica_proof").run(self._store.read, root=self.tenant, after=after, limit=limit)
+        rows = load_query("replica_proof").run(self._store.read_values, root=self.tenant, after=after, limit=limit)
         if not rows:
             return None
         [row] = rows

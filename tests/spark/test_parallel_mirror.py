@@ -14,6 +14,7 @@ import pytest
 from grantpath.engine import Authorizer, GrantpathError
 from grantpath.engine.change import delta_records
 from grantpath.engine.change.delta_records import recorded
+from grantpath.engine.facts import graph_ranges
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
@@ -41,7 +42,7 @@ ODD = ["add catalog:`a.b`", "add catalog:`a`", "add catalog:a-b", "add catalog:`
 def tiny_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes each root a large one, with many ranges and partitions."""
     monkeypatch.setattr(graph_reader, "SMALL", 0)
-    monkeypatch.setattr(parallel_reader, "RANGE_ROWS", 60)
+    monkeypatch.setattr(graph_ranges, "RANGE_ROWS", 60)
     monkeypatch.setattr(parallel_order, "PART_ROWS", 80)
 
 
@@ -96,7 +97,8 @@ def test_tasks_write_the_rows_of_this_process_in_its_order(
     }
 
 
-@pytest.mark.parametrize("policy", others_slow(POLICIES))
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
 def test_changes_after_the_read_are_applied(
     server: Connection,
     tenant: Tenants,
@@ -237,6 +239,7 @@ def test_root_that_is_dropped_meanwhile_is_an_error(
 
 
 # ---- tasks that fail
+@pytest.mark.slow
 def test_task_that_cannot_reach_the_database_is_one_message(
     server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
