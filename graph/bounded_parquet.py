@@ -47,9 +47,9 @@ def read_bounded(
     FREE_BYTES plus RATIO times its size, or contains a string longer than `max_text` bytes.
     """
     wanted = list(kinds) if columns is None else list(columns)
-    _check_footers(files, kinds, wanted)
+    footers = _check_footers(files, kinds, wanted)
     try:
-        repeated = [name for name in _texts(kinds) if not _is_plain(files, name)]
+        repeated = [name for name in _texts(kinds) if name not in footers.plain]
         options = pads.ParquetReadOptions(dictionary_columns=repeated)
         source = pads.dataset([str(file) for file in files], format=pads.ParquetFileFormat(read_options=options))
         table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
@@ -75,10 +75,11 @@ def stream_bounded(files: Sequence[Path], kinds: Mapping[str, Kind], max_text: i
     A table has at most STREAM_ROWS rows, and strings of at most STREAM_BYTES bytes. The footers are checked at once;
     the iterator raises InvalidInput for rows that cannot be read, or a string longer than `max_text`.
     """
-    rows, stored = _check_footers(files, kinds, list(kinds))
-    types = {name: pa.string() if kind == "text" else _plain(stored.field(name).type) for name, kind in kinds.items()}
+    footers = _check_footers(files, kinds, list(kinds))
+    plain = {name: _plain(footers.schema.field(name).type) for name in kinds}
+    types = {name: pa.string() if kind == "text" else plain[name] for name, kind in kinds.items()}
     schema = pa.schema(list(types.items()))
-    return TableStream(schema, rows, (each for file in files for each in _parts(file, kinds, schema, max_text)))
+    return TableStream(schema, footers.rows, (each for file in files for each in _parts(file, kinds, schema, max_text)))
 
 
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
@@ -91,38 +92,37 @@ def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
     return whole.indices, whole.dictionary
 
 
-def _is_plain(files: Sequence[Path], name: str) -> bool:
-    """Whether these files contain every string of a column, by their footers; then it cannot repeat one for free."""
-    for file in files:
-        with pq.ParquetFile(file) as parquet:
-            at = parquet.schema_arrow.get_field_index(name)
-            footer = parquet.metadata
-            groups = (footer.row_group(group).column(at) for group in range(footer.num_row_groups))
-            if not all({*column.encodings} <= _PLAIN for column in groups):
-                return False
-    return True
-
-
 def _texts(kinds: Mapping[str, Kind]) -> list[str]:
     return [name for name, kind in kinds.items() if kind == "text"]
 
 
-def _check_footers(files: Sequence[Path], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> tuple[int, pa.Schema]:
-    """Checks the types and the decoded size of these files. Returns the number of rows, and the first one's schema."""
+@dataclass(frozen=True)
+class _Footers:
+    """What the footers of files say. `schema` is the first one's; `plain` are the columns of which the files contain
+    every value, so that none can be repeated for free."""
+
+    rows: int
+    schema: pa.Schema
+    plain: frozenset[str]
+
+
+def _check_footers(files: Sequence[Path], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> _Footers:
+    """Checks the types and the decoded size of these files."""
     rows = taken = allowed = 0
-    stored = None
+    stored, plain = None, frozenset(kinds)
     for file in files:
         try:
             with pq.ParquetFile(file) as parquet:
                 _check_types(file, parquet.schema_arrow, kinds)
                 taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
                 rows += parquet.metadata.num_rows
+                plain -= {column.path_in_schema for column in _columns(parquet) if not {*column.encodings} <= _PLAIN}
                 stored = stored or parquet.schema_arrow
             allowed += RATIO * file.stat().st_size
         except _UNREADABLE as error:
             raise InvalidInput(_unreadable(file, error)) from None
         _check_size(file, taken, FREE_BYTES + allowed)
-    return rows, stored
+    return _Footers(rows, stored, plain)
 
 
 def _parts(file: Path, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int) -> Iterator[pa.Table]:
@@ -172,13 +172,14 @@ def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
     """The bytes of memory that these columns need once decoded, by the file's footer."""
     footer = parquet.metadata
     taken: int = footer.num_rows * sum(_ROW_BYTES[kind] for kind in kinds.values())
-    for group in range(footer.num_row_groups):
-        row_group = footer.row_group(group)
-        for at in range(row_group.num_columns):
-            column = row_group.column(at)
-            if column.path_in_schema in kinds:
-                taken += column.total_uncompressed_size
+    taken += sum(each.total_uncompressed_size for each in _columns(parquet) if each.path_in_schema in kinds)
     return taken
+
+
+def _columns(parquet: pq.ParquetFile) -> Iterator[pq.ColumnChunkMetaData]:
+    """What the footer says about the part of each column in each row group."""
+    groups = (parquet.metadata.row_group(at) for at in range(parquet.metadata.num_row_groups))
+    return (group.column(at) for group in groups for at in range(group.num_columns))
 
 
 def _check_size(file: Path, taken: int, allowed: int) -> None:

@@ -1,15 +1,16 @@
 """The folder `changes` of a snapshot: what users gained and lost, a file for each run of revisions, in order."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.comparison import ChangedAccess
 from grantpath.engine.facts.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
 
@@ -30,12 +31,14 @@ class ChangeFile:
     path: Path = field(compare=False)
 
 
-@dataclass
 class ChangeRows:
     """Rows for a file, collected in columns. A text is stored once."""
 
-    _texts: dict[str, int] = field(default_factory=dict)
-    _parts: list[Ints] = field(default_factory=list)  # rows of revision, the numbers of the texts, below
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
+        self._code = np.empty(0, np.int32)  # by number of a user: that of its text; -1 for none
+        # (revision, effect, type), and rows of user, name, object, below; by the numbers of texts
+        self._parts: list[tuple[tuple[int, int, int], npt.NDArray[np.int32]]] = []
 
     def add(
         self,
@@ -48,27 +51,48 @@ class ChangeRows:
         below: Iterable[str] = (),
     ) -> None:
         """Adds a row for each user, name, and object or place inside which all objects of the type are meant."""
+        self._add((revision, effect, type_), [self._of(text) for text in users], names, objects, below)
+
+    def add_found(self, revision: int, found: ChangedAccess, refs: Sequence[str]) -> None:
+        """Adds the rows of what users gain or lose. `refs`: the references of users by number, always the same list."""
+        if len(self._code) < len(refs):
+            self._code = np.concatenate([self._code, np.full(len(refs) - len(self._code), -1, np.int32)])
+        users = np.array(found.users, np.int64)
+        for user in users[self._code[users] < 0].tolist():
+            self._code[user] = self._of(refs[user])
+        same = revision, GAINED if found.gained else LOST, found.type
+        self._add(same, self._code[users], found.names, found.objects, found.below)
+
+    def _add(
+        self,
+        same: tuple[int, str, str],
+        users: npt.ArrayLike,
+        names: Iterable[str],
+        objects: Iterable[str],
+        below: Iterable[str],
+    ) -> None:
         places = [(self._of(ref), 0) for ref in objects] + [(self._of(ref), 1) for ref in below]
-        user, name = ([self._of(text) for text in texts] for texts in (users, names))
-        rows = len(user) * len(name) * len(places)
-        part = np.empty((7, rows), np.int64)
-        part[0], part[1], part[4] = revision, self._of(effect), self._of(type_)
-        part[2] = np.repeat(user, len(name) * len(places))
-        part[3] = np.tile(np.repeat(name, len(places)), len(user))
-        part[5:] = np.tile(np.array(places, np.int64).reshape(-1, 2).T, len(user) * len(name))
-        self._parts.append(part)
+        of, name = np.asarray(users, np.int32), np.array([self._of(text) for text in names], np.int32)
+        part = np.empty((4, len(of) * len(name) * len(places)), np.int32)
+        part[0] = np.repeat(of, len(name) * len(places))
+        part[1] = np.tile(np.repeat(name, len(places)), len(of))
+        part[2:] = np.tile(np.array(places, np.int32).reshape(-1, 2).T, len(of) * len(name))
+        self._parts.append(((same[0], self._of(same[1]), self._of(same[2])), part))
 
     def __len__(self) -> int:
-        return sum(part.shape[1] for part in self._parts)
+        return sum(part.shape[1] for _, part in self._parts)
 
     def table(self) -> pa.Table:
         """The rows, in the columns of the table `changes`."""
-        found = np.concatenate([np.empty((7, 0), np.int64), *self._parts], axis=1)
+        size = [part.shape[1] for _, part in self._parts]
+        same = np.array([same for same, _ in self._parts], np.int64).reshape(-1, 3).T
+        effect, type_ = same[1:].astype(np.int32).repeat(size, axis=1)
+        found = np.concatenate([np.empty((4, 0), np.int32), *(part for _, part in self._parts)], axis=1)
         texts = pa.array(list(self._texts), pa.string())
-        columns = {"revision": pa.array(found[0])}
-        for name, numbers in zip(_COLUMNS, found[1:6], strict=True):
-            columns[name] = pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), texts)
-        return pa.table({**columns, "below": pa.array(found[6] > 0)})
+        columns = {"revision": pa.array(same[0].repeat(size))}
+        for name, numbers in zip(_COLUMNS, (effect, found[0], found[1], type_, found[2]), strict=True):
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(numbers), texts, safe=False)
+        return pa.table({**columns, "below": pa.array(found[3] > 0)})
 
     def _of(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))

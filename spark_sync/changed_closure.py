@@ -3,6 +3,7 @@
 import numpy as np
 
 from grantpath.engine.facts.intervals import Bools, Ints, offsets, ranges
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.spark_sync.changed_order import Renumbering
 from grantpath.spark_sync.mirror_tables import EffectivePrincipals, Members, Small
 
@@ -52,7 +53,7 @@ def _closed(kept: EffectivePrincipals, members: Members, affected: Bools, size: 
     owner = np.repeat(np.repeat(outer, count), sizes[which])
     through = all_known[ranges(starts[which], sizes[which])]
     packed = [outer * size + outer, owner * size + through, *(each * size + found for each, found in reached.items())]
-    pairs = np.unique(np.concatenate(packed))
+    pairs = distinct(np.concatenate(packed))
     return (pairs // size).astype(np.int32), pairs % size
 
 

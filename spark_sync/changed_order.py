@@ -11,6 +11,7 @@ import numpy.typing as npt
 from grantpath.engine.facts.intervals import AnyInts, Bools, Ints
 from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.reference import Reference, type_of
 from grantpath.spark_sync.graph_rows import TreeKeys
 
@@ -79,7 +80,7 @@ def _mark_ancestors(numbering: Numbering, needed: Bools) -> None:
     marked = np.flatnonzero(needed)
     while len(marked):
         above = numbering.parent[marked]
-        above = np.unique(above[above >= 0])
+        above = distinct(above[above >= 0])
         marked = above[~needed[above]]
         needed[marked] = True
 

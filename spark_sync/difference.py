@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grantpath.engine.facts.intervals import CompiledCondition, Events, IntervalRows, Ints, runs_of, within
-from grantpath.engine.facts.snapshot_reader import ints
+from grantpath.engine.facts.interval_sets import runs_of, within
+from grantpath.engine.facts.intervals import CompiledCondition, Events, IntervalRows, Ints
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.tenants.tenant_state import Entity
@@ -80,11 +80,7 @@ def _existing(source: Snapshot) -> set[str]:
 def _facts(source: Snapshot) -> set[str]:
     """Memberships, owners and grants as statements."""
     refs = [*source.numbering.refs]  # as Python strings: each is looked up
-    members = source.table("members")
-    facts = {
-        f"member {refs[a]} of {refs[b]}"
-        for a, b in zip(ints(members, "source").tolist(), ints(members, "target").tolist(), strict=True)
-    }
+    facts = {f"member {refs[member]} of {refs[container]}" for member, container in source.memberships}
     fact_table = source.fact_table
     for principal, key, place in zip(
         fact_table.principal.tolist(), fact_table.key.tolist(), fact_table.place.tolist(), strict=True

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.comparison import compare
+from grantpath.engine.facts.comparison import changed_access
 from grantpath.engine.facts.fact_draft import Contradiction, advanced
 from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot_facts import read_snapshot
@@ -21,8 +21,6 @@ from grantpath.graph.errors import Inconsistent, Unavailable
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.store import Store
 from grantpath.spark_sync.change_files import (
-    GAINED,
-    LOST,
     REBUILT,
     ChangeFile,
     ChangeRows,
@@ -192,10 +190,8 @@ class Follower:
 
     def _compare(self, before: FactVersion, after: FactVersion, delta: RecordedDelta, rows: ChangeRows) -> None:
         former, latter = (Side(version, self._policy, self._source.root) for version in (before, after))
-        for each in compare(former, latter, [*delta.removed, *delta.added], explained=False).effects:
-            effect = GAINED if each.effect == "gain" else LOST
-            for share in each.shares:
-                rows.add(delta.revision, effect, share.users, each.names, each.type, share.objects, share.below)
+        for each in changed_access(former, latter, [*delta.removed, *delta.added]):
+            rows.add_found(delta.revision, each, before.numbers.refs)
 
     def _append(self, made: str | None, first: int, last: int, rows: ChangeRows) -> None:
         number = next_number(self._out) if self._last_file is None else self._last_file.number + 1

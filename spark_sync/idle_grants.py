@@ -12,6 +12,7 @@ import numpy as np
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.intervals import AnyInts, Bools, Ints, offsets
 from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.spark_sync.bulk_questions import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
 from grantpath.spark_sync.grant_uses import GrantUse, GrantUses
@@ -140,7 +141,7 @@ class _Judge:
         if self._one_role:
             found: Bools = denials_of[holders] > 0
             return found
-        different = np.unique(holders[denials_of[self.holders.first(holders)] > 0])
+        different = distinct(holders[denials_of[self.holders.first(holders)] > 0])
         full = [holder for holder in different.tolist() if (denials_of[self.holders.of(holder)] > 0).all()]
         return np.isin(holders, full)
 

@@ -166,6 +166,8 @@ def _start(jar: Path | None) -> SparkSession:
             .config("spark.network.crypto.saslFallback", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", str(2 * cores))
+            # large shuffles keep all their partitions: with one for each core, a stage waits for its slowest task
+            .config("spark.sql.adaptive.coalescePartitions.minPartitionNum", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
         )
         if jar is not None:

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from grantpath.engine.facts.fact_table import FactTable, Prepared
+from grantpath.engine.facts.interval_sets import union
 from grantpath.engine.facts.interval_table import keys_of
-from grantpath.engine.facts.intervals import ActingPrincipals, Bools, IntervalRows, Ints, union
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, IntervalRows, Ints
 from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, prepare, users, without_facts
 from grantpath.spark_sync.snapshot import Snapshot
 
@@ -156,13 +157,24 @@ class _Steps:
 
     prepared: Prepared
     sums: dict[int, Ints] = field(default_factory=dict)
+    waiting: dict[int, list[tuple[Ints, Ints]]] = field(default_factory=dict)  # not in the sums yet
 
     def add(self, at: int, low: Ints, high: Ints) -> None:
+        waiting = self.waiting.setdefault(at, [])
+        waiting.append((low, high))
+        # a sum goes through all targets, so it waits until there are about as many intervals
+        if sum(len(each) for each, _ in waiting) > len(self.prepared.asked[at].targets):
+            self._sum(at)
+
+    def _sum(self, at: int) -> None:
+        low, high = (np.concatenate(ends) for ends in zip(*self.waiting.pop(at), strict=True))
         size = len(self.prepared.asked[at].targets) + 1
         change = np.bincount(low, minlength=size) - np.bincount(high, minlength=size)
         self.sums[at] = self.sums[at] + change if at in self.sums else change
 
     def rows(self, numbers: Ints) -> Iterator[tuple[str, int, Columns]]:
+        for at in [*self.waiting]:
+            self._sum(at)
         for at, sums in self.sums.items():
             where = np.flatnonzero(sums)
             yield "step", int(numbers[at]), (where, sums[where], np.zeros(len(where), np.int64))

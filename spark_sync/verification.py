@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow.dataset as pads
 
 from grantpath.engine.facts.fact_table import Prepared
-from grantpath.engine.facts.intervals import ActingPrincipals, Ints, union
+from grantpath.engine.facts.interval_sets import union
+from grantpath.engine.facts.intervals import ActingPrincipals, Ints
 from grantpath.engine.facts.principals import Closure
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Requirement

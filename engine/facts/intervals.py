@@ -8,6 +8,7 @@ holds. No row is ever created for a pair of subject and object.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ Bools = npt.NDArray[np.bool_]
 AnyInts = npt.NDArray[np.signedinteger[Any]]
 
 BITS = 62  # bits of the integer into which an event of a sweep is packed
-PAIRS = 1_500_000  # pairs of row and interval in one sweep; limits the memory
+PAIRS = 250_000  # pairs of row and interval in one sweep, whose columns then fit into the cache of a processor
 
 
 def ranges(starts: AnyInts, counts: AnyInts) -> Ints:
@@ -36,25 +37,6 @@ def offsets(sorted_rows: AnyInts, size: int) -> Ints:
     """The index at which the entries of each row number begin in a sorted column, and the end: size + 1 values."""
     begins: Ints = np.searchsorted(sorted_rows, np.arange(size + 1)).astype(np.int64)
     return begins
-
-
-def distinct(numbers: Ints) -> Ints:
-    """Sorted, without repetitions: for numbers that are almost sorted this is faster than np.unique."""
-    found = np.sort(numbers)
-    new = np.ones(len(found), np.bool_)
-    new[1:] = found[1:] != found[:-1]
-    return found[new]
-
-
-def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
-    row."""
-    kinds = np.zeros(len(columns[0]), np.int64)
-    first = kinds[:1]
-    for column in columns:
-        packed = kinds * (int(column.max(initial=0)) + 2) + column + 1
-        _, first, kinds = np.unique(packed, return_index=True, return_inverse=True)
-    return first, kinds
 
 
 @dataclass(frozen=True)
@@ -157,22 +139,61 @@ class Events:
         head = rows.owner.astype(np.int64) << middle
         packed[: len(head)] = ((head + rows.start) << low) + rows.key * 2 + 1
         packed[len(head) :] = ((head + rows.last + 1) << low) + rows.key * 2
-        packed.sort()
+        packed.sort(kind="stable")  # faster, because long runs are in order
         self.code: AnyInts = (packed & ((1 << low) - 1)).astype(np.int16 if low < 16 else np.int32)
         packed >>= low
         self.place = packed
         self.middle = middle
-        self._by_code = np.argsort(self.code, kind="stable")
-        self._bounds = np.searchsorted(self.code[self._by_code], np.arange(2 * keys + 1))
+        self._counts = np.bincount(self.code, minlength=2 * keys)  # by code
+        self._covered: dict[tuple[int, ...], Bools] = {}
 
     def of(self, codes: Ints) -> Ints:
-        """The events with these codes, in order. Most questions need only few of the events."""
-        count = self._bounds[codes + 1] - self._bounds[codes]
-        if int(count.sum()) * 8 > len(self.code):
-            wanted = np.zeros(len(self._bounds), np.bool_)
+        """The events with these codes, in order."""
+        if self.are_many(codes):
+            wanted = np.zeros(len(self._counts), np.bool_)
             wanted[codes] = True
             return np.flatnonzero(wanted[self.code])
-        return np.sort(self._by_code[ranges(self._bounds[codes], count)])
+        begins = np.cumsum(self._counts) - self._counts
+        return np.sort(self._by_code[ranges(begins[codes], self._counts[codes])], kind="stable")
+
+    def are_many(self, codes: Ints) -> bool:
+        """Whether many of the events have these codes. Most questions need only few of them."""
+        return int(self._counts[codes].sum()) * 8 > len(self.code)
+
+    @cached_property
+    def _by_code(self) -> Ints:
+        return np.argsort(self.code, kind="stable")
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The last event of each place of a row."""
+        return last_of_each(self.place)
+
+    @cached_property
+    def places(self) -> Ints:
+        """The places of rows, in order and without repetitions."""
+        return self.place[self.ends]
+
+    def covered(self, keys: tuple[int, ...]) -> Bools:
+        """By place, whether any of these facts is true from there on. It is kept, because conditions have terms in
+        common."""
+        if keys not in self._covered:
+            self._covered[keys] = counted(self.code, self.ends, keys, len(self._counts))
+        return self._covered[keys]
+
+
+def last_of_each(place: Ints) -> Ints:
+    """The index of the last one of equal neighbours."""
+    return np.append(np.flatnonzero(place[1:] != place[:-1]), len(place) - 1)
+
+
+def counted(code: AnyInts, ends: Ints, keys: tuple[int, ...], codes: int) -> Bools:
+    """Whether any of these facts is true after the events up to each of `ends`. `codes`: the number of codes."""
+    step = np.zeros(codes, np.int8)
+    for key in keys:
+        step[2 * key], step[2 * key + 1] = -1, 1
+    found: Bools = np.cumsum(step[code], dtype=np.int32)[ends] > 0
+    return found
 
 
 CompiledAtom = tuple[tuple[int, ...], tuple[int, ...]]  # any of the first keys, and none of the second
@@ -216,30 +237,25 @@ class CompiledCondition:
 
     def solve(self, events: Events) -> Coverage:
         """The intervals on which the condition holds, for every row of the batch."""
-        chosen = events.of(np.flatnonzero(self.used))
-        code, place = events.code[chosen], events.place[chosen]
-        if not len(place):
-            nothing = np.empty(0, np.int64)
-            return Coverage(nothing, nothing, nothing)
-        ends = np.append(np.flatnonzero(place[1:] != place[:-1]), len(place) - 1)
-        holds = self._holds(code, ends)
-        place = place[ends]
-        before = np.append(False, holds[:-1])
+        # at the last event of a row all intervals end, so that the condition holds no longer
+        used = np.flatnonzero(self.used)
+        if events.are_many(used):
+            place, holds = events.places, self.holds(len(events.ends), events.covered)
+        else:
+            place, holds = self._holds(events, used)
+        before = np.append(False, holds)[:-1]
         start, behind = place[holds & ~before], place[~holds & before]
         mask = (1 << events.middle) - 1
         return Coverage(start >> events.middle, start & mask, (behind & mask) - 1)
 
-    def _holds(self, code: AnyInts, ends: Ints) -> Bools:
-        """Whether the condition holds from each position on. At the last event of a row all intervals end: false."""
-
-        def covered(keys: tuple[int, ...]) -> Bools:
-            step = np.zeros(len(self.used), np.int8)
-            for key in keys:
-                step[2 * key], step[2 * key + 1] = -1, 1
-            counted: Bools = np.cumsum(step[code], dtype=np.int32)[ends] > 0
-            return counted
-
-        return self.holds(len(ends), covered)
+    def _holds(self, events: Events, used: Ints) -> tuple[Ints, Bools]:
+        """The places of the events with these codes, and whether the condition holds from each of them on."""
+        chosen = events.of(used)
+        code, place = events.code[chosen], events.place[chosen]
+        if not len(place):
+            return place, np.empty(0, np.bool_)
+        ends = last_of_each(place)
+        return place[ends], self.holds(len(ends), lambda keys: counted(code, ends, keys, len(self.used)))
 
     def holds(self, size: int, having: Callable[[tuple[int, ...]], Bools]) -> Bools:
         """In which of `size` cases the condition holds. `having(keys)`: those in which any of these facts is true."""
@@ -260,24 +276,3 @@ class CompiledCondition:
                 every &= some
             result |= every
         return result
-
-
-def union(row: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
-    """Half-open intervals [low, high) by row, with adjacent and overlapping ones merged."""
-    rows = IntervalRows(row, np.zeros(len(row), np.int64), low, high - 1).merged()
-    return rows.owner.astype(np.int64), rows.start.astype(np.int64), rows.last.astype(np.int64) + 1
-
-
-def within(row: Ints, low: Ints, high: Ints, runs: tuple[Ints, Ints]) -> tuple[Ints, Ints, Ints]:
-    """The intersection of half-open intervals by row with runs (half-open, sorted, disjoint)."""
-    first = np.searchsorted(runs[1], low, side="right")
-    count = np.maximum(np.searchsorted(runs[0], high, side="left") - first, 0)
-    at = ranges(first, count)
-    back = np.repeat(np.arange(len(row)), count)
-    return row[back], np.maximum(low[back], runs[0][at]), np.minimum(high[back], runs[1][at])
-
-
-def runs_of(chosen: Bools) -> tuple[Ints, Ints]:
-    """The half-open runs in which a column of booleans is true."""
-    edge = np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]]))
-    return np.flatnonzero(edge == 1).astype(np.int64), np.flatnonzero(edge == -1).astype(np.int64)

@@ -52,6 +52,14 @@ MUTANTS = [
         "step[2 * key], step[2 * key + 1] = -1, 1",
         "step[2 * key], step[2 * key + 1] = 0, 1",
     ),
+    Mutant("the first of equal places ends them", "intervals", "place[1:] != place[:-1]", "place[1:] == place[:-1]"),
+    Mutant(
+        "all terms are the first one",
+        "intervals",
+        "self._covered[keys] = counted(self.code, self.ends, keys, ",
+        "self._covered[keys] = counted(self.code, self.ends, next(iter(self._covered), keys), ",
+    ),
+    Mutant("few events are those behind them", "intervals", "ranges(begins[codes], ", "ranges(begins[codes] + 1, "),
     Mutant("an answer one too long", "intervals", "(behind & mask) - 1)", "(behind & mask))"),
     Mutant(
         "merging joins what is apart", "intervals", "start[1:] > furthest[:-1] + 1", "start[1:] > furthest[:-1] + 2"
@@ -74,11 +82,11 @@ MUTANTS = [
         "np.maximum.accumulate(last + group * width) - group * width",
         "last",
     ),
-    Mutant("runs one too wide", "intervals", "np.minimum(high[back], runs[1][at])", "high[back]"),
-    Mutant("runs begin too early", "intervals", "np.maximum(low[back], runs[0][at])", "low[back]"),
+    Mutant("runs one too wide", "interval_sets", "np.minimum(high[back], runs[1][at])", "high[back]"),
+    Mutant("runs begin too early", "interval_sets", "np.maximum(low[back], runs[0][at])", "low[back]"),
     Mutant(
         "forget all runs but the first",
-        "intervals",
+        "interval_sets",
         'np.maximum(np.searchsorted(runs[0], high, side="left") - first, 0)',
         'np.minimum(np.maximum(np.searchsorted(runs[0], high, side="left") - first, 0), 1)',
     ),
@@ -207,7 +215,7 @@ MUTANTS = [
     Mutant(
         "EVERY counts a grant twice",
         "fact_table",
-        "pairs = np.unique(row[useful] * size + at[useful])",
+        "pairs = distinct(row[useful] * size + at[useful])",
         "pairs = row[useful] * size + at[useful]",
     ),
     Mutant("EVERY of nothing fails", "fact_table", "column = need == 0", "column = need < 0"),

@@ -20,7 +20,14 @@ from .interval_mutants import MUTANTS, Mutant
 pytestmark = pytest.mark.slow
 
 PACKAGE = "grantpath.engine.facts"
-MODULES = ("intervals", "tree_order", "principals", "folding", "fact_table")  # each imports those before it
+MODULES = (  # each imports those before it
+    "intervals",
+    "interval_sets",
+    "tree_order",
+    "principals",
+    "folding",
+    "fact_table",
+)
 
 
 def broken(mutant: Mutant, patch: pytest.MonkeyPatch) -> None:

@@ -247,7 +247,7 @@ def test_condition_may_have_more_facts_than_an_integer_has_bits(seed: int) -> No
 
 
 def test_too_many_entities_are_refused_before_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervals, "BITS", 28)
+    monkeypatch.setattr(intervals, "BITS", 25)
     world = World(1)
     with pytest.raises(InvalidInput, match=r"19 entities are too many .* at most 14 are possible; ask for fewer names"):
         Prepared(

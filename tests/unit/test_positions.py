@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from grantpath.engine.facts.intervals import IntervalRows, runs_of, union, within
+from grantpath.engine.facts.interval_sets import runs_of, union, within
+from grantpath.engine.facts.intervals import IntervalRows
 from grantpath.engine.facts.tree_order import number
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
