@@ -15,6 +15,7 @@ from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing
 from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.rows import ABSENT, Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.near_names import CANDIDATES, nearest
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
@@ -70,7 +71,7 @@ class DeltaBuilder:
 
     def _old_edges(self, starts: Ints) -> Ints:
         """The existing edges of subjects to entities that have a number: start, end, label, the edge's id."""
-        nodes = self.node[np.unique(starts)]
+        nodes = self.node[distinct(starts)]
         nodes = nodes[nodes != ABSENT]
         number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
         labels = {label: at for at, label in enumerate(self._rows.labels)}
@@ -257,9 +258,8 @@ class DeltaBuilder:
         """The edges of the import without the existing ones, and the removals."""
         listed = self._all_edges(added)
         old = self._old_edges(np.concatenate([links.start for links in listed]))
-        keys = np.unique(
-            self._key(*(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label")))
-        )
+        columns = (np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
+        keys = distinct(self._key(*columns))
         keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
         width, labels = len(self.names), len(self._rows.labels)
         return Edges(keys // labels // width, keys // labels % width, keys % labels), Removals([], [], [])

@@ -8,37 +8,33 @@ for the whole import.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
+from grantpath.engine.transfer.fact_writer import FactWriter, note_removals
 from grantpath.engine.transfer.import_delta import DeltaBuilder
-from grantpath.engine.transfer.import_plan import Consent, ImportDelta, Plan, Removals, need_consent
+from grantpath.engine.transfer.import_plan import Consent, ImportDelta, Plan, need_consent
 from grantpath.engine.transfer.replacing_delta import ReplacingDeltaBuilder
 from grantpath.engine.transfer.restore import NeedsRecreation, Restore, renamed
-from grantpath.engine.transfer.rows import ABSENT, ResolvedRows
+from grantpath.engine.transfer.rows import ResolvedRows
 from grantpath.engine.transfer.table_files import listed, read
-from grantpath.engine.transfer.tables import Ints, Problems, Table
+from grantpath.engine.transfer.tables import Problems, Table
 from grantpath.graph import telemetry
 from grantpath.graph.bulk_write import Bulk, bulk_write
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportCount
-from grantpath.graph.queries import load_query, query_by_name
+from grantpath.graph.queries import query_by_name
 from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
 RESTORE_TRIES = 3  # attempts to recreate an unused root for a dump, while other callers write to it
-BATCH = 10_000
-FEW = 2_000  # entities that one transaction removes with all their edges
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,6 @@ class _Load:
         self._what = f"load {'--replace ' if replace else ''}{short(directory.resolve().name)}"
         self._meta = read_meta(directory)
         self.restore = Restore(authorizer, directory, self._meta) if self._meta else None
-        self._done = 0
 
     def run(self, dry_run: bool, consent: Consent, list_facts: bool) -> LoadReport:
         problems = Problems()
@@ -183,8 +178,8 @@ class _Load:
     ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision and the hash of the log entry."""
         bulk.begin()
-        self._write(bulk, delta, builder, rows)
-        self._note_removals(bulk, delta.removals)
+        FactWriter(builder, rows.labels, self._policy, self._progress).write(bulk, delta)
+        note_removals(bulk, delta.removals)
         if self.restore and restores:
             for done, entries in self.restore.write(bulk):
                 self._progress("writing history", done, entries)
@@ -210,79 +205,3 @@ class _Load:
             self._progress("checking", len(done), len(tables) + 1)
 
         return ResolvedRows(self._policy, self._root, tables, problems, step)
-
-    # ---- writing -------------------------------------------------------------------------------------------------
-    def _write(self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, rows: ResolvedRows) -> None:
-        self._progress("writing", 0, delta.added)
-        self._write_entities(bulk, delta, builder, delta.entities, None)
-        self._write_entities(bulk, delta, builder, delta.names, False)
-        for part in _parts(delta.created):
-            self._put(bulk, delta, "load_created", len(part), nodes=builder.node[part].tolist())
-        for part in _parts(np.arange(len(delta.edges.start), dtype=np.int64)):
-            self._write_edges(bulk, delta, part, builder, rows)
-
-    def _write_entities(
-        self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, numbers: Ints, exists: bool | None
-    ) -> None:
-        names = builder.names
-        types = np.array([names.types[number] for number in numbers.tolist()], dtype=np.str_)
-        for type_ in dict.fromkeys(types.tolist()):
-            for part in _parts(numbers[types == type_]):
-                row = self._put(
-                    bulk,
-                    delta,
-                    "load_entities",
-                    len(part),
-                    type=type_,
-                    labels=self._policy.labels(type_),
-                    exists=exists,
-                    rows=[self._entity(builder, number) for number in part.tolist()],
-                )
-                for ref, node in zip(row["refs"], row["nodes"], strict=True):
-                    builder.node[names.known(ref)] = node
-
-    def _entity(self, builder: DeltaBuilder, number: int) -> list[Any]:
-        names = builder.names
-        parent = names.parents[number]
-        return [int(builder.node[parent]) if parent != ABSENT else None, names.texts[number], names.names[number]]
-
-    def _write_edges(
-        self, bulk: Bulk, delta: ImportDelta, part: Ints, builder: DeltaBuilder, rows: ResolvedRows
-    ) -> None:
-        lists: dict[str, list[list[Any]]] = {name: [] for name in ("groups", "roles", "allow", "deny", "owns")}
-        edges = delta.edges
-        starts, ends = builder.node[edges.start[part]].tolist(), builder.node[edges.end[part]].tolist()
-        roles = [self._policy.file.types[builder.names.types[end]].kind == "role" for end in edges.end[part].tolist()]
-        for start, end, label, role in zip(starts, ends, edges.label[part].tolist(), roles, strict=True):
-            match rows.labels[label].split(" "):
-                case ["MEMBER"]:
-                    lists["roles" if role else "groups"].append([start, end])
-                case ["OWNS"]:
-                    lists["owns"].append([start, end])
-                case [effect, privilege]:
-                    lists[effect.lower()].append([start, end, privilege])
-        members = {name: lists[name] for name in ("groups", "roles")}
-        grants = {name: lists[name] for name in ("allow", "deny", "owns")}
-        for query, written in (("load_members", members), ("load_grants", grants)):
-            if count := sum(map(len, written.values())):
-                self._put(bulk, delta, query, count, **written)
-
-    @staticmethod
-    def _note_removals(bulk: Bulk, removals: Removals) -> None:
-        for at in range(0, len(removals.edges), BATCH):
-            bulk.note_removals(removals.edges[at : at + BATCH], [], [])
-        for at in range(0, len(removals.demotions), BATCH):
-            bulk.note_removals([], [], removals.demotions[at : at + BATCH])
-        for at in range(0, len(removals.nodes), FEW):
-            bulk.note_removals([], removals.nodes[at : at + FEW], [])
-
-    def _put(self, bulk: Bulk, delta: ImportDelta, query: str, count: int, **parameters: Any) -> Mapping[str, Any]:
-        row = load_query(query).run(bulk.write, root=bulk.root, load=bulk.id, **parameters)
-        self._done += count
-        self._progress("writing", self._done, delta.added)
-        return row
-
-
-def _parts(numbers: Ints) -> Iterator[Ints]:
-    for at in range(0, len(numbers), BATCH):
-        yield numbers[at : at + BATCH]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.engine.transfer.tables import Column, Ints, Problems, Table
+from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.messages import indefinite
 from grantpath.graph.reference import Reference, type_of
@@ -150,7 +151,7 @@ class ResolvedRows:
         """The number of rows that repeat an earlier row, by table; tables without duplicates are omitted."""
         keys = {listed.table.name: [listed.refs] for listed in self.listed}
         keys.update({links.table.name: [links.start, links.end, links.label] for links in self.links})
-        counts = {name: len(columns[0]) - len(np.unique(self._key(columns))) for name, columns in keys.items()}
+        counts = {name: len(columns[0]) - len(distinct(self._key(columns))) for name, columns in keys.items()}
         return {name: count for name, count in counts.items() if count}
 
     def _key(self, columns: Sequence[Ints]) -> Ints:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import Authorizer, InvalidInput
-from grantpath.engine.transfer import importer
+from grantpath.engine.transfer import fact_writer, importer
 from grantpath.engine.transfer.tables import TABLES
 
 from ..conftest import Tenants
@@ -61,7 +61,7 @@ def test_import_has_the_effect_of_its_statements(tenant: Tenants, tmp_path: Path
 def test_random_facts_are_loaded_completely_in_every_policy(
     tenant: Tenants, tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH", 7)
+    monkeypatch.setattr(fact_writer, "BATCH", 7)
     stated = tenant(policy, random_world(policy, random.Random(f"load {policy}"), 150), root=ROOT_NAME)
     tables = tables_of(stated)
     assert all(tables.values()) or policy in ("onehouse", "cdap", "cdap_design")
@@ -119,7 +119,7 @@ def test_grants_on_missing_names_are_loaded_if_the_policy_allows_them(tenant: Te
 
 
 def test_load_reports_progress(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importer, "BATCH", 3)
+    monkeypatch.setattr(fact_writer, "BATCH", 3)
     reports: list[tuple[str, int, int]] = []
     importer.load(tenant(), write(tmp_path, ESTATE), lambda *each: reports.append(each))
     assert list(dict.fromkeys(what for what, _, _ in reports)) == ["reading", "checking", "writing"]
