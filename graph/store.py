@@ -14,7 +14,7 @@ from grantpath.graph.errors import Inconsistent
 from grantpath.graph.inputs import need_seconds
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.revision_marks import Marks, root_unknown
-from grantpath.graph.transaction import Row, Writing
+from grantpath.graph.transaction import Row, Writing, row_of
 from grantpath.graph.writer_lock import Held
 from grantpath.graph.writer_queue import Turns
 
@@ -71,6 +71,10 @@ class Store:
         """The rows of a query that needs no guard. Raises Unavailable."""
         return [record.data() for record in self._ask(text, parameters)]
 
+    def read_values(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """As `read`, and faster, for a query that returns neither nodes, relationships nor paths."""
+        return [row_of(record) for record in self._ask(text, parameters)]
+
     def read_all(self, text: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
         """Streams the rows of a query about a whole root, without a guard and without a time limit.
 
@@ -81,7 +85,7 @@ class Store:
 
         with self._errors(), self._connections.writing(FETCH) as session:
             for record in session.run(Query(text, timeout=0), dict(parameters)):
-                yield dict(record)
+                yield row_of(record)
 
     def read_guarded(self, text: str, parameters: Mapping[str, Any], at_least: int | None = None) -> Row:
         """The one row, from one committed state, of a query that returns both marks before and after its facts.
@@ -120,9 +124,11 @@ class Store:
             telemetry.count("reads.torn")
             if self._turns.crowded(root):
                 return None  # each further try would cost the writers time, too
-            if attempt == 1 and self.apart(lambda: self._guard.died(root)):  # raises at once if a load is running
+            late = time.monotonic() > deadline
+            # raises at once if a load is running
+            if (late or attempt == 1) and self.apart(lambda: self._guard.died(root)):
                 return None
-            if time.monotonic() > deadline or (attempt > 1 and self._turns.busy(root)):
+            if late or (attempt > 1 and self._turns.busy(root)):
                 return None  # writers would always disturb a query that takes longer than their pauses
             self.pause(min(0.0005 * 2**attempt, 0.05))
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, InvalidInput
-from grantpath.engine.transfer import importer
+from grantpath.engine.transfer import fact_writer, importer
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.store import Store
 
@@ -49,7 +49,7 @@ def all_raise_beside_a_killed_load(auth: Authorizer) -> None:
 def test_other_calls_raise_while_a_load_writes(
     tenant: Tenants, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH", 4)
+    monkeypatch.setattr(fact_writer, "BATCH", 4)
     monkeypatch.setattr(store._guard, "_timeout", 600.0)  # the load takes as long as all these calls
     auth, other = tenant(), tenant(given=GIVEN)
     seen: list[int] = []
@@ -65,8 +65,25 @@ def test_other_calls_raise_while_a_load_writes(
     assert auth.check("user:bob", "load_table", "table:hr.`a.b`.staff")
 
 
+def test_question_raises_while_a_load_writes_even_if_its_first_try_took_long(
+    tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grantpath.graph.store.QUICK_SECONDS", 0.0)
+    auth, seen = tenant(), list[int]()
+
+    def ask(what: str, done: int, of: int) -> None:
+        if what == "writing" and done > 0:
+            # in the thread of the load, which would wait for itself if this question waited for its turn
+            with pytest.raises(Inconsistent, match="is under way"):
+                auth.check("user:bob", "load_table", "table:hr.`a.b`.staff")
+            seen.append(done)
+
+    importer.load(auth, write(tmp_path, ESTATE), ask)
+    assert seen
+
+
 def test_load_that_raises_leaves_nothing(tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importer, "BATCH", 4)
+    monkeypatch.setattr(fact_writer, "BATCH", 4)
     auth = tenant(given=["add catalog:hr", "add user:bob"])
     before = dump(auth)
 
@@ -112,12 +129,12 @@ import os, signal, sys
 from pathlib import Path
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
-from grantpath.engine.transfer import importer
+from grantpath.engine.transfer import fact_writer, importer
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.store import Store
 
 tenant, folder, at = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-importer.BATCH = 4
+fact_writer.BATCH = 4
 model = policy.load("gravitino")
 
 def die(what, done, of):
