@@ -13,10 +13,11 @@ MATCH (mark:Revision {root: $root})
 // read the marks first: a change that was committed before this reading is then already in the log
 WITH mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, coalesce(mark.chain, '') AS chain,
   mark.digest AS policy
-CALL () {
-  MATCH (change:Change {root: $root}) WHERE change.revision > $after
-  WITH change ORDER BY change.revision LIMIT toInteger($limit)
-  RETURN collect({revision: change.revision, facts: change.facts, added: change.added, removed: change.removed,
-    parts: change.parts, upgrade: change.policy_after IS NOT NULL, pruned: change.pruned_revision}) AS entries
-}
-RETURN revision, begun, made, chain, policy, entries
+RETURN revision, begun, made, chain, policy,
+  // nothing has changed since: the log is not searched, because that would take longer than all the rest
+  CASE revision WHEN $after THEN [] ELSE COLLECT {
+    MATCH (change:Change {root: $root}) WHERE change.revision > $after
+    WITH change ORDER BY change.revision LIMIT toInteger($limit)
+    RETURN {revision: change.revision, facts: change.facts, added: change.added, removed: change.removed,
+      parts: change.parts, upgrade: change.policy_after IS NOT NULL, pruned: change.pruned_revision}
+  } END AS entries
