@@ -19,8 +19,9 @@ OPTIONAL CALL (mark) {
   }
   // 3 none of these has an ALLOW on the object, above or below it
   WITH * WHERE NOT EXISTS {
-    MATCH (principal)-[:ALLOW {privilege: grant.privilege}]->(place) WHERE principal IN principals
-      AND (EXISTS { (place)-[:CHILD_OF*0..]->(object) } OR EXISTS { (object)-[:CHILD_OF*0..]->(place) }) }
+    UNWIND principals AS principal
+    MATCH (principal)-[:ALLOW {privilege: grant.privilege}]->(place)
+    WHERE EXISTS { (place)-[:CHILD_OF*0..]->(object) } OR EXISTS { (object)-[:CHILD_OF*0..]->(place) } }
   MATCH path = (subject)-[grant]->(object)
   RETURN subject, grant, object, path
 }
