@@ -14,7 +14,6 @@ from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.tenants import registry
-from grantpath.engine.tenants.lifecycle import make_root
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import JVM_OPTIONS, RELEASES, SETTINGS
@@ -50,11 +49,11 @@ class Tenants:
         reference = model.root(root)
         tenant = f"{reference.text}~{uuid.uuid4().hex}"
         self._made.append(tenant)
-        if self._store not in with_schema:
-            registry.create_schema(self._store)
-            with_schema.add(self._store)
-        with self._store.alone(tenant, "the creation of the root") as held:
-            make_root(held, model, reference)
+        with pytest.MonkeyPatch.context() as patch:
+            if self._store in with_schema:
+                patch.setattr(registry, "create_schema", lambda _: None)
+            registry.create(self._store, tenant, model, reference)
+        with_schema.add(self._store)
         authorizer = Authorizer(self._store, tenant, model, reference)
         problems = [problem for problem in authorizer.given(given) if problem]
         assert not problems, "\n".join(problems)
@@ -193,6 +192,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)  # counts the tests that -k and -m have selected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.select(config, items, tiers.why_no_browser(os.environ.get(SERVER, "embedded") == "embedded"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from .support.spark_worker import OneSparkWorker
+
+    return OneSparkWorker(config, log) if config.option.dist == "loadfile" else None
 
 
 @pytest.hookimpl(optionalhook=True)

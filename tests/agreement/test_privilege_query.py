@@ -22,7 +22,7 @@ from ..support.twin import POLICIES, SEED, Twin
 
 pytestmark = pytest.mark.trust
 
-QUESTIONS = size(full=2_000, short=200)  # in each policy
+QUESTIONS = size(full=2_000, short=100)  # in each policy
 # How many pairs of a privilege and a type are one atom. In deltastream a role must suffice alone.
 COUNTS = {
     "gravitino": 66,

@@ -136,12 +136,14 @@ def test_many_membership_paths_do_not_slow_questions(auth: Authorizer, closing: 
     assert max(took.values()) < SLOWEST, said(took)
 
 
+@pytest.mark.slow
 def test_many_membership_paths_do_not_slow_changes(auth: Authorizer, closing: Closing, tmp_path: Path) -> None:
     took = timed(changes(auth, tmp_path / "tables"))
     closing(f"many ways, {len(took)} changes, the slowest: {said(took)}")
     assert max(took.values()) < SLOWEST, said(took)
 
 
+@pytest.mark.slow
 def test_one_role_questions_are_as_fast(tenant: Tenants, closing: Closing, tmp_path: Path) -> None:
     auth, roles = tenant("deltastream"), fan("role")[:1000]
     subjects = [

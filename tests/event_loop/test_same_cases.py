@@ -82,7 +82,7 @@ def loop(server: Connection) -> Iterator[Loop]:
 
 
 @pytest.mark.usefixtures("schema")
-@pytest.mark.parametrize("policy", sorted(folder.name for folder in SCENARIOS.iterdir() if folder.is_dir()))
+@pytest.mark.parametrize("policy", others_slow(sorted(each.name for each in SCENARIOS.iterdir() if each.is_dir())))
 def test_every_line_of_the_scenario_files(
     store: Store, loop: Loop, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

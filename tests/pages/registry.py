@@ -11,7 +11,7 @@ OPENED = NAMES + 'auth = Authorizer.open("metalake:ml")\n'
 class Plan:
     """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use.
 
-    `slow`: `make test` omits the page; tests of what it shows are in tests/spark.
+    `slow`: `make test` omits the page; tests of what it shows are in tests/spark and tests/cli.
     """
 
     setup: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ PLANS = {
         spark=True,
         slow=True,
     ),
-    "docs/start.md": Plan(spark=True),
+    "docs/start.md": Plan(spark=True, slow=True),
     "docs/tutorial.md": Plan(spark=True),
 }
 

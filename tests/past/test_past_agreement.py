@@ -32,7 +32,7 @@ ORACLES, DUMPS = size(full=170, short=6), size(full=170, short=3)  # revisions t
 CHECKS = size(full=10, short=25)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", others_slow(POLICIES))
 def test_past_answers_are_those_of_the_oracle_at_that_revision(tenant: Tenants, closing: Closing, name: str) -> None:
     rng = random.Random(f"past {name} {SEED}")
     world, auth = oracle(name, ROOT_NAME), tenant(name, root=ROOT_NAME)

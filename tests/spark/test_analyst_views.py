@@ -140,6 +140,7 @@ def test_users_are_those_that_lists_contain(estate: Estate) -> None:
     )
 
 
+@pytest.mark.slow
 def test_snapshot_without_access_has_no_views_of_it(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     spark = spark_session.engine(print).spark
     auth = tenant("gravitino", ["add user:ann", "add catalog:c"])

@@ -12,6 +12,7 @@ from ..oracle import Oracle, oracle
 from ..support.plain_access import write_snapshot
 from ..support.random_world import ROOT_NAME, random_checks, random_world
 from ..support.sizes import say, size
+from ..support.tiers import others_slow
 
 pytestmark = [pytest.mark.spark, pytest.mark.trust]
 
@@ -21,7 +22,7 @@ CHECKS = size(full=2_000, short=150)
 LISTS = size(full=600, short=40)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_asked_snapshot_agrees_with_the_oracle(policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng, world = random.Random(f"{policy} {SEED}"), oracle(policy, ROOT_NAME)
     for fact in random_world(policy, rng, 150):

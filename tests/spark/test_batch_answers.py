@@ -122,6 +122,7 @@ def test_every_question_of_the_scenarios() -> None:
     assert collected.differences() == []
 
 
+@pytest.mark.slow
 def test_random_worlds_of_every_policy() -> None:
     print(f"seed {SEED}")
     collected = Collected()

@@ -158,6 +158,7 @@ class Decision:
         return self.allowed
 
 
+@pytest.mark.slow
 def test_snapshot_may_be_named_by_a_path_from_a_new_working_folder(
     gravitino: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +223,7 @@ def test_diff_of_two_policy_versions_refuses_names(gravitino: Path, tmp_path: Pa
     assert diff(gravitino, other).facts_added == []
 
 
+@pytest.mark.slow
 def test_snapshot_that_is_half_written_has_no_access_and_then_one(gravitino: Path, tmp_path: Path) -> None:
     """What the driver finds at once, what a task finds in a file, and a memory limit."""
     half, odd = tmp_path / "half", tmp_path / "odd"

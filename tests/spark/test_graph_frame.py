@@ -158,6 +158,7 @@ def test_session_without_graphframes_is_an_error(mirrored: Mirrored, monkeypatch
         Snapshot(mirrored.out).graph(mirrored.spark)
 
 
+@pytest.mark.slow
 def test_rounds_of_the_closure_are_logged(
     mirrored: Mirrored,
     caplog: pytest.LogCaptureFixture,

@@ -66,7 +66,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="module")
 def facts(store: Store) -> Iterator[str]:
-    """A root with a small company, created by the command line; each fact is a revision."""
+    """A root with a small company, which the command line creates; each fact is a revision."""
     root = f"metalake:command-line-{uuid4().hex[:8]}"
     first, *others = (fact.replace("ROOT", root) for fact in FACTS)
     assert main.main(["change", first, "--root", root, "--policy", "gravitino", "--create"]) == 0

@@ -11,6 +11,7 @@ import pytest
 from .closing_lines import LEFT_OUT, lines
 
 LONG = ("spark", "crash", "trust", "newest", "browser")  # the marks of files that take long
+LONGEST = ("test_cluster.py", "test_parallel_mirror.py")  # with several minutes each
 BEGAN = "GRANTPATH_TESTS_BEGAN"  # when the run began, in seconds since 1970
 LATE = "not begun within"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -26,10 +27,10 @@ def add_option(parser: pytest.Parser) -> None:
 def select(config: pytest.Config, items: list[pytest.Item], why_no_browser: str | None) -> None:
     """Deselects slow tests unless they are requested, and browser tests if no browser is available.
 
-    Files that take long come first, so that no worker waits for another at the end.
+    Files that take long come first, the longest ones before them, so that no worker waits for another at the end.
     """
     long = {item.path for item in items if any(item.get_closest_marker(mark) for mark in LONG)}
-    items.sort(key=lambda item: item.path not in long)
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in long))
     if why_no_browser is not None:
         for item in items:
             if item.get_closest_marker("browser"):

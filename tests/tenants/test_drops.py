@@ -77,6 +77,7 @@ def test_remains_of_a_killed_drop_do_not_come_back(tenant: Tenants, monkeypatch:
     assert sum(map(len, facts_of(auth).values())) == 0
 
 
+@pytest.mark.slow
 def test_edges_of_a_popular_entity_are_removed_in_parts(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """The policy of a root is stored as nodes, at creation and at every upgrade; no other query reads them."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from grantpath import cypher
 from grantpath.engine import Authorizer
+from grantpath.engine.facts.graph_ranges import HIGHEST, LOWEST
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.engine.policy.schema import BUILT_IN
@@ -18,7 +20,6 @@ from grantpath.engine.transfer.importer import load
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.errors import Inconsistent, InvalidPolicy
 from grantpath.graph.store import Store
-from grantpath.spark_sync.graph_rows import HIGHEST, LOWEST
 
 from ..conftest import Closing, Tenants
 from ..support.by_name import by_name
@@ -136,7 +137,15 @@ def test_questions_about_entities_do_not_read_the_policy_nodes(tenant: Tenants, 
 def _mirrored(graph: Authorizer, query: str) -> list[str]:
     """The part of a root that Spark reads."""
     rows = cypher.load(query).run(graph.store.read_all, root=graph.tenant, low=LOWEST, high=HIGHEST)
-    return sorted(str(dict(row)) for row in rows)
+    found = []
+    for row in rows:
+        words = [str(value) for value in row.values() if not isinstance(value, list)]
+        found += [" ".join((*words, *each)) for each in zip(*_lists(row), strict=True)]
+    return sorted(found)
+
+
+def _lists(row: Mapping[str, Any]) -> list[list[str]]:
+    return [value for value in row.values() if isinstance(value, list)]
 
 
 def test_root_without_policy_nodes_names_the_command_that_writes_them(tenant: Tenants) -> None:

@@ -22,7 +22,7 @@ from ..support.command_line import Run, run
 from ..support.random_world import ROOT_NAME, random_checks, random_world
 from ..support.small_estate import facts_of
 from ..support.table_files import marks
-from ..support.tiers import others_slow
+from ..support.tiers import all_slow, others_slow
 from .test_interrupted_loads import killed
 
 __all__ = ["run"]
@@ -212,7 +212,7 @@ def test_altered_dump_is_refused(empty: Authorizer, kept: Path, tmp_path: Path, 
 
 # ---- killed restores -----------------------------------------------------------------------------------------------
 @pytest.mark.crash
-@pytest.mark.parametrize(("what", "at"), others_slow([("writing", 8), ("writing", 0), ("writing history", 1)]))
+@pytest.mark.parametrize(("what", "at"), all_slow([("writing", 8), ("writing", 0), ("writing history", 1)]))
 def test_killed_restore_is_completed_by_the_next(
     lived: Authorizer, tenant: Tenants, tmp_path: Path, what: str, at: int
 ) -> None:

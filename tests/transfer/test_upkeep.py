@@ -9,7 +9,7 @@ import pytest
 
 from grantpath.engine import Inconsistent, InvalidInput, Unknown
 from grantpath.engine.tenants import registry
-from grantpath.engine.transfer import importer
+from grantpath.engine.transfer import fact_writer, importer
 from grantpath.engine.transfer.exporter import dump
 from grantpath.graph.store import Store
 from grantpath.graph.writer_lock import Held
@@ -29,8 +29,8 @@ __all__ = ["run"]
 def test_replacing_load_makes_the_root_equal_to_the_folder(
     tenant: Tenants, tmp_path: Path, policy_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH", 7)
-    monkeypatch.setattr(importer, "FEW", 5)
+    monkeypatch.setattr(fact_writer, "BATCH", 7)
+    monkeypatch.setattr(fact_writer, "FEW", 5)
     wanted = tenant(policy_name, random_world(policy_name, random.Random("wanted"), 90), ROOT_NAME)
     auth = tenant(policy_name, random_world(policy_name, random.Random("before"), 120), ROOT_NAME)
     dump(wanted, tmp_path / "wanted")
@@ -124,8 +124,8 @@ def folder_of(tenant: Tenants, tmp_path: Path) -> Path:
 def test_readers_never_see_half_a_replacing_load(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH", 1)
-    monkeypatch.setattr(importer, "FEW", 1)
+    monkeypatch.setattr(fact_writer, "BATCH", 1)
+    monkeypatch.setattr(fact_writer, "FEW", 1)
     auth = tenant(given=FACTS)
     folder = folder_of(tenant, tmp_path)
     questions = [("user:bob", "SELECT_TABLE", "table:hr.s.t"), ("user:bob", "SELECT_TABLE", ODD)]
@@ -158,8 +158,8 @@ def test_killed_replacing_load_is_undone_or_completed(
     tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, ended: bool
 ) -> None:
     """A load that is killed before its last transaction is undone; after it, the load is completed."""
-    monkeypatch.setattr(importer, "BATCH", 2)
-    monkeypatch.setattr(importer, "FEW", 1)
+    monkeypatch.setattr(fact_writer, "BATCH", 2)
+    monkeypatch.setattr(fact_writer, "FEW", 1)
     auth = tenant(given=FACTS)
     others = ["add role:analyst", "add group:new", "member user:ann of group:new", "owner user:ann of table:hr.s.t"]
     before, wanted = facts_of(auth), tenant(given=[*FACTS[:3], "add user:ann", *others])

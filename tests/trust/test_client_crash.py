@@ -35,7 +35,7 @@ from itertools import count
 from pathlib import Path
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
-from grantpath.engine.transfer import importer
+from grantpath.engine.transfer import fact_writer, importer
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.revision_guard import RevisionGuard
 from grantpath.graph.store import Store
@@ -55,7 +55,7 @@ if at in ("before the mark", "after the mark", "after the commit"):
         RevisionGuard._commit = die
     else:
         RevisionGuard._end = die
-importer.BATCH = 50
+fact_writer.BATCH = 50
 print("ready", flush=True)
 for number in count(first):
     if how == "change":

@@ -18,6 +18,7 @@ from grantpath.graph.store import Store
 from ..conftest import Tenants
 from ..support.one_grant import ALLOWED, FACTS
 from ..support.proxy import Proxy
+from ..support.tiers import others_slow
 
 DENIED = ("user:bob", "CREATE_SCHEMA", "catalog:hr")
 ASKING = 8  # threads
@@ -127,7 +128,7 @@ def test_answer_is_right_after_an_interrupted_answer(auth: Authorizer, error: ty
     assert at > 4 and (left or error is TimeoutError)  # a TimeoutError is taken for a lost connection
 
 
-@pytest.mark.parametrize("error", [Interrupted, SoftTimeLimit])
+@pytest.mark.parametrize("error", others_slow([Interrupted, SoftTimeLimit]))
 def test_change_succeeds_after_an_interrupted_change(auth: Authorizer, error: type[BaseException]) -> None:
     """An interruption at some reads of a change does not block the root, and the log agrees with the graph."""
     for at in range(1, 60, 6):

@@ -20,6 +20,7 @@ from grantpath.graph.writer_lock import Held
 
 from ..conftest import Tenants
 from ..support.paused_writers import WAIT, Client, Stop, after, before
+from ..support.tiers import others_slow
 from ..tenants.test_follow_policy import titled
 
 FACTS = ["add catalog:hr", "add user:ann", "add user:bob"]
@@ -221,7 +222,7 @@ def test_drop_that_lost_its_lock_leaves_the_marks_of_the_next_writer(client: Ope
 
 
 # ---- the holder -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("what", ["a change", "`load "])
+@pytest.mark.parametrize("what", others_slow(["a change", "`load "]))
 def test_error_names_the_holder_of_the_lock(
     server: Connection, client: Opens, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
 ) -> None:

@@ -19,7 +19,7 @@ from grantpath.graph.transaction import Writing
 from ..conftest import Tenants
 from ..support.proxy import Proxy
 from ..support.sizes import say, size
-from ..support.tiers import others_slow
+from ..support.tiers import all_slow
 
 pytestmark = pytest.mark.trust
 
@@ -111,7 +111,7 @@ def test_suspended_client_blocks_others_at_most_for_the_limit(
     )
 
 
-@pytest.mark.parametrize("step", others_slow(["_commit", "write"]))
+@pytest.mark.parametrize("step", all_slow(["_commit", "write"]))
 def test_vanished_host_blocks_others_at_most_for_the_limit(
     server: Connection, tenant: Tenants, tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str
 ) -> None:

@@ -23,6 +23,7 @@ def impatient(server: Connection) -> Iterator[Store]:
     opened.close()
 
 
+@pytest.mark.slow
 def test_read_of_a_whole_root_may_exceed_the_timeout(impatient: Store) -> None:
     rows, seconds = 2_000, 0.0
     while seconds < 3:  # enough rows for three times the timeout

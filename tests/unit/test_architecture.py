@@ -259,6 +259,7 @@ for name in sys.argv[1:]:
 NEEDS_SPARK_4 = {"grantpath.spark_sync.data_source"}  # tests/spark/test_data_source.py imports it
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported_first() -> None:
     found = {f"grantpath.{name_of(path)[:-3].replace('/', '.')}" for path in FILES if path.stem[:2] != "__"}
     names = sorted(found - NEEDS_SPARK_4)
