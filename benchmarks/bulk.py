@@ -35,6 +35,9 @@ SIZES = {
     "S": Size(users=1_000, groups=50, roles=100, schemas=10, tables=10, grants=2_000, root="bulk-s", **LAKEHOUSE),
     "M": Size(users=100_000, groups=5_000, roles=10_000, grants=200_000, root="bulk-m", **LAKEHOUSE),
     "L": Size(users=1_000_000, groups=20_000, roles=50_000, tables=1_000, grants=2_000_000, root="bulk-l", **LAKEHOUSE),
+    "3L": Size(
+        users=3_000_000, groups=60_000, roles=150_000, tables=3_000, grants=6_000_000, root="bulk-3l", **LAKEHOUSE
+    ),
     "skew": Size(users=600_000, groups=5_000, roles=10_000, grants=200_000, root="bulk-skew", **LAKEHOUSE),
 }
 MOST_STAGES = 1_000
@@ -70,8 +73,9 @@ def _measure(name: str, asked: int) -> Figures:
     from grantpath.spark_sync import access, mirror
 
     size = SIZES[name]
-    estate = estate_files(f"bulk-{name}", size, print_progress, _skew if name == "skew" else None)
     with ProcessPoolExecutor(1, get_context("spawn")) as other:  # its memory is not part of the driver's
+        more = _skew if name == "skew" else None
+        estate = other.submit(estate_files, f"bulk-{name}", size, print_progress, more).result()
         root, seconds = other.submit(_loaded, size, estate).result()
     figures: Figures = {"load": seconds}
     use = ProcessUse()
