@@ -1,4 +1,4 @@
-"""Every .cypher file: its header, its plan, its example in Neo4j Browser, and that only its comments are not sent."""
+"""Every .cypher file: its header, warnings and example in Neo4j Browser, and that only its comments are not sent."""
 
 import re
 from collections.abc import Iterator
@@ -141,12 +141,11 @@ def test_files_are_found_by_base_name_and_pasted_ones_are_at_the_top() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_plan_reads_no_whole_database(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
+def test_plan_has_no_warning(driver: neo4j.Driver, graph: Authorizer, name: str) -> None:
     with driver.session(database="neo4j") as session, session.begin_transaction() as tx:
         given = parameters(driver, graph, name)
         summary = tx.run("EXPLAIN " + cypher.load(name).text, given).consume()
         tx.rollback()
-    assert "AllNodesScan" not in str(summary.plan)
     # Browser would show a warning with the answer
     assert [each for each in summary.gql_status_objects if each.classification.name == "PERFORMANCE"] == []
     noticed = [each for each in summary.gql_status_objects if each.classification.name == "UNRECOGNIZED"]

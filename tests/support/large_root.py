@@ -1,4 +1,4 @@
-"""A root with more facts than a mirror reads in one process, from the generator of the benchmarks."""
+"""Roots from the generator of the benchmarks: of any size, and one that a mirror reads in several processes."""
 
 import subprocess
 import sys
@@ -14,7 +14,12 @@ SIZE = {"users": 30_000, "groups": 1_000, "roles": 2_000, "catalogs": 5, "schema
 
 def load_large_root(auth: Authorizer, folder: Path) -> None:
     """Loads about 230,000 entities and facts with nested groups and roles into a root with the policy POLICY."""
-    sizes = [word for name, number in SIZE.items() for word in (f"--{name}", str(number))]
+    load_generated(auth, folder, SIZE)
+
+
+def load_generated(auth: Authorizer, folder: Path, size: dict[str, int]) -> None:
+    """Loads a generated estate of this size into a root with the policy POLICY; its tables are written to `folder`."""
+    sizes = [word for name, number in size.items() for word in (f"--{name}", str(number))]
     command = [sys.executable, str(GENERATOR), *sizes, "--policy", POLICY, "--nested", "--out", str(folder / "tables")]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     importer.load(auth, folder / "tables")
