@@ -1,4 +1,5 @@
 // which.cypher: on which objects of a type is a subject allowed to do something? Complete, in byte order.
+// If a clause asks what is granted below a place, which_below.cypher answers: this query would not find it.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)
@@ -13,25 +14,21 @@
 //                            roles that a clause names: name, ref
 // $given     LIST OF STRING  ['EXISTS table'], the facts that are true of every object
 // $builtin   LIST OF STRING  [], the types for which a clause asks whether an entity is built in
-// $below     BOOLEAN         whether a clause asks for grants below a place
-// $every     LIST OF MAP     facts about all descendants of a place: fact, name, types, privileges
 // $clauses   LIST            any clause, all its terms, any atom of a term
 // $facts     LIST OF STRING  every fact that the clauses ask for
 // $after     STRING          '', or the last reference of the previous page
 // $limit     INTEGER         10000
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'table',
-//   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin: [], below: false, every: [],
+//   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin: [],
 //   clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'],
 //     none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]],
 //   facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake',
 //     'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], after: '', limit: 10000}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
-CALL () {
-  UNWIND $needed AS ref MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
-  RETURN collect(ref) AS known
-}
+WITH *, COLLECT { UNWIND $needed AS ref MATCH (entity:Entity {root: $root, ref: ref})
+  WHERE coalesce(entity.exists, true) RETURN ref } AS known
 CALL () {
   MATCH (top:Entity {root: $root, ref: $top})
   WITH top, $clauses AS clauses, {subject: $subject, one_role: $one_role, as_role: $as_role} AS check
@@ -63,26 +60,14 @@ CALL () {
     UNION
       UNWIND $builtin AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
       RETURN place, 'BUILTIN ' AS property
-    UNION
-      // rarely needed: what is granted below a place, and a grant on everything that exists there
-      UNWIND CASE WHEN $below THEN principals ELSE [] END AS principal
-      MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
-      RETURN place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' AS property
-    UNION
-      UNWIND $every AS every MATCH (place:Entity {root: $root, type: every.name}) WHERE NOT EXISTS {
-        (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
-          (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
-      RETURN place, left(every.fact, size(every.fact) - size(every.name)) AS property
     }
     // a fact is named by the type of its place; a fact of a shared place holds for every object, i.e. it is one of the top
     UNWIND [place.type] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
     WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
-    WHERE fact IN $facts OR place = top
-    WITH place, collect(fact) AS granted
+    WHERE fact IN $facts OR place = top WITH place, collect(fact) AS granted
     MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
     WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
-    UNWIND inside AS place
-    WITH place, count(*) AS depth, head(collect(CASE place WHEN above THEN granted END)) AS granted,
+    UNWIND inside AS place WITH place, count(*) AS depth, head(collect(CASE place WHEN above THEN granted END)) AS granted,
       reduce(all = $given, some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
     WITH place, depth, [facts IN [inherited, inherited + granted] |
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.decide import request
+from grantpath.engine.decide.list_query import list_query
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.past_verbs import PastVerbs
 from grantpath.graph import telemetry
@@ -28,8 +29,7 @@ class ListSources(PastVerbs):
         elif self.replica is not None:
             ask = self.replica.listing(policy, self.root, question, page.at_least)
         if ask is None:
-            query = "who" if isinstance(words, Who) else "which"
-            parameters = request.list_parameters(policy, self.root, question)
+            query, parameters = list_query(policy, self.root, question)
             ask = partial(self.ask, query, at_least=page.at_least, **parameters)
         listing = Listing(self.tenant, words, ask, policy.hidden, page)
         span.set(revision=listing.revision)

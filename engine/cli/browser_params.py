@@ -9,7 +9,7 @@ import typer
 
 from grantpath.engine.cli.ask_commands import PANEL, Name, Ref, Subject
 from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
-from grantpath.engine.cli.output import emit
+from grantpath.engine.cli.output import emit, note
 from grantpath.graph.reference import type_of
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -45,7 +45,7 @@ def params(
     """Print the :params line to run in Neo4j Browser before pasting a query of cypher/.
 
     The line works for check.cypher and for explain.cypher. --for who ignores the SUBJECT, and --for which uses only the
-    type of REF.
+    type of REF. A note says so if the line is for which_below.cypher.
     """
     second = second_objects(with_)
     with session.open() as authorizer:
@@ -56,6 +56,9 @@ def params(
         else:
             authorizer.explain(subject, name, ref, as_role=as_, with_=second)
         queries = for_.value.split("-and-")
+        if "which_below" in authorizer.asked:
+            queries = ["which_below"]
+            note("these parameters are for which_below.cypher: the answer depends on what is granted below a place")
         asked: dict[str, Any] = {}
         for query in queries:
             asked.update(authorizer.asked[query])

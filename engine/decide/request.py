@@ -11,9 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 from grantpath.engine.decide.decision import Decision, Evidence
 from grantpath.engine.decide.evaluation import Evaluation
-from grantpath.engine.policy.clauses import texts
 from grantpath.engine.policy.fact_plan import FactPlan
-from grantpath.engine.policy.facts import Fact, second_object
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
 from grantpath.graph.messages import indefinite, short
@@ -213,77 +212,32 @@ def check_parameters(
         "needed": needed,
         "places": [
             {**place, "privileges": plan.privileges.get(name, []), "properties": plan.properties.get(name, [])}
-            for place in sorted(_places(where, plan), key=itemgetter("name"))
+            for place in sorted(place_parameters(where, plan), key=itemgetter("name"))
             if (name := place["name"]) in plan.places
         ],
         "condition": condition,
         "one_role": one_role,
         "as_role": as_role,
-        **_below(where, plan),
+        **below_parameters(where, plan),
     }
 
 
-def _places(where: Places, plan: FactPlan) -> list[dict[str, str]]:
+def place_parameters(where: Places, plan: FactPlan) -> list[dict[str, str]]:
     """The places of a question, and the roles that its clauses name."""
     refs = {**{name: ref.text for name, ref in where.items()}, **plan.named}
     return [{"name": name, "ref": ref} for name, ref in refs.items()]
 
 
-def _below(where: Places, plan: FactPlan) -> dict[str, Any]:
+def below_parameters(where: Places, plan: FactPlan) -> dict[str, Any]:
     """What the clauses need of descendants."""
     return {
         "below": [{"name": name, "ref": where[name].text} for name in plan.below],
-        "every": [{**_every(fact), "ref": where[fact.place].text} for fact in plan.every],
+        "every": [{**every_parameters(fact), "ref": where[fact.place].text} for fact in plan.every],
     }
 
 
-def list_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
-    """The parameters of who.cypher or which.cypher, without `root`, `after` and `limit`."""
-    if question.object is None:
-        return which_parameters(policy, root, question)
-    return who_parameters(policy, question)
-
-
-def who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
-    """The parameters of who.cypher, without `root`, `after` and `limit`."""
-    plan = question.requirement.plan
-    return {
-        "needed": question.needed,
-        "places": _places(question.places, plan),
-        "clauses": plan.parameters,
-        "facts": texts(plan.facts),
-        "users": policy.user_types,
-        "acting": policy.role_types if question.one_role else policy.user_types,
-        "one_role": question.one_role,
-        "without_facts": plan.allows_without_facts,
-        **_below(question.places, plan),
-    }
-
-
-def which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
-    """The parameters of which.cypher, without `root`, `after` and `limit`."""
-    assert question.subject is not None, "`which` has a subject"
-    plan, type_ = question.requirement.plan, question.requirement.type
-    shared = {at: ref for at, ref in question.places.items() if ref == root or second_object(at)}
-    chain, facts = policy.names.chain(type_), texts(plan.facts)
-    return {
-        "needed": question.needed,
-        "subject": question.subject.text,
-        "one_role": question.one_role,
-        "as_role": question.as_role,
-        "type": type_,
-        "top": root.text,
-        "places": _places(shared, plan),
-        "given": [f"EXISTS {each}" for each in chain],
-        "builtin": [each for each in chain if f"BUILTIN {each}" in facts],
-        "below": bool(plan.below),
-        "every": [{**_every(fact), "name": fact.place} for fact in plan.every],
-        "clauses": plan.parameters,
-        "facts": facts,
-    }
-
-
-def _every(fact: Fact) -> dict[str, Any]:
+def every_parameters(fact: Fact) -> dict[str, Any]:
+    """What a query needs to find out whether a fact about all descendants of a place is true."""
     return {"fact": fact.text, "types": list(fact.types), "privileges": list(fact.privileges)}
 
 

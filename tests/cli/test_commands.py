@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from grantpath import cypher
 from grantpath.engine.cli import main
 from grantpath.engine.cli.browser_params import ParamsTarget, literal
 from grantpath.engine.tenants import registry
+from grantpath.graph.errors import GrantpathError
 from grantpath.graph.store import Store
 
 from ..support.command_line import FACTS, ODD, STAFF, Run, facts, run
+from ..support.named_roots import named_root
 
 __all__ = ["facts", "run"]
 
@@ -216,6 +219,20 @@ def test_params_line_has_the_parameters_that_python_sends(run: Run, facts: str, 
     told = run(*words, "--json").json
     assert read == told["params"]
     assert told["queries"] == [f"{name}.cypher" for name in query.split("-and-")]
+
+
+def test_params_of_a_list_that_depends_on_grants_below_name_the_query(run: Run, store: Store) -> None:
+    facts = ["add namespace:n", "add dataset:n.d", "add namespace:bare", "allow READ on dataset:n.d to user:u"]
+    with named_root(store, "cdap", "grants-below", facts) as made:
+        words = ["params", "user:u", "get_namespace", "namespace:n", "--for", "which", "--root", made.tenant]
+        ran = run(*words)
+        assert "for which_below.cypher" in ran.err
+        assert run(*words, "--json").json["queries"] == ["which_below.cypher"]
+        given = store.read(f"RETURN {ran.out.removeprefix(':params ')} AS params", {})[0]["params"]
+        assert store.read(cypher.load("which_below").text, given)[0]["answer"] == ["namespace:n"]
+        # the query that would not find the grant refuses these parameters
+        with pytest.raises(GrantpathError, match="Expected parameter"):
+            store.read(cypher.load("which").text, given)
 
 
 def test_literals_are_read_back_by_the_database(store: Store) -> None:

@@ -46,7 +46,10 @@ SECONDS = {
     ("EXISTS", "dataset:n.missing"): [],
     ("BUILTIN", "namespace:n"): [],
 }
-KNOWN = (("who", "needed", "known"), ("which", "needed", "known"), ("remedy", "names", "existing"))
+KNOWN = (
+    *((query, "needed", "known") for query in ("who", "which", "which_below")),
+    ("remedy", "names", "existing"),
+)
 
 
 def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
@@ -56,22 +59,8 @@ def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
         yield Probe(
             f"what {query} knows", query, partial(_column, cdap, query, column, asked), always(NAMED_IN_A_QUESTION[:1])
         )
-    for (word, ref), namespaces in SECONDS.items():
-        asked = _hinging_on(f"{word} second", "user:early", "namespace", "instance:main", ref)
-        about = partial(_column, cdap, "which", "answer", asked)
-        yield Probe(f"{word} {ref}, a second object", "which", about, always(namespaces))
-    both: dict[str, Any] = {
-        **_hinging_on("EXISTS second", "user:early", "namespace", "instance:main", "namespace:n"),
-        "facts": ["EXISTS second", "EXISTS instance"],
-        "clauses": [[[{"any": ["EXISTS second"], "none": ["EXISTS instance"]}]]],
-    }
-    about = partial(_column, cdap, "which", "answer", both)
-    yield Probe("a fact of a second object and one of the root object", "which", about, always([]))
-    asked = _hinging_on("IS group", "user:grouped", "group", "metalake:main")
-    yield Probe("a user is no group", "which", partial(_column, lakehouse, "which", "answer", asked), always([]))
-    asked = {**_hinging_on("BUILTIN role", "user:grouped", "role", "metalake:main"), "builtin": ["role"]}
-    builtins = sorted(ref for ref in lakehouse.graph.policy.builtins if ref.startswith("role:"))
-    yield Probe("built-in roles", "which", partial(_column, lakehouse, "which", "answer", asked), always(builtins))
+    for query, builtin in (("which", "builtin"), ("which_below", "builtin_types")):
+        yield from _single_facts(lakehouse, cdap, query, builtin)
     question = ("select_from_relation", "relation:d.s.r")
     allowed = deltastream.oracle.who(*question) - {"user:u"}
     yield Probe(
@@ -79,8 +68,28 @@ def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
     )
 
 
+def _single_facts(lakehouse: Twin, cdap: Twin, query: str, builtin: str) -> Iterator[Probe]:
+    """Answers of which that depend on one fact; the parameter `builtin` has the types that may be built in."""
+    for (word, ref), namespaces in SECONDS.items():
+        asked = _hinging_on(f"{word} second", "user:early", "namespace", "instance:main", ref)
+        about = partial(_column, cdap, query, "answer", asked)
+        yield Probe(f"{word} {ref}, a second object", query, about, always(namespaces))
+    both: dict[str, Any] = {
+        **_hinging_on("EXISTS second", "user:early", "namespace", "instance:main", "namespace:n"),
+        "facts": ["EXISTS second", "EXISTS instance"],
+        "clauses": [[[{"any": ["EXISTS second"], "none": ["EXISTS instance"]}]]],
+    }
+    about = partial(_column, cdap, query, "answer", both)
+    yield Probe("a fact of a second object and one of the root object", query, about, always([]))
+    asked = _hinging_on("IS group", "user:grouped", "group", "metalake:main")
+    yield Probe("a user is no group", query, partial(_column, lakehouse, query, "answer", asked), always([]))
+    asked = {**_hinging_on("BUILTIN role", "user:grouped", "role", "metalake:main"), builtin: ["role"]}
+    builtins = sorted(ref for ref in lakehouse.graph.policy.builtins if ref.startswith("role:"))
+    yield Probe("built-in roles", query, partial(_column, lakehouse, query, "answer", asked), always(builtins))
+
+
 def _hinging_on(fact: str, subject: str, type_: str, top: str, *seconds: str) -> dict[str, Any]:
-    """The parameters of which.cypher for an answer that depends on one fact."""
+    """The parameters of which.cypher, without $builtin, for an answer that depends on one fact."""
     return {
         "subject": subject,
         "type": type_,

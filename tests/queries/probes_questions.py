@@ -1,20 +1,18 @@
-"""Probes of check, who, which and explain: their answers in small worlds must agree with the oracle and the paths."""
+"""Probes of check and explain: their answers in small worlds must agree with the oracle and the paths."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pytest
-
 from grantpath import cypher
 from grantpath.engine import Authorizer, Unknown
-from grantpath.graph.statement import Check, Which, Who, parse_check
+from grantpath.graph.statement import Check, parse_check
 
 from ..conftest import Tenants
 from ..oracle import Oracle, OracleError, oracle
 from ..support.small_tenants import ROOT_NAME, WORLDS, Small
-from .probe import Probe, always
+from .probe import Probe
 
 AROUND: tuple[str, ...] = ("types", "names", "joining", "roles", "places", "below")
 INSIDE = "catalog:c <-CHILD_OF- schema:c.s <-CHILD_OF- table:c.s.t"
@@ -69,15 +67,10 @@ def twin(tenants: Tenants, policy: str) -> Twin:
 
 
 def probes(worlds: list[Twin]) -> Iterator[Probe]:
-    """The expected answers of the four queries; the fastest first."""
+    """The expected answers; the fastest first."""
     for world in worlds:
         yield _checks(world)
         yield from _unknown(world)
-        yield from _lists(world)
-        yield Probe(f"pages of who, {world.graph.policy.name}", "who", partial(_page_sizes, world, "who"), always([]))
-        yield Probe(
-            f"pages of which, {world.graph.policy.name}", "which", partial(_page_sizes, world, "which"), always([])
-        )
         for query in ("check", "who", "which", "explain", "remedy"):
             yield _heeding(world, query)
         for check in world.checks:
@@ -122,74 +115,6 @@ def _unknown(world: Twin) -> Iterator[Probe]:
     for text in world.small.unknown:
         check, _ = parse_check(text)
         yield Probe(text, "check", partial(look, check), partial(wanted, check))
-
-
-def _lists(world: Twin) -> Iterator[Probe]:
-    """Both lists that follow from each check: whole lists and second pages."""
-    whos = dict.fromkeys(_key(Who(name=c.name, object=c.object, with_=c.with_)) for c in world.checks)
-    for who in whos:
-        asked = Who.model_validate_json(who)
-        yield Probe(f"who {who}", "who", partial(_who, world, asked), partial(_all_who, world, asked))
-    whiches = dict.fromkeys(
-        _key(Which(type=c.object.partition(":")[0], subject=c.subject, name=c.name, with_=c.with_, as_role=c.as_role))
-        for c in world.checks
-    )
-    for which in whiches:
-        it = Which.model_validate_json(which)
-        yield Probe(f"which {which}", "which", partial(_which, world, it), partial(_all_which, world, it))
-
-
-def _key(question: Who | Which) -> str:
-    return question.model_dump_json()
-
-
-def _pages(found: set[str]) -> tuple[list[str], list[str]]:
-    """The list, and the page of one after its first entry."""
-    ordered = sorted(found, key=str.encode)
-    return ordered, ordered[1:2] if ordered else []
-
-
-def _who(world: Twin, asked: Who) -> tuple[list[str], list[str]]:
-    whole = list(world.graph.who(asked.name, asked.object, with_=asked.with_))
-    if not whole:
-        return [], []
-    return whole, list(world.graph.who(asked.name, asked.object, with_=asked.with_, after=whole[0], limit=1))
-
-
-def _which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
-    words, more = (asked.type, asked.subject, asked.name), {"with_": asked.with_, "as_role": asked.as_role}
-    whole = list(world.graph.which(*words, **more))  # type: ignore[arg-type]
-    if not whole:
-        return [], []
-    return whole, list(world.graph.which(*words, **more, after=whole[0], limit=1))  # type: ignore[arg-type]
-
-
-def _page_sizes(world: Twin, query: str) -> list[tuple[int, int]]:
-    """Pages of the database that are longer than requested, which the authorizer would cut."""
-    graph, pages, ask = world.graph, list[tuple[int, int]](), world.graph.ask
-
-    def listening(name: str, **words: Any) -> Any:
-        row = ask(name, **words)
-        pages.append((len(row["answer"]), words["limit"]))
-        return row
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph, "ask", listening)
-        for check in world.checks:
-            if query == "who":
-                list(graph.who(check.name, check.object, with_=check.with_, limit=1))
-            else:
-                list(graph.which(check.object.partition(":")[0], check.subject, check.name, with_=check.with_, limit=1))
-    assert any(found == asked for found, asked in pages), "no page was full"
-    return [page for page in pages if page[0] > page[1]]
-
-
-def _all_who(world: Twin, asked: Who) -> tuple[list[str], list[str]]:
-    return _pages(world.oracle.who(asked.name, asked.object, asked.with_))
-
-
-def _all_which(world: Twin, asked: Which) -> tuple[list[str], list[str]]:
-    return _pages(world.oracle.which(asked.type, asked.subject, asked.name, asked.with_, asked.as_role))
 
 
 # ---- half a change -----------------------------------------------------------------------------------------------

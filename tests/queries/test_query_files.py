@@ -16,7 +16,7 @@ from grantpath.graph.connection import Connection
 from ..conftest import Tenants
 
 FILES = {file.stem: file for file in Path(str(cypher.__file__)).parent.rglob("*.cypher")}
-PASTED = ["check", "explain", "privilege", "remedy", "schema", "which", "who"]
+PASTED = ["check", "explain", "privilege", "remedy", "schema", "which", "which_below", "who"]
 NAMES = [name for name in cypher.names() if name != "schema"]
 README_GRAPH = [
     "add catalog:hr",
@@ -221,9 +221,10 @@ def test_rule_has_the_same_text_in_every_query() -> None:
     texts = {name: re.sub(r"\s*//.*", "", cypher.load(name).text) for name in NAMES}
     stated = {name: [" ".join(found.split()) for found in rule.findall(text)] for name, text in texts.items()}
     stated = {name: found for name, found in stated.items() if found}
-    assert stated.keys() == {"check", "who", "which"}
+    assert stated.keys() == {"check", "who", "which", "which_below"}
     assert stated["check"] == stated["who"]
     assert len(stated["check"]) == 1
+    assert stated["which"] == stated["which_below"]
     assert all(found.endswith(stated["check"][0]) for found in stated["which"])
 
 

@@ -19,6 +19,7 @@ from ..queries import (
     probes_deltas,
     probes_facts,
     probes_history,
+    probes_lists,
     probes_log,
     probes_marks,
     probes_paths,
@@ -37,7 +38,7 @@ from .probe import Probe
 pytestmark = pytest.mark.trust
 
 LONG = bool(size(full=1, short=0))
-DECIDING = ("check", "who", "which", "explain", "remedy", "privilege")
+DECIDING = ("check", "who", "which", "which_below", "explain", "remedy", "privilege")
 READING = (
     *("mirror_entities", "mirror_members", "mirror_grants", "mirror_size", "mirror_bound"),
     *("tenant_state", "effective_principals"),
@@ -71,6 +72,7 @@ def probes(limited: Store, scratch: Tenants, server: Connection) -> Iterator[lis
     kept = probes_history.kept_tenant(tenants)
     yield [
         *probes_questions.probes(twins),
+        *probes_lists.probes(twins),
         *probes_facts.probes(*twins[:3]),
         *probes_remedies.probes(*twins[:3]),
         *probes_paths.probes(twins[0], wide),

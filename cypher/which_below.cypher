@@ -1,0 +1,98 @@
+// which_below.cypher: on which objects of a type is a subject allowed to do something, if that depends on what is
+// granted below a place? As which.cypher, with two more kinds of facts.
+// Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
+// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// differs if the tenant was recreated)
+// $root          STRING          'metalake:ml'
+// $needed        LIST OF STRING  [], what must exist: second objects, the active role
+// $subject       STRING          'user:bob'
+// $one_role      BOOLEAN         false: all that the subject belongs to is combined; true: a single role must suffice
+// $as_role       STRING          null, or the active role
+// $type          STRING          'table'
+// $top           STRING          'metalake:ml', the reference of the root object
+// $places        LIST OF MAP     the places that all objects share: the root object, second objects and their
+//                                ancestors, roles that a clause names: name, ref
+// $given         LIST OF STRING  ['EXISTS table'], the facts that are true of every object
+// $builtin_types LIST OF STRING  [], $builtin of which.cypher; it has another name so that which.cypher, which would
+//                                not find all facts, refuses these parameters
+// $below         BOOLEAN         whether a clause asks for grants below a place
+// $every         LIST OF MAP     facts about all descendants of a place: fact, name, types, privileges
+// $clauses       LIST            any clause, all its terms, any atom of a term
+// $facts         LIST OF STRING  every fact that the clauses ask for
+// $after         STRING          '', or the last reference of the previous page
+// $limit         INTEGER         10000
+// In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
+// :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'catalog',
+//   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin_types: [], below: true,
+//   every: [], clauses: [[[{any: ['ALLOW SELECT_TABLE table below catalog'], none: []}]]],
+//   facts: ['ALLOW SELECT_TABLE table below catalog'], after: '', limit: 10000}
+MATCH (before:Revision {root: $root})
+WITH before.revision AS revision, before.begun AS begun
+WITH *, COLLECT { UNWIND $needed AS ref MATCH (entity:Entity {root: $root, ref: ref})
+  WHERE coalesce(entity.exists, true) RETURN ref } AS known
+CALL () {
+  MATCH (top:Entity {root: $root, ref: $top})
+  WITH top, $clauses AS clauses, {subject: $subject, one_role: $one_role, as_role: $as_role} AS check
+  CALL (check) {
+    // 1 who acts: the subject with its groups and roles, all together or with one role at a time
+    MATCH (subject:Entity {root: $root, ref: check.subject})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+    WITH subject, collect(DISTINCT principal) AS effective WHERE coalesce(subject.exists, true)
+    UNWIND CASE
+      WHEN check.one_role THEN [role IN effective WHERE role.ref = check.as_role
+        OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) })]
+      WHEN check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref] THEN [null] ELSE [] END AS role
+    CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(each) RETURN collect(DISTINCT each) AS roles }
+    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE [subject] + roles END AS principals
+    RETURN subject, principals
+  }
+  CALL (subject, principals, top, clauses) {
+    CALL (subject, principals) {
+      // 2 what is granted where, and which properties matter: first of the root object and of other named places
+      UNWIND $places AS shared MATCH (place:Entity {root: $root, ref: shared.ref})
+      UNWIND ['', CASE WHEN coalesce(place.exists, true) THEN 'EXISTS ' END, CASE WHEN place.builtin THEN 'BUILTIN ' END,
+        CASE WHEN place IN principals THEN 'HOLDS ' END] AS property RETURN place, property
+    UNION
+      UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
+      WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
+      WHERE property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref] RETURN place, property
+    UNION
+      UNWIND principals AS place UNWIND CASE place WHEN subject THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
+      WITH place, property WHERE property + place.type IN $facts RETURN place, property
+    UNION
+      UNWIND $builtin_types AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
+      RETURN place, 'BUILTIN ' AS property
+    UNION
+      // rarely needed: what is granted below a place, and a grant on everything that exists there
+      UNWIND CASE WHEN $below THEN principals ELSE [] END AS principal
+      MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
+      RETURN place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' AS property
+    UNION
+      UNWIND $every AS every MATCH (place:Entity {root: $root, type: every.name}) WHERE NOT EXISTS {
+        (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
+          (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
+      RETURN place, left(every.fact, size(every.fact) - size(every.name)) AS property
+    }
+    // a fact is named by the type of its place; a fact of a shared place holds for every object, i.e. it is one of the top
+    UNWIND [place.type] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
+    WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
+    WHERE fact IN $facts OR place = top WITH place, collect(fact) AS granted
+    MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
+    WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
+    UNWIND inside AS place WITH place, count(*) AS depth, head(collect(CASE place WHEN above THEN granted END)) AS granted,
+      reduce(all = $given, some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
+    WITH place, depth, [facts IN [inherited, inherited + granted] |
+      any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
+        // 3 the rule: one DENY beats every ALLOW
+        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
+    // a place whose verdict differs from the one above it decides for everything inside; the deepest such place wins
+    WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1] OR (place = top AND verdicts[0])
+    UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
+      ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object
+    WITH object, max([depth, allowed])[1] AS allowed
+    WHERE allowed AND object.ref > $after AND coalesce(object.exists, true) RETURN object.ref AS ref
+  }
+  WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
+}
+MATCH (after:Revision {root: $root})
+RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  after.digest AS policy, after.made AS made
