@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grantpath.graph.errors import GrantpathError, Unavailable
+from grantpath.graph.errors import GrantpathError, Inconsistent, Unavailable
 from grantpath.graph.forks import remake_in_children
 
 
@@ -18,7 +18,7 @@ class _Turn:
     what: str
     shared: bool
     brief: bool
-    thread: str = field(default_factory=lambda: threading.current_thread().name)
+    thread: threading.Thread = field(default_factory=threading.current_thread)
     come: threading.Event = field(default_factory=threading.Event)
     since: float = 0.0
 
@@ -42,6 +42,10 @@ class _Line:
         for turn in self.active:
             turn.since = time.monotonic()
             turn.come.set()
+
+    def active_of(self, thread: threading.Thread) -> _Turn | None:
+        """The active turn of a thread."""
+        return next((turn for turn in self.active if turn.thread is thread), None)
 
     def leave(self, turn: _Turn) -> None:
         for turns in (self.active, self.waiting):
@@ -90,12 +94,17 @@ class Turns:
 
         `what` names this work in the errors of waiting threads; `shared` work may run together with other shared work;
         `brief` work is a single transaction. Raises `error` if the turn does not come within `seconds`; the text names
-        the active thread.
+        the active thread. Raises Inconsistent at once if this thread has a turn already: it would wait for itself.
         """
         mine, lines = _Turn(what, shared, brief), self._lines
         try:
             with self._lock:
                 line = lines.setdefault(root, _Line())
+                if (outer := line.active_of(mine.thread)) is not None:
+                    raise Inconsistent(
+                        f"{root}: {outer.what} of this thread is under way; call again when it has ended",
+                        code="write_under_way",
+                    )
                 line.waiting.append(mine)
                 line.advance()
             if not mine.come.wait(seconds) and (blocked_by := self._blocked_by(root, mine)):
@@ -121,6 +130,6 @@ class Turns:
             line = self._lines[root]
             first, before = line.active[0], line.waiting.index(mine)
         return (
-            f"thread {first.thread} of this process has been busy for {time.monotonic() - first.since:.1f} s with"
+            f"thread {first.thread.name} of this process has been busy for {time.monotonic() - first.since:.1f} s with"
             f" {first.what}, and {before:,} more wait before this one; try again, or open with a larger timeout"
         )

@@ -156,6 +156,18 @@ def test_waiting_questions_share_a_turn() -> None:
     assert not together.broken and not turns.busy("metalake:ml")
 
 
+def test_thread_that_has_a_turn_does_not_wait_for_itself() -> None:
+    turns = Turns()
+    with turns.turn("metalake:ml", "`load tables`", 60, brief=False):
+        with (
+            pytest.raises(Inconsistent, match="`load tables` of this thread is under way"),
+            turns.turn("metalake:ml", "a question", 60, shared=True),
+        ):
+            pass
+        assert turns.busy("metalake:ml")
+    assert not turns.busy("metalake:ml")
+
+
 def test_queues_of_two_roots_are_separate() -> None:
     turns = Turns()
     with turns.turn("metalake:a", "work", 60), turns.turn("metalake:b", "work", 0.1):
