@@ -11,7 +11,7 @@ WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
 
-.PHONY: help install demo quick test test-all trust bench bench-bulk bench-follow bench-peers docs types lint clean
+.PHONY: help install demo quick test test-all trust bench bench-changes bench-bulk bench-follow bench-peers docs types lint clean
 
 help:
 	@echo "make demo      see the main job end to end"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-all  run the slow tests too"
 	@echo "make trust     try faults, races and hostile input at length, and print the figures: about two hours"
 	@echo "make bench     measure on a large estate"
+	@echo "make bench-changes  measure changes beside a bare round trip"
 	@echo "make bench-bulk  measure Spark's answers for all users, with the memory that they need"
 	@echo "make bench-follow  measure how fast a snapshot follows the changes of its root"
 	@echo "make bench-peers  measure other authorization systems beside this one, on the same estate"
@@ -46,6 +47,9 @@ trust: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(RUN) benchmarks/bench.py $(ARGS)
+
+bench-changes: $(INSTALLED)
+	@$(RUN) benchmarks/changes.py $(ARGS)
 
 bench-bulk: $(INSTALLED)
 	@$(RUN) benchmarks/bulk.py $(ARGS)
