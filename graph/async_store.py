@@ -63,8 +63,8 @@ class AsyncStore(Store):
     def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
         return self.apart(partial(super().transaction, work))
 
-    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
-        return self.apart(partial(super().write, root, work, keep))
+    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
+        return self.apart(partial(super().write, root, work, keep, looked))
 
     def apart(self, work: Callable[[], Result]) -> Result:
         if in_bridge():

@@ -7,6 +7,9 @@ the start or the end, and none happened in between. Writers of a root take turns
 lock on the root's :Writer node. If the holder of the lock finds unequal numbers, their writer is gone, and
 the holder repairs them.
 
+A short change sends its begin mark just before its last statement, and waits for the answer to the mark only after that
+statement: the mark must be committed before the facts are, not before they are written.
+
 A writer can be suspended for any length of time, and lose its lock meanwhile. Then its transaction can no longer
 commit, and it cannot set a mark, because marks are compared before they are set (graph/revision_marks.py). Waiting
 callers end a holder that gives no sign of life (graph/heartbeat.py).
@@ -16,6 +19,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.cypher import untorn
@@ -24,7 +29,7 @@ from grantpath.graph.driver import code_of, failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.heartbeat import LockWatch
 from grantpath.graph.load_recovery import Recovery
-from grantpath.graph.revision_marks import MarkBook, Marks, single
+from grantpath.graph.revision_marks import BeginMark, Begun, MarkBook, Marks, Overtaken, root_unknown, single
 from grantpath.graph.transaction import Row, Writing
 from grantpath.graph.writer_lock import Held, WriterLock
 from grantpath.graph.writer_queue import Turns
@@ -37,10 +42,6 @@ log = logging.getLogger("grantpath.change")
 ENDED = ("Neo.ClientError.Transaction.Terminated", "Neo.ClientError.Transaction.LockClientStopped")
 PAUSE = 0.05  # seconds before a change is tried again
 LOOK = 0.25  # seconds between two checks of a running load
-
-
-class Overtaken(Exception):
-    """Another writer has changed the marks, so this one no longer has the lock."""
 
 
 class RevisionGuard:
@@ -67,23 +68,22 @@ class RevisionGuard:
             self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
             with (
                 self._turns.turn(root, what, self._timeout),
-                self._lock.hold(root, what, self._timeout, quick=True) as held,
+                self._lock.hold(root, what, self._timeout, quick=True, read=True) as held,
             ):
-                self._repaired(held, time.monotonic() + self._timeout)
+                self._base(held, time.monotonic() + self._timeout)
                 row = single(held.tx.run(text, dict(parameters)), root)
         if not untorn(row):
             raise Inconsistent(f"{root}: no answer from a single state of the graph was possible; ask again")
         return row
 
-    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True) -> Result:
+    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
-        Nothing is written if `work` raises or if `keep` is false (a dry run). After a transient failure before the
-        commit, the transaction is retried, so `work` may run more than once. Raises Unavailable; if
-        `Unavailable.unknown` is true, the outcome of the commit is not known.
+        The parameters and errors are those of Store.write.
         """
-        with self._errors():
-            self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
+        if not looked:
+            with self._errors():
+                self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
         with self._turns.turn(root, "a change", self._timeout):
             deadline = time.monotonic() + self._timeout
             while True:
@@ -98,24 +98,35 @@ class RevisionGuard:
                 time.sleep(PAUSE)
 
     def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool, deadline: float) -> Result:
-        with self._lock.hold(root, "a change", max(deadline - time.monotonic(), 0)) as held:
-            base = self._repaired(held, deadline)
-            writing = Writing(held.tx, root, base.revision, base.policy, base.made)
-            result = work(writing)
-            if not keep or not (writing.changes or writing.noted):
-                return result
-            if writing.changes:
-                self._begin(held, base, writing.revision)
+        with self._lock.hold(root, "a change", max(deadline - time.monotonic(), 0), read=True) as held:
+            base, tail = self._base(held, deadline)
+            with BeginMark(partial(self._begin, base), partial(self._withdraw, base)) as mark:
+                begin = mark.send if keep else _nothing
+                writing = Writing(held.tx, root, base.revision, base.policy, base.made, tail, begin)
+                result = work(writing)
+                if not keep or not (writing.changes or writing.noted):
+                    return result
+                if writing.changes:
+                    mark.send(writing.revision)
+                    mark.need()
             self._commit(held.tx)
         if writing.changes:
             self._end(base, writing.revision)
         return result
 
-    def _begin(self, held: Held, base: Marks, revision: int) -> None:
-        """Blocks readers. Raises Overtaken or the driver's error if the lock has been lost."""
-        held.need()
-        if not self._marks.begin(base, revision):
-            raise Overtaken("another writer changed the root first")
+    def _begin(self, base: Marks, revision: int) -> Begun:
+        """Blocks readers, until `_end`.
+
+        The lock may have been lost by now. If another writer has changed the marks since, this one is not set. If not,
+        it is set, and the next statement of the transaction or the commit fails; then the mark is withdrawn, or the
+        next holder of the lock repairs it. So a mark of a writer that has lost its lock only makes readers wait.
+        """
+        return self._marks.begin(base, revision)
+
+    def _withdraw(self, base: Marks, revision: int) -> None:
+        """Admits readers after work that failed. Ignores a failure: the next holder of the lock repairs the marks."""
+        with suppress(*failures()):
+            self._marks.repair(replace(base, begun=revision))
 
     def _commit(self, tx: "neo4j.Transaction") -> None:
         """Commits. Raises Unavailable, `unknown`, if the connection was lost before the server answered."""
@@ -170,6 +181,19 @@ class RevisionGuard:
             yield held
 
     # ---- recovery ----------------------------------------------------------------------------------------------
+    def _base(self, held: Held, deadline: float) -> tuple[Marks, Row | None]:
+        """The equal marks on which a writer bases its work, and the end of the log, or None if it may have changed.
+
+        The statement that took the lock read both after it had locked, so no other writer can have committed since.
+        Unequal marks are read again before they are repaired: the last holder has released the lock by its commit, and
+        may be about to set its end mark. Raises the errors of `_repaired`.
+        """
+        assert held.first is not None, "the lock was taken without reading"
+        if held.first["revision"] is None:
+            root_unknown(held.root)
+        marks = Marks.of(held.root, held.first)
+        return (marks, held.first) if marks.settled else (self._repaired(held, deadline), None)
+
     def _repaired(self, held: Held, deadline: float) -> Marks:
         """The marks, made equal if a dead writer left them unequal; only for the holder of the lock.
 
@@ -249,6 +273,10 @@ class RevisionGuard:
             yield
         except failures() as error:
             raise in_words(self._uri, error) from error
+
+
+def _nothing(_: int) -> None:
+    """Sends no begin mark: nothing will be committed."""
 
 
 def _again(error: Exception) -> bool:

@@ -6,11 +6,13 @@ meanwhile can change only its own marks. `made` distinguishes a root from a late
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grantpath import cypher
+from grantpath.graph.driver import failures
 from grantpath.graph.errors import Unknown
 from grantpath.graph.transaction import Row
 
@@ -32,6 +34,17 @@ class Marks:
     loading: str | None
     what: str | None
 
+    @classmethod
+    def of(cls, root: str, row: Row) -> "Marks":
+        """The marks in a row of read_marks.cypher or lock_and_read.cypher."""
+        revision, begun = int(row["revision"]), int(row["begun"])
+        return cls(root, revision, begun, row["made"], row["policy"], row["loading"], row["what"])
+
+    @property
+    def settled(self) -> bool:
+        """Is no commit and no load under way, and none that has died?"""
+        return self.revision == self.begun and self.loading is None
+
     @property
     def newest(self) -> int:
         """The revision after a repair."""
@@ -41,6 +54,54 @@ class Marks:
     def key(self) -> dict[str, Any]:
         """The values that a statement compares."""
         return {"root": self.root, "revision": self.revision, "begun": self.begun, "made": self.made}
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A begin mark that was sent."""
+
+    _session: "neo4j.Session"
+    _answer: "neo4j.Result"
+
+    def is_set(self) -> bool:
+        """Waits for the answer, once. False if the marks have changed since they were read, so that it is not set."""
+        with self._session:
+            return self._answer.single() is not None
+
+
+class Overtaken(Exception):
+    """Another writer has changed the marks, so this one no longer has the lock."""
+
+
+class BeginMark:
+    """The begin mark of one change: sent at most once, and withdrawn if the block raises."""
+
+    def __init__(self, begin: Callable[[int], Begun], withdraw: Callable[[int], None]) -> None:
+        self._begin = begin
+        self._withdraw = withdraw
+        self._sent: tuple[int, Begun] | None = None
+
+    def send(self, revision: int) -> None:
+        """Sends the mark, unless it was sent."""
+        if self._sent is None:
+            self._sent = revision, self._begin(revision)
+
+    def need(self) -> None:
+        """Waits until the mark is set. Raises Overtaken if the marks were changed since they were read."""
+        assert self._sent is not None
+        (_, begun), self._sent = self._sent, None
+        if not begun.is_set():
+            raise Overtaken("another writer changed the root first")
+
+    def __enter__(self) -> "BeginMark":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._sent is not None:
+            (revision, begun), self._sent = self._sent, None
+            with suppress(*failures()):
+                if begun.is_set():
+                    self._withdraw(revision)
 
 
 class MarkBook:
@@ -54,14 +115,16 @@ class MarkBook:
     def read(self, root: str) -> Marks:
         """The marks. Raises Unknown if the root does not exist."""
         with self._quick() as session:
-            row = single(cypher.load("read_marks").run(partial(self._run, session), root=root), root)
-        return Marks(
-            root, int(row["revision"]), int(row["begun"]), row["made"], row["policy"], row["loading"], row["what"]
-        )
+            return Marks.of(root, single(cypher.load("read_marks").run(partial(self._run, session), root=root), root))
 
-    def begin(self, base: Marks, revision: int) -> bool:
-        """Before a commit: blocks readers until `end`. False if the marks are no longer `base`."""
-        return self._set("begin_mark", **base.key, to=revision)
+    def begin(self, base: Marks, revision: int) -> "Begun":
+        """Before a commit: sends the mark that blocks readers until `end`, and does not wait for its answer."""
+        session = self._quick()
+        try:
+            return Begun(session, cypher.load("begin_mark").run(session.run, **base.key, to=revision))
+        except BaseException:
+            session.close()
+            raise
 
     def end(self, base: Marks, revision: int) -> bool:
         """After the commit: admits readers. False if another caller has repaired the marks since `begin`."""

@@ -38,8 +38,19 @@ class QueryRunner(Protocol):
 class Writing:
     """A transaction under the root's lock; each change in it has a revision of its own."""
 
-    def __init__(self, tx: "neo4j.Transaction", root: str, revision: int, policy: str, made: str) -> None:
+    def __init__(
+        self,
+        tx: "neo4j.Transaction",
+        root: str,
+        revision: int,
+        policy: str,
+        made: str,
+        tail: Row | None = None,
+        begin: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self._tx = tx
+        self._begin = begin
+        self.tail = tail  # the end of the log, as lock_and_read.cypher read it; None if it may have changed since
         self.made = made  # the root's creation id
         self.policy = policy  # the digest of the root's stored policy
         self.root = root
@@ -57,6 +68,12 @@ class Writing:
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """Like `ask`, so that functions can read from this object or from a store."""
         return self.ask(text, parameters)
+
+    def ask_last(self, text: str, parameters: Mapping[str, Any]) -> None:
+        """Runs a short statement after which nothing can change the number of the revision. Readers are blocked
+        meanwhile, instead of afterwards: the commit of the begin mark then takes no time of its own."""
+        self._begin(self.revision)
+        self.ask(text, parameters)
 
     def note(self, text: str, parameters: Mapping[str, Any]) -> None:
         """Writes data that no decision depends on. If a transaction writes nothing else, readers are not blocked."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath import cypher
-from grantpath.graph.connections import Connections
+from grantpath.graph.connections import Connections, begin_with_next
 from grantpath.graph.driver import failures, in_words
 from grantpath.graph.errors import GrantpathError, Unavailable
 from grantpath.graph.heartbeat import Claim, LockWatch
 from grantpath.graph.revision_marks import Marks, OpenSession
-from grantpath.graph.transaction import Row
+from grantpath.graph.transaction import Row, row_of
 
 if TYPE_CHECKING:
     import neo4j
@@ -24,11 +24,12 @@ Result = TypeVar("Result")
 class Held:
     """The lock of a root, held by `tx`. A bulk write uses further transactions, which carry the holder's id.
 
-    `marks`: the marks when a root was locked for its creation or removal, None if it does not exist; `died`: the id of
-    an earlier load that died.
+    `first`: the marks and the end of the log, if the statement that took the lock read them. `marks`: the marks when a
+    root was locked for its creation or removal, None if it does not exist; `died`: the id of an earlier load that died.
     """
 
     tx: "neo4j.Transaction"
+    first: Row | None
     _claim: Claim
     _watch: LockWatch
     _open: OpenSession
@@ -87,11 +88,19 @@ class WriterLock:
 
     @contextmanager
     def hold(
-        self, root: str, what: str, seconds: float, error: type[GrantpathError] = Unavailable, quick: bool = False
+        self,
+        root: str,
+        what: str,
+        seconds: float,
+        error: type[GrantpathError] = Unavailable,
+        *,
+        quick: bool = False,
+        read: bool = False,
     ) -> Iterator[Held]:
         """Holds the lock until the block ends; the server does not limit the time.
 
-        `quick`: the block only runs short queries. `what` names the work in the errors of other callers. Raises
+        `quick`: the block only runs short queries. `read`: the marks are read with the lock, and the root is neither
+        created nor removed while it is held. `what` names the work in the errors of other callers. Raises
         `error`, which names the holder, if the lock was not free within `seconds`; the driver's errors.
         """
         from neo4j.exceptions import ClientError
@@ -100,17 +109,19 @@ class WriterLock:
         connections = self._connections
         opened = connections.locking if quick else connections.writing
         with self._watch.claim(root, what, seconds) as claim, opened() as session:
-            tx = session.begin_transaction(timeout=0, metadata=claim.metadata)
+            tx = begin_with_next(session, claim.metadata)
             try:
                 try:
-                    cypher.load("lock").run(tx.run, root=root).consume()
+                    first = cypher.load("lock_and_read" if read else "lock").run(tx.run, root=root).single()
                 except ClientError as ended:
                     if not claim.given_up:
                         raise
                     raise error(_kept(claim, began)) from ended
                 if not self._watch.got(claim):
                     raise error(_kept(claim, began))
-                yield Held(tx, claim, self._watch, connections.writing, connections.uri)
+                yield Held(
+                    tx, row_of(first) if first else None, claim, self._watch, connections.writing, connections.uri
+                )
             finally:
                 with suppress(*failures()):  # uncommitted writes are to be discarded anyway
                     tx.close()

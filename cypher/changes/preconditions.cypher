@@ -1,4 +1,5 @@
-// preconditions.cypher: the state of the graph that some changes depend on: the existing entities, and the state of each object.
+// preconditions.cypher: the state of the graph that some changes depend on: the existing entities, and the state of each object;
+// before these, the marks of the tenant.
 // $root     STRING          'metalake:ml'
 // $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], all entities that the changes name
 // $joining  LIST OF STRING  ['group:readers'], subjects that become members and can have members themselves
@@ -7,9 +8,13 @@
 //                           privilege (or null)
 // Returns one row: existing LIST OF STRING, states LIST OF MAP (the state for each change: index, of the change; edge, whether it
 // exists; owner, of the object; owning, something that the object owns; above, those of $joining that the object is, or is a member of,
-// directly or through others)
+// directly or through others), revision INTEGER, begun INTEGER, made STRING, loading STRING, policy STRING (its digest; these
+// are null if the tenant does not exist)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
+OPTIONAL MATCH (mark:Revision {root: $root})
+WITH mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, mark.loading AS loading,
+  mark.digest AS policy
 CALL () {
   UNWIND $refs AS ref
   MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
@@ -38,4 +43,4 @@ CALL () {
     above: above
   }) AS states
 }
-RETURN existing, states
+RETURN existing, states, revision, begun, made, loading, policy

@@ -1,10 +1,9 @@
-// log_tail.cypher: the end of the log: its chain and the hash of its newest entry, and the marks of the root. For
-// a writer that holds the lock, or is about to take it.
+// log_tail.cypher: the end of the log: its chain and the hash of its newest entry. For a writer that holds the lock;
+// lock_and_read.cypher reads the same.
 // $root  STRING  'metalake:ml'
 // Returns one row: chain STRING (the name of the log's chain: the root's key and its creation id; a restored root keeps it),
 // head STRING (the hash of the newest entry, or null), unchained INTEGER (the number of entries without a hash; null
-// if there is a head), at ZONED DATETIME (now, by the server's clock), revision INTEGER, begun INTEGER, policy STRING (the
-// digest), made STRING (the root's creation id)
+// if there is a head), at ZONED DATETIME (now, by the server's clock)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 MATCH (mark:Revision {root: $root})
@@ -14,5 +13,4 @@ WITH mark, coalesce(mark.chain, mark.root + ' ' + coalesce(mark.made, '')) AS ch
     RETURN change.hash AS hash ORDER BY change.revision DESC LIMIT 1
   }) AS head
 RETURN chain, head, CASE WHEN head IS NULL THEN COUNT { (:Change {root: $root}) } END AS unchained,
-  datetime.truncate('microsecond', datetime.realtime()) AS at,
-  mark.revision AS revision, mark.begun AS begun, mark.digest AS policy, mark.made AS made
+  datetime.truncate('microsecond', datetime.realtime()) AS at

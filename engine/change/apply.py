@@ -10,6 +10,7 @@ from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.deltas import BULK
 from grantpath.engine.change.fact_collector import FactCollector
+from grantpath.engine.change.precheck import Precheck, PrecheckedWriting
 from grantpath.engine.change.preconditions import Preconditions
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets, levels
 from grantpath.engine.policy.policy import Policy
@@ -18,7 +19,6 @@ from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference, type_of
-from grantpath.graph.transaction import QueryRunner
 
 AT_ONCE = 500  # rows in one query
 # In this order: removals first, and entities before the edges that need them.
@@ -37,7 +37,10 @@ class _Rows:
 class BatchApplier:
     """The changes of one actor (None: facts, which need no authority) in one transaction."""
 
-    def __init__(self, writing: QueryRunner, policy: Policy, root: Reference, actor: Actor | None) -> None:
+    def __init__(
+        self, writing: Precheck | PrecheckedWriting, policy: Policy, root: Reference, actor: Actor | None
+    ) -> None:
+        """`writing` is a Precheck if nothing is to be written."""
         self._writing = writing
         self._policy = policy
         self._root = root
@@ -225,7 +228,9 @@ class BatchApplier:
                     case "drop":
                         self._drop([row["ref"] for row in rows], written)
                     case "revoke":
-                        self._ask("revoke", rows=rows, kept=self._policy.hidden)
+                        self._later(query, rows=rows, kept=self._policy.hidden)
+                    case "leave" | "join" | "grant":
+                        self._later(query, rows=rows)
                     case _:
                         written.facts.written(query, self._ask(query, rows=rows))
 
@@ -234,6 +239,10 @@ class BatchApplier:
             refs = [self._root.text, *(ref for ref in refs if ref != self._root.text)]
         found = self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden, most=BULK)
         written.facts.written("drop", found)
+
+    def _later(self, query: str, **parameters: Any) -> None:
+        assert isinstance(self._writing, PrecheckedWriting)
+        self._writing.write_later(query, **parameters)
 
     def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
         return load_query(query).run(self._writing.ask, root=self._writing.root, **parameters)

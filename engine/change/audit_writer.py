@@ -12,21 +12,28 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
+from grantpath.engine.change.precheck import PrecheckedWriting
 from grantpath.graph.errors import Refused, Unavailable
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
-from grantpath.graph.transaction import AskByName, Writing
+from grantpath.graph.transaction import AskByName
 
 KEPT = 1_000  # refused attempts kept per actor and root; once there are a tenth more, the oldest are removed
 
 
-def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None = None) -> list[str]:
-    """Appends entries to the log, in order, and returns their hashes. `tail` is the end of the log, if it is known.
+def append(ask: AskByName, entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Appends entries to the log, in order, and returns their hashes.
 
     Each entry has a `delta`. `ask` runs a query of cypher/ by its name, under the lock and in the transaction of the
     changes that are logged.
     """
-    tail = tail or Tail.of(ask("log_tail")[0])
+    rows = _linked(ask, entries, Tail.of(ask("log_tail")[0]))
+    ask("audit_write", rows=rows)
+    return [row["hash"] for row in rows]
+
+
+def _linked(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail) -> list[dict[str, Any]]:
+    """The entries with their hashes, as they are stored; writes the deltas that are too long for them."""
     rows: list[dict[str, Any]] = []
     for entry in entries:
         columns = {name: value for name, value in entry.items() if name != "delta"}
@@ -34,8 +41,7 @@ def append(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail | None 
         rows.append(tail.link({**columns, **properties}))
         for part in parts:
             ask("delta_write", rows=[part])
-    ask("audit_write", rows=rows)
-    return [row["hash"] for row in rows]
+    return rows
 
 
 def whole(revision: int, id_: str, statement: str, by: str | None, delta: Delta) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def whole(revision: int, id_: str, statement: str, by: str | None, delta: Delta)
 
 
 def record(
-    writing: Writing, steps: Sequence[ChangeStep], actor: Actor | None, ids: Sequence[str], tail: Tail | None = None
+    writing: PrecheckedWriting, steps: Sequence[ChangeStep], actor: Actor | None, ids: Sequence[str]
 ) -> list[Change]:
     """Logs the steps that changed anything, in order. Returns a Change for each step."""
     changes: list[Change] = []
@@ -65,7 +71,12 @@ def record(
         changes.append(Change(id=id_, revision=writing.next_revision(), question=MakeChange.of(step.text, actor)))
         delta = step.delta or Delta()
         entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor), "delta": delta})
-    hashes = iter(append(partial(ask, writing), entries, tail) if entries else [])
+    if not entries:
+        return changes
+    asked = partial(ask, writing)
+    rows = _linked(asked, entries, Tail.of(writing.tail or asked("log_tail")[0]))
+    writing.write_log(rows)
+    hashes = iter(row["hash"] for row in rows)
     return [each.model_copy(update={"hash": next(hashes)}) if each.id else each for each in changes]
 
 

@@ -9,37 +9,48 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from grantpath.engine.change.log_chain import Tail
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
 
+SHORT = 10  # entries of the log that are written fast enough to block readers meanwhile
+NONE: Row = {"revision": None, "begun": None, "made": None, "loading": None, "policy": None}  # not read yet
+
 
 class Precheck:
-    """Answers that were read before the lock was taken, in the order of their queries."""
+    """Answers that were read before the lock was taken, in the order of their queries.
 
-    def __init__(self, store: Store, root: str, row: Mapping[str, Any]) -> None:
-        """`row` is the row of log_tail.cypher; `begin_precheck` creates prechecks."""
+    The marks must be read first. The first answer about a single change has them (preconditions.cypher); for a batch,
+    whose first query has none, they are read apart.
+    """
+
+    def __init__(self, store: Store, root: str, batch: bool) -> None:
+        """Raises Unavailable."""
         self._store = store
-        self._row = row
         self.root = root
-        self.revision = int(row["revision"])
-        self.policy: str = row["policy"]
+        self.marks = marks_of(store, root) if batch else NONE
         self.answers: deque[tuple[str, Mapping[str, Any], list[Row]]] = deque()
 
     @property
-    def made(self) -> str:
-        """The root's creation id."""
-        return self._row["made"]  # type: ignore[no-any-return]
+    def revision(self) -> int:
+        """The root's revision."""
+        return int(self.marks["revision"])
 
     @property
-    def tail(self) -> Tail:
-        """The end of the log."""
-        return Tail.of(self._row)
+    def is_usable(self) -> bool:
+        """Does the root exist, and is no load running?"""
+        return self.marks["revision"] is not None and self.marks["loading"] is None
+
+    @property
+    def is_whole(self) -> bool:
+        """Was no commit running when the marks were read? True if they have not been read."""
+        return bool(self.marks["revision"] == self.marks["begun"])
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query, saved for reuse under the lock."""
-        rows = self._store.read(text, parameters)
+        rows = self._store.read_values(text, parameters)
+        if self.marks is NONE:
+            self.marks = rows[0]
         self.answers.append((text, dict(parameters), rows))
         return rows
 
@@ -49,29 +60,42 @@ class Precheck:
 
     def is_current(self) -> bool:
         """Are the marks still equal and unchanged? Then all answers are from one committed state."""
-        again = begin_precheck(self._store, self.root)
-        return again is not None and (again.revision, again.made) == (self.revision, self.made)
+        now = marks_of(self._store, self.root)
+        return self.is_whole and all(now[name] == self.marks[name] for name in ("revision", "begun", "made"))
 
 
-def begin_precheck(store: Store, root: str) -> Precheck | None:
-    """A precheck of the root; None if a commit is running or the root does not exist. Raises Unavailable."""
-    rows = load_query("log_tail").run(store.read, root=root)
-    return Precheck(store, root, rows[0]) if rows and rows[0]["revision"] == rows[0]["begun"] else None
+def marks_of(store: Store, root: str) -> Row:
+    """The marks of a root, nulls if it does not exist. Raises Unavailable."""
+    rows = load_query("read_marks").run(store.read_values, root=root)
+    return rows[0] if rows else dict(NONE)
 
 
 class PrecheckedWriting:
-    """A transaction that reuses the answers of a precheck of the same state, up to the first query that differs."""
+    """A transaction that reuses the answers of a precheck of the same state, up to the first query that differs.
+
+    The last write is held back, so that the entry of the log can be written by the same statement. It is sent before
+    any other query, so that each sees the writes before it.
+    """
 
     def __init__(self, writing: Writing, precheck: Precheck | None) -> None:
         self._writing = writing
         self.root = writing.root
-        same = precheck is not None and (precheck.revision, precheck.made) == (writing.revision, writing.made)
-        self.precheck = precheck if same else None
+        same = precheck is not None and (precheck.revision, precheck.marks["made"]) == (writing.revision, writing.made)
         self._answers = deque(precheck.answers) if precheck is not None and same else deque()
+        self._held: tuple[str, dict[str, Any]] | None = None
 
     @property
     def revision(self) -> int:
         return self._writing.revision
+
+    @property
+    def tail(self) -> Row | None:
+        """The end of the log, if it is known."""
+        return self._writing.tail
+
+    def next_revision(self) -> int:
+        """The revision of the change that is written next."""
+        return self._writing.next_revision()
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query. The first new query ends the reuse, because it may write."""
@@ -80,8 +104,31 @@ class PrecheckedWriting:
             if (asked, given) == (text, parameters):
                 return rows
             self._answers.clear()
+        self._send_held()
         return self._writing.ask(text, parameters)
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """Like `ask`, so that functions can read from this object or from a store."""
         return self.ask(text, parameters)
+
+    def write_later(self, query: str, **parameters: Any) -> None:
+        """Writes by a query of cypher/changes/ that takes the entries of the log as `$log`, and whose answer is not
+        needed: with the log, or before the next query."""
+        self._answers.clear()
+        self._send_held()
+        self._held = query, parameters
+
+    def write_log(self, rows: list[dict[str, Any]]) -> None:
+        """Writes entries of the log, and what was held back."""
+        self._answers.clear()
+        last = self._writing.ask_last if len(rows) <= SHORT else self._writing.ask
+        if self._held is None:
+            load_query("audit_write").run(last, root=self.root, rows=rows)
+        else:
+            (query, parameters), self._held = self._held, None
+            load_query(query).run(last, root=self.root, log=rows, **parameters)
+
+    def _send_held(self) -> None:
+        if self._held is not None:
+            (query, parameters), self._held = self._held, None
+            load_query(query).run(self._writing.ask, root=self.root, log=[], **parameters)

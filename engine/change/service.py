@@ -12,7 +12,7 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import check_revision, need_revision
-from grantpath.engine.change.precheck import Precheck, PrecheckedWriting, begin_precheck
+from grantpath.engine.change.precheck import Precheck, PrecheckedWriting
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
@@ -117,10 +117,10 @@ class ChangeService:
             check_policy(writing.policy, self._policy, self._tenant)
             for _, step in steps:
                 step.changed, step.error = False, None
-            made = [step for _, step in steps]
-            BatchApplier(writing, self._policy, self._root, None).apply(made, all_or_nothing=False)
-            self._drop_wrong_mentions(steps, writing)
-            record(writing, made, None, [uuid.uuid4().hex for _ in made])
+            made, logged = [step for _, step in steps], PrecheckedWriting(writing, None)
+            BatchApplier(logged, self._policy, self._root, None).apply(made, all_or_nothing=False)
+            self._drop_wrong_mentions(steps, logged)
+            record(logged, made, None, [uuid.uuid4().hex for _ in made])
 
         self._store.write(self._tenant, work)
         for index, step in steps:
@@ -137,7 +137,7 @@ class ChangeService:
                     sure.add(ref.text)
                     yield self._fact(f"add {ref}", mentioned=True)
 
-    def _drop_wrong_mentions(self, steps: Sequence[tuple[int, ChangeStep]], writing: Writing) -> None:
+    def _drop_wrong_mentions(self, steps: Sequence[tuple[int, ChangeStep]], writing: PrecheckedWriting) -> None:
         """Drops entities that only wrong statements mention, because a wrong statement must not change anything."""
         wrong = {index for index, step in steps if step.error}
         right = [step.change for index, step in steps if index not in wrong]
@@ -191,8 +191,7 @@ class ChangeService:
                 return earlier
             need_revision(self._tenant, writing.revision, at_revision)
             for step in steps:
-                step.changed, step.error = False, None
-                step.delta = None
+                step.changed, step.error, step.delta = False, None, None
             prechecked = PrecheckedWriting(writing, precheck)
             BatchApplier(prechecked, self._policy, self._root, actor).apply(steps, all_or_nothing=True)
             for index, step in enumerate(steps):
@@ -200,8 +199,7 @@ class ChangeService:
                     raise _Stopped(index, step, writing.revision)
             if and_then:
                 raise and_then
-            tail = prechecked.precheck.tail if prechecked.precheck else None
-            changes = record(writing, steps, actor, ids, tail)
+            changes = record(prechecked, steps, actor, ids)
             if dry_run:
                 changes = [_with_delta(change, step.delta) for change, step in zip(changes, steps, strict=True)]
             if named:
@@ -210,8 +208,9 @@ class ChangeService:
             return changes
 
         try:
-            precheck = self._precheck(steps, actor, request if named else None, at_revision) if actor else None
-            return self._store.write(self._tenant, work, keep=not dry_run)
+            if actor or len(steps) == 1:  # many facts are read under the lock only, where there is no time limit
+                precheck = self._precheck(steps, actor, request if named else None, at_revision)
+            return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None)
         except _Stopped as stopped:
             error = stopped.step.error
             assert error is not None
@@ -226,19 +225,22 @@ class ChangeService:
             return self._read_back(tries[-1], request, named)
 
     def _precheck(
-        self, steps: Sequence[ChangeStep], actor: Actor, request: Request | None, at_revision: int | None
+        self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, at_revision: int | None
     ) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
-        _Stopped if a step is wrong: a refusal needs no lock.
+        _Stopped if a step is wrong: a refusal needs no lock, and so is not disturbed by writers for long.
 
         Changes that were already made with the id of `request` are not validated again.
         """
-        for attempt in range(PRECHECKS):
-            precheck = begin_precheck(self._store, self._tenant)
-            if precheck is not None:
-                if precheck.policy != self._policy.digest or at_revision not in (None, precheck.revision):
+        for attempt in range(PRECHECKS if actor else 1):
+            precheck = Precheck(self._store, self._tenant, batch=len(steps) > 1)
+            applier = BatchApplier(precheck, self._policy, self._root, actor)
+            wrong = applier.first_wrong(steps) if precheck.is_whole else None
+            if not precheck.is_usable or precheck.marks["policy"] != self._policy.digest:
+                return None
+            if precheck.is_whole:
+                if at_revision not in (None, precheck.revision):
                     return None
-                wrong = BatchApplier(precheck, self._policy, self._root, actor).first_wrong(steps)
                 if wrong is None:
                     return precheck
                 if request is not None and not request.is_new(precheck):

@@ -156,9 +156,9 @@ class UpgradeFacts:
                 continue
             lost = [name for name in each["allow"] if name not in kept["allow"]]
             grant = {"effect": "ALLOW", "object": self._root.text, "subject": each["ref"]}
-            ask("revoke", rows=[{**grant, "privilege": name} for name in lost], kept=self._old.hidden)
+            ask("revoke", rows=[{**grant, "privilege": name} for name in lost], kept=self._old.hidden, log=[])
             left = [held for held in each["holds"] if held not in kept["holds"]]
-            ask("leave", rows=[{"subject": each["ref"], "container": held} for held in left])
+            ask("leave", rows=[{"subject": each["ref"], "container": held} for held in left], log=[])
             if each["owns"] and not kept["owns"]:
                 ask("disown", owner=each["ref"], object=self._root.text)
         ask("policy_subjects", top=self._root.text, builtins=new)
@@ -195,7 +195,8 @@ class UpgradeFacts:
             for role, type_ in sorted(roles):
                 every = [ref for (ref,) in self._tables["subjects"] if type_of(ref) == type_]
                 for at in range(0, len(every), AT_ONCE):
-                    ask(verb, rows=[{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]])
+                    rows = [{"subject": ref, "container": role} for ref in every[at : at + AT_ONCE]]
+                    ask(verb, rows=rows, log=[])
 
 
 def _held_by_every(policy: Policy) -> set[tuple[str, str]]:

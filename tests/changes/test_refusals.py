@@ -1,16 +1,14 @@
 """Wrong changes do not delay other writers: they are refused without the lock, and few of them are logged."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import neo4j
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError, Invalid, Refused
 
 from ..conftest import Tenants
+from ..support.sent_queries import sent_queries
 from ..support.sizes import say, size
 
 pytestmark = pytest.mark.trust
@@ -24,26 +22,6 @@ def auth(tenant: Tenants) -> Authorizer:
     return tenant(given=FACTS)
 
 
-@contextmanager
-def counted(word: str) -> Iterator[list[str]]:
-    """The queries that contain the word and are sent meanwhile."""
-    sent: list[str] = []
-
-    def noting(run: Any) -> Any:
-        def noted(self: Any, query: Any, *rest: Any, **named: Any) -> Any:
-            text = getattr(query, "text", query)
-            if word in text:
-                sent.append(text)
-            return run(self, query, *rest, **named)
-
-        return noted
-
-    with pytest.MonkeyPatch.context() as patch:
-        for runner in (neo4j.Session, neo4j.Transaction):
-            patch.setattr(runner, "run", noting(runner.run))
-        yield sent
-
-
 def test_wrong_change_takes_no_lock(auth: Authorizer) -> None:
     wrong: list[tuple[str | list[str], type[GrantpathError]]] = [
         (GRANT, Refused),
@@ -53,7 +31,7 @@ def test_wrong_change_takes_no_lock(auth: Authorizer) -> None:
         ([GRANT, "add catalog:x"], Refused),
         (["add user:ann", GRANT], Invalid),
     ]
-    with counted("Writer") as locks:
+    with sent_queries("Writer") as locks:
         for sent, kind in wrong:
             with pytest.raises(kind):
                 auth.change(sent, by="user:bob", id="a") if isinstance(sent, str) else auth.change_all(
@@ -61,13 +39,13 @@ def test_wrong_change_takes_no_lock(auth: Authorizer) -> None:
                 )
     assert locks == []
     assert len(auth.log(refused=True)) == 3
-    with counted("Writer") as locks:
+    with sent_queries("Writer") as locks:
         assert auth.change(GRANT, by="user:ann").id
     assert locks
 
 
 def test_facts_read_before_the_lock_are_not_read_again(auth: Authorizer) -> None:
-    with counted("AS states") as read:
+    with sent_queries("AS states") as read:
         assert auth.change(GRANT, by="user:ann").id
     assert len(read) == 1
 
@@ -111,7 +89,7 @@ def test_refusals_during_writes_take_no_lock(auth: Authorizer, capsys: pytest.Ca
             for statement in (GRANT, f"revoke {GRANT.replace(' to ', ' from ')}"):
                 made.append(str(auth.change(statement, by="user:ann").id))
 
-    with counted("MERGE (writer") as locks:
+    with sent_queries("MERGE (writer") as locks:
         writer = threading.Thread(target=write)
         writer.start()
         for _ in range(tries):

@@ -1,6 +1,6 @@
 """Literal mutants of the queries that write changes, and of the one that reads their preconditions."""
 
-from .literals import Mutant
+from .literals import Mutant, each
 
 STANDING = [
     Mutant("names are there", "preconditions", " WHERE coalesce(entity.exists, true)", ""),
@@ -66,8 +66,19 @@ STANDING = [
         "(object)-[:MEMBER_OF|HAS_ROLE*0..]->(above",
         "(object)<-[:MEMBER_OF|HAS_ROLE*0..]-(above",
     ),
+    Mutant("the marks are always equal", "preconditions", "mark.begun AS begun", "mark.revision AS begun"),
+    Mutant("the commit is done", "preconditions", "mark.revision AS revision", "mark.begun AS revision"),
+    Mutant("each root is the same", "preconditions", "coalesce(mark.made, '')", "''"),
+    Mutant("an old root has no answer", "preconditions", "coalesce(mark.made, '')", "mark.made"),
+    Mutant("no load", "preconditions", "mark.loading AS loading", "null AS loading"),
+    Mutant("any policy", "preconditions", "mark.digest AS policy", "mark.policy AS policy"),
+    Mutant("no marks", "preconditions", "(mark:Revision {root: $root})", "(mark:Revision {root: 'none'})"),
 ]
+SINGLE = "grant join leave revoke"  # they also write the entry of the log
 WRITES = [
+    *each(SINGLE, "not logged", "FOREACH (entry IN $log |", "FOREACH (entry IN [] |"),
+    *each(SINGLE, "logged without its words", "SET change += entry", "SET change.revision = entry.revision"),
+    *each(SINGLE, "logged as refused", "CREATE (change:Change {", "CREATE (change:Refusal {"),
     Mutant("no parent", "add", "MERGE (entity)-[:CHILD_OF]->(parent)", "SET parent.ref = parent.ref"),
     Mutant("another tenant's parent", "add", "{root: $root, ref: row.parent}", "{ref: row.parent}"),
     Mutant(

@@ -11,6 +11,7 @@ from ..oracle import Oracle, oracle
 from ..support.small_tenants import ROOT_NAME
 from ..support.table_files import dump
 from .probe import Probe, always
+from .probes_marks import BEGUN, answers, marked_as
 
 FILES = "add create_tenant drop grant join leave own revoke preconditions audit_write"
 
@@ -176,6 +177,8 @@ def probes(scratch: Tenants) -> Iterator[Probe]:
             partial(_rehearse, scratch, rehearsal),
             partial(_expected, scratch, rehearsal),
         )
+    yield Probe("single changes and their log", "grant join leave revoke", partial(_logged, scratch), always(LOGGED))
+    yield Probe("marks", "preconditions", partial(_marks, scratch), always([STANDING, {**STANDING, "made": ""}]))
     yield Probe("the creator's role", "check", partial(_created, scratch), always(["role:kz"]))
     yield Probe("a list of the operator", "drop", partial(_listed, scratch), always(LISTED))
     yield Probe(
@@ -221,6 +224,39 @@ def _members(world: Oracle) -> set[tuple[str, str]]:
 
 def _said(scratch: Tenants, rehearsal: Rehearsal, facts: list[str]) -> Authorizer:
     return scratch(rehearsal.policy, facts, ROOT_NAME)
+
+
+def _logged(scratch: Tenants) -> list[object]:
+    """Single changes, whose entry in the log is written together with the change."""
+    graph = scratch("lakehouse", ["add user:ka", "add group:kg", "add catalog:kc"], ROOT_NAME)
+    for statement in SINGLE:
+        graph.change(statement)
+    logged = graph.log(after=3)
+    said = [(each.revision, each.statement, each.object, each.subject) for each in logged]
+    return [*said, bool(graph.verify_log(logged[-1].hash)), len(graph.log(refused=True))]
+
+
+SINGLE = ["member user:ka of group:kg", "remove user:ka from group:kg"]
+SINGLE += ["allow USE_CATALOG on catalog:kc to user:ka", "revoke allow USE_CATALOG on catalog:kc from user:ka"]
+NAMED = [("group:kg", "user:ka")] * 2 + [("catalog:kc", "user:ka")] * 2
+LOGGED = [*((at, said, *named) for at, said, named in zip(range(4, 8), SINGLE, NAMED, strict=True)), True, 0]
+
+
+def _marks(scratch: Tenants) -> list[object]:
+    """The marks of a root during a commit, and of a root that an older version created."""
+    graph, found = scratch("lakehouse", [], ROOT_NAME), list[object]()
+    scratch("lakehouse", ["add user:kx"], ROOT_NAME)
+    for made in (BEGUN["made"], None):
+        with marked_as(graph, {**BEGUN, "made": made}):
+            graph.store.execute(LOADING, {"root": graph.tenant, "load": "a load"})
+            [row] = answers(graph, "preconditions")
+            graph.store.execute(LOADING, {"root": graph.tenant, "load": None})
+        found.append({name: row[name] for name in STANDING})
+    return found
+
+
+LOADING = "MATCH (mark:Revision {root: $root}) SET mark.loading = $load"
+STANDING = {"revision": 3, "begun": 4, "made": "the making", "loading": "a load", "policy": "the digest"}
 
 
 def _created(scratch: Tenants) -> list[str]:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.trust
 FACTS = ["add catalog:hr", "add role:r", "add user:bob", "allow USE_CATALOG on catalog:hr to role:r"]
 ASKED = ("user:bob", "USE_CATALOG", "catalog:hr")
 JOIN, LEAVE = "member user:bob of role:r", "remove user:bob from role:r"
-STEPS = ["locked", "read", "worked", "begin", "commit", "end"]
+STEPS = ["locked", "worked", "begin", "begun", "commit", "end"]
 LOST = ["kept", "terminated", "cut"]
 # The other writer makes complete changes, and then one that is paused before its commit or its end mark.
 OTHERS = [(0, ""), (1, ""), (2, ""), (0, "commit"), (1, "commit"), (0, "end"), (1, "end")]
@@ -44,16 +44,16 @@ UNGUARDED = {
 
 
 def stop_at(client: Client, step: str) -> Stop:
-    """Stops the client after it got the lock, after it read the marks, or before it sets a mark."""
+    """Stops the client after it got the lock and read the marks, before its last write, or before it sets a mark."""
     stop, guard = Stop(), client.guard
     if step == "locked":
-        before(guard, "_repaired", stop)
-    elif step == "read":
-        after(guard, "_repaired", stop)
+        after(guard, "_base", stop)
     elif step == "worked":
         before(guard, "_begin", stop)
-    elif step == "begin":  # just after it checked that the lock is held
+    elif step == "begin":
         before(guard._marks, "begin", stop)
+    elif step == "begun":  # the begin mark is sent, and the facts are not written yet
+        after(guard, "_begin", stop)
     else:
         before(guard, f"_{step}", stop)
     return stop
