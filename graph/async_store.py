@@ -72,10 +72,13 @@ class AsyncStore(Store):
         self._need_thread()
         return work()
 
-    def _ask_once(self, text: str, parameters: Mapping[str, Any]) -> "list[neo4j.Record]":
+    def _ask_once(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> "list[neo4j.Record]":
+        """`meanwhile` is not called on an event loop, where other tasks run meanwhile."""
         if not in_bridge():
             self._need_thread()
-            return super()._ask_once(text, parameters)
+            return super()._ask_once(text, parameters, meanwhile)
         began = time.perf_counter()
         answer = wait_for(self._opened().ask(text, parameters))
         telemetry.queried(text, began)

@@ -2,6 +2,8 @@
 
 import os
 import socket
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,18 @@ if TYPE_CHECKING:
     import neo4j
 
 
+class Meanwhile(threading.local):
+    """What a thread does as soon as it has sent a query, while the server works on it."""
+
+    work: Callable[[], None] | None = None
+
+    def run(self) -> None:
+        """Does it, once."""
+        if self.work is not None:
+            work, self.work = self.work, None
+            work()
+
+
 class Pool:
     """The connections of one process to one server, opened when they are needed. May be shared by threads."""
 
@@ -29,6 +43,7 @@ class Pool:
         self._database = connection.database
         self._timeout = timeout
         self._silence = silence
+        self.meanwhile = Meanwhile()
         self._opened: WeakSet[Any] = WeakSet()
         self._driver = open_driver(connection, timeout)
         # The driver has no options for what `_prepare` does, so the pool's function that opens connections is wrapped.
@@ -58,8 +73,8 @@ class Pool:
         """Limits how long a new connection waits, and closes it after a message that was only partly read or sent."""
         self._opened.add(connection)
         limit_waits(connection, self._timeout, self._silence)
-        for name in ("fetch_message", "send_all"):
-            setattr(connection, name, _whole(connection, getattr(connection, name)))
+        connection.fetch_message = _whole(connection, connection.fetch_message)
+        connection.send_all = _whole(connection, connection.send_all, self.meanwhile.run)
         return connection
 
 
@@ -103,8 +118,9 @@ def _probe(raw: socket.socket, timeout: float) -> None:
             raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def _whole(connection: Any, step: Any) -> Any:
-    """Wraps a step that sends or reads one message, so that an interrupted step closes the connection.
+def _whole(connection: Any, step: Any, after: Callable[[], None] | None = None) -> Any:
+    """Wraps a step that sends or reads one message, so that an interrupted step closes the connection. `after` is done
+    after it.
 
     An exception that is raised in a thread from outside (a soft time limit, a signal) may leave half a message in the
     connection, and the next caller would read the rest of an old answer. The driver's own errors leave it usable.
@@ -113,6 +129,8 @@ def _whole(connection: Any, step: Any) -> Any:
     def run() -> None:
         try:
             step()
+            if after is not None:
+                after()
         except BaseException as error:
             if not is_of_driver(error):
                 connection.kill()
@@ -150,9 +168,12 @@ class Connections:
         self._pools = self._open()
         remake_in_children(self)
 
-    def reading(self) -> "neo4j.Session":
-        """A session for a query that never waits for a lock."""
-        return self._current().reading.session()
+    def reading(self, meanwhile: Callable[[], None] | None = None) -> "neo4j.Session":
+        """A session for a query that never waits for a lock. `meanwhile` is called as soon as this thread has sent it,
+        while the server works on it; it must be quick, and its errors close the connection."""
+        pool = self._current().reading
+        pool.meanwhile.work = meanwhile
+        return pool.session()
 
     def guarding(self) -> "neo4j.Session":
         """A session for the revision guard's own statements, which never wait for a lock."""

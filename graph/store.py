@@ -71,9 +71,14 @@ class Store:
         """The rows of a query that needs no guard. Raises Unavailable."""
         return [record.data() for record in self._ask(text, parameters)]
 
-    def read_values(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """As `read`, and faster, for a query that returns neither nodes, relationships nor paths."""
-        return [row_of(record) for record in self._ask(text, parameters)]
+    def read_values(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> list[Row]:
+        """As `read`, and faster, for a query that returns neither nodes, relationships nor paths.
+
+        If possible, `meanwhile` is called once, as soon as the query is sent, while the server works on it.
+        """
+        return [row_of(record) for record in self._ask(text, parameters, meanwhile)]
 
     def read_all(self, text: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
         """Streams the rows of a query about a whole root, without a guard and without a time limit.
@@ -143,23 +148,27 @@ class Store:
         records = self._ask(text, parameters)
         return dict(records[0]) if records else root_unknown(parameters["root"])
 
-    def _ask(self, text: str, parameters: Mapping[str, Any]) -> "list[neo4j.Record]":
+    def _ask(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> "list[neo4j.Record]":
         """The rows of an answer. Retried once after a lost connection or login, unless that took long."""
         soon = time.monotonic() + self._timeout / 10  # both tries together must stay near the timeout
         with self._errors():
             try:
-                return self._ask_once(text, parameters)
+                return self._ask_once(text, parameters, meanwhile)
             except failures() as error:
                 if not is_retryable(error) or time.monotonic() > soon:
                     raise
                 telemetry.retried(text, error)
             return self._ask_once(text, parameters)
 
-    def _ask_once(self, text: str, parameters: Mapping[str, Any]) -> "list[neo4j.Record]":
+    def _ask_once(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> "list[neo4j.Record]":
         from neo4j import Query
 
         began = time.perf_counter()
-        with self._connections.reading() as session:
+        with self._connections.reading(meanwhile) as session:
             answer = list(session.run(Query(text, timeout=self._timeout), dict(parameters)))
         telemetry.queried(text, began)
         return answer

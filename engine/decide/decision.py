@@ -1,9 +1,7 @@
 """Decisions and explanations, with their reasons as text. remedy.py computes what is missing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
 from pydantic.json_schema import JsonSchemaValue
@@ -14,23 +12,47 @@ from grantpath.engine.decide.graph_path import GraphPath
 from grantpath.engine.decide.notebook import verdict_html
 from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.policy import Policy
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.messages import indefinite, short
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check
 
 
-@dataclass(eq=False)
+class Names(Protocol):
+    """What a decision needs of a tenant: its policy, and which names exist."""
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def root(self) -> Reference: ...
+    def near(self, ref: str) -> str: ...
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
+
+
+class Asked(Protocol):
+    """A question whose evaluation can be made."""
+
+    def evaluation(self, policy: Policy, root: Reference, near: Callable[[str], str]) -> Evaluation: ...
+
+
 class Evidence:
     """The basis of a decision: the question, and each acting principal (its role, the facts found for it, and its
-    verdict). `evaluate` makes the evaluation of the question."""
+    verdict)."""
 
-    evaluate: Callable[[], Evaluation]
-    acted: Sequence[Mapping[str, Any]]
+    __slots__ = ("_evaluation", "_question", "_tenant", "acted")
 
-    @cached_property
+    def __init__(self, tenant: Names, question: Asked, acted: Sequence[Mapping[str, Any]]) -> None:
+        self._tenant, self._question, self.acted = tenant, question, acted
+        self._evaluation: Evaluation | None = None
+
+    @property
     def evaluation(self) -> Evaluation:
         """The evaluation of the question; made when it is read, because it costs more than the decision."""
-        return self.evaluate()
+        if self._evaluation is None:
+            tenant = self._tenant
+            self._evaluation = self._question.evaluation(tenant.policy, tenant.root, tenant.near)
+        return self._evaluation
 
 
 class Decision(Frozen):

@@ -3,41 +3,27 @@
 check, explain, who, which and Spark all use `resolve`, so that they report the same error first.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from grantpath.engine.decide.decision import Decision, Evidence
+from grantpath.engine.decide.decision import Decision, Evidence, Names
 from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
+from grantpath.graph.frozen import unchecked
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, check_of
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
-_STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", Check, Who, Which)
 
 
-class Names(Protocol):
-    """What a decision needs of a tenant: its policy, and which names exist."""
-
-    @property
-    def policy(self) -> Policy: ...
-    @property
-    def root(self) -> Reference: ...
-    def near(self, ref: str) -> str: ...
-    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
-
-
-@dataclass(frozen=True, eq=False)
-class ResolvedQuestion:
+class ResolvedQuestion(NamedTuple):
     """A question whose names are resolved by the policy. Its entities need not exist.
 
     `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
@@ -176,11 +162,9 @@ def decision(
     tenant.need_existing(question.needed, answer["known"])
     acted = answer["acting"]
     allowed = any(each["allowed"] for each in acted)
-    evidence = Evidence(partial(question.evaluation, tenant.policy, tenant.root, tenant.near), acted)
+    evidence = Evidence(tenant, question, acted)  # in place of the reasons, which cost more
     fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
-    made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
-    made.__setstate__({**_STATE, "__dict__": fields})
-    return made
+    return unchecked(Decision, fields)
 
 
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:

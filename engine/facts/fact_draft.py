@@ -99,7 +99,6 @@ class FactDraft:
             size_of_edges=self._size_of_edges,
             closures={} if self._containers else former.closures,
             closures_of_containers={} if self._containers else former.closures_of_containers,
-            granted={} if self._grants else former.granted,
         )
 
     def _changed(self, holds: Callable[[int, bool], bool]) -> list[tuple[str, bool]]:

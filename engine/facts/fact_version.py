@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,23 +13,20 @@ import numpy.typing as npt
 from grantpath.engine.facts.copy_size import ENTITY
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.engine.policy.fact_plan import FactPlan
-from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import type_of
 
+if TYPE_CHECKING:
+    from grantpath.engine.facts.place_grants import ConditionGrants
+
 OWNS = "OWNS"
 Principals = int | frozenset[int]  # one without a set, because most facts have one principal
-Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it
-Granted = list[tuple[Fact, int, Collection[int]]]  # what a condition needs of an entity: facts, their bits, grantees
-KeptGrants = dict[
-    FactPlan, list[tuple[str, str | None, dict[str, Granted]]]
-]  # by place, entity that it names, reference
+Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it; never changed
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
 NO_GRANTS: Grants = {}
 CLOSURES = 4_096  # subjects whose effective principals are kept
 CHAINS = 65_536  # entities whose ancestors are kept
-GRANTED = 1_024  # entities, by condition and place, whose grants are kept in the form that checks need
 CONTAINERS = 32_768  # groups and roles whose effective principals are kept
 
 
@@ -149,6 +147,9 @@ class FactVersion:
     `users_in` and `others_in` have the users, and the groups and roles, that are directly in a group or role;
     `places_of` the entities on which a principal has a grant or an ownership; `listed`, by type and in byte order, the
     references that exist, and `granted_names` those that have grants and do not exist.
+
+    The last three fields keep what was derived, because that takes long: the effective principals of subjects, and of
+    groups and roles, and the grants that a condition needs. Versions share them.
     """
 
     origin: FactOrigin
@@ -165,7 +166,7 @@ class FactVersion:
     size_of_edges: int  # bytes of memberships, grants and owners
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
-    granted: KeptGrants = field(default_factory=dict, compare=False)
+    granted: dict[FactPlan, "ConditionGrants"] = field(default_factory=dict, compare=False)
 
     @property
     def size(self) -> int:
@@ -203,7 +204,8 @@ class FactVersion:
         if known is None:
             if len(self.closures_of_containers) >= CONTAINERS:
                 self.closures_of_containers.clear()
-            known = frozenset(self.containers_of([container]))
+            inside = self.containers.get(container)
+            known = frozenset((container,) if inside is None else self.containers_of([container]))
             self.closures_of_containers[container] = known
         return known
 

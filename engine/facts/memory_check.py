@@ -1,19 +1,20 @@
 """Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.facts.descendants import Descendants
-from grantpath.engine.facts.fact_version import GRANTED, FactVersion, Granted, members
-from grantpath.engine.policy.fact_plan import FactPlan
+from grantpath.engine.facts.fact_version import FactVersion
+from grantpath.engine.facts.place_grants import ConditionGrants, PlacesGranted, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
 # facts, each with the principals that have it; None if it is not one grant, e.g. EXISTS
 Found = list[tuple[Fact, Collection[int] | None]]
+NO_OTHERS: Found = []
 
 
 class FoundFacts:
@@ -22,14 +23,13 @@ class FoundFacts:
     __slots__ = ("_granted", "_others", "_principals", "_refs")
 
     def __init__(
-        self, granted: Sequence[Granted], others: Found, principals: AbstractSet[int], refs: Sequence[str]
+        self, granted: PlacesGranted, others: Found, principals: AbstractSet[int], refs: Sequence[str]
     ) -> None:
         """`granted` may also have facts of other principals, which are omitted."""
         self._granted, self._others, self._principals, self._refs = granted, others, principals, refs
 
     def __iter__(self) -> Iterator[dict[str, str | None]]:
-        granted = ((fact, by) for facts in self._granted for fact, _, by in facts)
-        for fact, by in (*granted, *self._others):
+        for fact, by in (*self._granted.facts(), *self._others):
             if by is None:
                 yield {"fact": fact.text, "by": None}
             for each in by or ():
@@ -52,41 +52,21 @@ class MemoryChecks:
         if subject is not None and version.existing.get(subject):
             granted = self._granted_on(question)
             for role, principals in acting(version, question, subject):
-                others: Found = []
+                bits, others = granted.bits(principals), NO_OTHERS
                 if plan.others:
                     others = ungranted(version, self._policy, self._root, question, subject, principals)
+                    bits |= plan.bits_of(fact for fact, _ in others)
                 found = FoundFacts(granted, others, principals, version.numbers.refs)
-                allowed = plan.allows(_bits(plan, granted, others, principals))
-                acted.append({"role": role, "found": found, "allowed": allowed})
+                acted.append({"role": role, "found": found, "allowed": plan.allows(bits)})
         return {"known": known(version, question), "acting": acted}
 
-    def _granted_on(self, question: ResolvedQuestion) -> list[Granted]:
-        """What is granted on each place of a question that has grants or an owner."""
-        plan, places, version = question.requirement.plan, question.places, self._version
-        kept = version.granted.get(plan)
-        if kept is None:
-            kept = version.granted[plan] = [(place, plan.named.get(place), {}) for place in plan.stored]
-        found = []
-        for place, named, by_ref in kept:
-            ref = named or places[place].text
-            granted = by_ref.get(ref)
-            if granted is None:
-                if len(by_ref) >= GRANTED:
-                    by_ref.clear()
-                granted = by_ref[ref] = granted_on(version, plan, place, ref)
-            if granted:
-                found.append(granted)
-        return found
-
-
-def _bits(plan: FactPlan, granted: Iterable[Granted], others: Found, principals: AbstractSet[int]) -> int:
-    """The bits of the facts that the principals have."""
-    found = 0
-    for facts in granted:
-        for _, bit, by in facts:
-            if not principals.isdisjoint(by):
-                found |= bit
-    return found | plan.bits_of(fact for fact, _ in others) if others else found
+    def _granted_on(self, question: ResolvedQuestion) -> PlacesGranted:
+        """What is granted on the places of a question."""
+        requirement, kept = question.requirement, self._version.granted
+        of_condition = kept.get(requirement.plan)
+        if of_condition is None:
+            of_condition = kept[requirement.plan] = ConditionGrants(requirement, self._policy)
+        return of_condition.on(self._version, question.places)
 
 
 def answers(
@@ -95,6 +75,25 @@ def answers(
     """The answers to checks, as check.cypher gives them."""
     checks = MemoryChecks(version, policy, root)
     return [checks.answer(question) for question in questions]
+
+
+class EarlyAnswers:
+    """The answers to checks, computed before it is known which version of the facts is current."""
+
+    def __init__(self, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]) -> None:
+        self._policy, self._root, self._questions = policy, root, questions
+        self._version: FactVersion | None = None
+        self._answers: list[dict[str, Any]] = []
+
+    def compute(self, version: FactVersion) -> None:
+        """Computes them from a version that may be current."""
+        self._version, self._answers = version, answers(version, self._policy, self._root, self._questions)
+
+    def at(self, version: FactVersion) -> list[dict[str, Any]]:
+        """Those of the current version."""
+        if self._version is not version:
+            self.compute(version)
+        return self._answers
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
@@ -139,22 +138,16 @@ def ungranted(
     return facts
 
 
-def granted_on(version: FactVersion, plan: FactPlan, place: str, ref: str) -> Granted:
-    """What is granted on a place, as far as the clauses need it."""
-    wanted = plan.stored[place]
-    return [(*wanted[name], members(by)) for name, by in version.granted_on(ref).items() if name in wanted]
-
-
 def granted(
     version: FactVersion, question: ResolvedQuestion, without: Collection[str] = ()
 ) -> list[tuple[Fact, Collection[int]]]:
     """The facts about grants and owners on the places of a question, and who has them."""
     plan, places = question.requirement.plan, question.places
     return [
-        (fact, by)
-        for place in plan.stored
+        pair
+        for place, wanted in plan.stored.items()
         if place not in without
-        for fact, _, by in granted_on(version, plan, place, plan.named.get(place) or places[place].text)
+        for pair in facts_of(wanted, version.granted_on(plan.named.get(place) or places[place].text))
     ]
 
 

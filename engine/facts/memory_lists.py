@@ -6,7 +6,7 @@ For `who`, the positions of the kernel are the users in byte order, and each fac
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -140,7 +140,7 @@ def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question
             holding.update(users.tolist())
     checks = MemoryChecks(version, policy, root)
     for user in _with_own_facts(version, policy, root, question):
-        asked = replace(question, subject=policy.reference(refs[user], root))
+        asked = question._replace(subject=policy.reference(refs[user], root))
         alone = any(one["allowed"] for one in checks.answer(asked)["acting"])
         (holding.add if alone else holding.discard)(user)
     return sorted(refs[user] for user in holding if version.existing.get(user))

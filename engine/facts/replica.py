@@ -11,7 +11,8 @@ that was acknowledged before the question is at or below the revision that the q
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -21,7 +22,7 @@ from grantpath.engine.facts.copy_size import MIB, TooLarge, need_room
 from grantpath.engine.facts.fact_draft import Contradiction, Facts, advanced
 from grantpath.engine.facts.fact_version import FactVersion
 from grantpath.engine.facts.graph_facts import read_facts
-from grantpath.engine.facts.memory_check import answers
+from grantpath.engine.facts.memory_check import EarlyAnswers
 from grantpath.engine.facts.memory_lists import MemoryList, listed
 from grantpath.engine.facts.replica_log import Proof, RootLog
 from grantpath.engine.facts.snapshot_facts import read_snapshot
@@ -39,6 +40,8 @@ PAGE = 500  # entries that the thread applies at a time
 READS = 3  # tries to read a root whose log cannot be followed meanwhile
 RETRY_SECONDS = 1.0  # after a failed attempt to read the root
 RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
+FEW = 10  # questions that are answered while their proof is on its way; for more, this way is a small part of the time
+Meanwhile = Callable[[FactVersion], None]
 
 
 class Replica:
@@ -79,12 +82,15 @@ class Replica:
         version = self._version
         return None if version is None else version.revision
 
-    def current(self, policy: Policy, at_least: int | None = None) -> FactVersion | None:
+    def current(
+        self, policy: Policy, at_least: int | None = None, meanwhile: Meanwhile | None = None
+    ) -> FactVersion | None:
         """The facts at the revision that the root has now; None if the database must answer.
 
-        They are at least those of the revision `at_least`. Raises Unavailable.
+        They are at least those of the revision `at_least`. If possible, `meanwhile` is called with the facts that the
+        proof is about, while it is on its way. Raises Unavailable.
         """
-        version = self._proved(policy)
+        version = self._proved(policy, meanwhile)
         if version is not None and (at_least is None or version.revision >= at_least):
             self.answered += 1
             return version
@@ -97,10 +103,9 @@ class Replica:
         """The answers to checks, as check.cypher gives them, and a row with their revision; None if the database must
         answer. Raises Unavailable, and InvalidInput if `at_least` is not an integer.
         """
-        version = self._current_for(policy, at_least)
-        if version is None:
-            return None
-        return answers(version, policy, root, questions), {"revision": version.revision}
+        early = EarlyAnswers(policy, root, questions)
+        version = self._current_for(policy, at_least, early.compute if len(questions) <= FEW else None)
+        return None if version is None else (early.at(version), {"revision": version.revision})
 
     def listing(
         self, policy: Policy, root: Reference, question: ResolvedQuestion, at_least: int | None
@@ -114,21 +119,25 @@ class Replica:
         with self._applying:  # all versions share their numbers
             return advanced(version, entries, version.revision + 1)
 
-    def _current_for(self, policy: Policy, at_least: int | None) -> FactVersion | None:
+    def _current_for(
+        self, policy: Policy, at_least: int | None, meanwhile: Meanwhile | None = None
+    ) -> FactVersion | None:
         if at_least is not None:
             need_number("at_least", at_least)
-        return self.current(policy, at_least)
+        return self.current(policy, at_least, meanwhile)
 
-    def _proved(self, policy: Policy) -> FactVersion | None:
+    def _proved(self, policy: Policy, meanwhile: Meanwhile | None) -> FactVersion | None:
         held = self._version
         if held is None or held.origin.policy != policy.digest:
             self._renew_later(policy)
             return None
         if self._thread is not None:
             return None  # the copy is far behind
-        proof = self._log.proof(held.revision, NEAR)
+        proof = self._log.proof(held.revision, NEAR, meanwhile and partial(meanwhile, held))
         if proof is None or not proof.settled:
             return None  # no root, or a writer is in the middle of a commit
+        if proof.confirms(held):
+            return held
         if proof.complete and not proof.parted and proof.follows(held):
             try:
                 return self._advanced(proof)

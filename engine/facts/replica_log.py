@@ -1,8 +1,9 @@
 """Reads the marks of a root and its log, from which a copy of its facts is proved, or brought up to date."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
@@ -38,6 +39,10 @@ class Proof:
     def complete(self) -> bool:
         """Whether the entries lead to the revision of the root."""
         return self.reached == self.revision
+
+    def confirms(self, version: FactVersion) -> bool:
+        """Whether the root is at the revision of this version."""
+        return self.revision == version.revision and self.origin == version.origin
 
     @property
     def parted(self) -> bool:
@@ -80,9 +85,13 @@ class RootLog:
         self._store = store
         self.tenant = tenant
 
-    def proof(self, after: int, limit: int) -> Proof | None:
-        """The marks, and at most `limit` entries after a revision; None if there is no such root."""
-        rows = load_query("replica_proof").run(self._store.read_values, root=self.tenant, after=after, limit=limit)
+    def proof(self, after: int, limit: int, meanwhile: Callable[[], None] | None = None) -> Proof | None:
+        """The marks, and at most `limit` entries after a revision; None if there is no such root.
+
+        If possible, `meanwhile` is called while the server works.
+        """
+        read = partial(self._store.read_values, meanwhile=meanwhile)
+        rows = load_query("replica_proof").run(read, root=self.tenant, after=after, limit=limit)
         if not rows:
             return None
         [row] = rows

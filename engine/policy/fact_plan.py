@@ -1,12 +1,13 @@
 """The facts that clauses need, by place, so that a query fetches these and no others."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from grantpath.engine.policy.clauses import Atom, Clauses, as_parameters, clause_holds, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 
+Wanted = Mapping[str, tuple[Fact, int]]  # by 'ALLOW SELECT_TABLE' or OWNS: a fact about a place, and its bit
 MANY_VERDICTS = 10_000  # combinations of facts whose verdicts are kept
 _GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
 _HAD_BY_ALL = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.EVERY_BELOW)
@@ -60,9 +61,8 @@ class FactPlan:
         return _by_place((fact, fact.kind.value) for fact in properties)
 
     @cached_property
-    def stored(self) -> dict[str, dict[str, tuple[Fact, int]]]:
-        """By place: the grants and the ownership that matter there, as `ALLOW SELECT_TABLE` or `OWNS`, and their facts,
-        each with its bit.
+    def stored(self) -> dict[str, Wanted]:
+        """By place: the grants and the ownership that matter there.
 
         A DENY of each granted privilege is among them, because reasons mention it; its bit is 0 if no clause has it.
         """

@@ -48,7 +48,7 @@ class Policy:
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Requirement] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
-        self._references: dict[tuple[str, str], Reference] = {}  # by text and root
+        self._references: dict[str, Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], str], tuple[tuple[str, Reference], ...]] = {}
 
     # ---- properties ------------------------------------------------------------------------------------------
@@ -119,16 +119,20 @@ class Policy:
     # ---- references ------------------------------------------------------------------------------------------
     def reference(self, text: str, root: Reference) -> Reference:
         """The reference that `text` means under `root`. Raises InvalidReference or Unknown."""
-        known = self._references.get((text, root.text)) if isinstance(text, str) else None
-        if known is not None:
-            return known
-        ref = self._reference(text, root)
-        if len(self._references) >= MANY_CHAINS:
-            self._references.clear()
-        self._references[text, root.text] = ref
+        ref = self._references.get(text) if isinstance(text, str) else None
+        if ref is None:
+            ref = self._reference(text)
+            if len(self._references) >= MANY_CHAINS:
+                self._references.clear()
+            self._references[text] = ref
+        if ref.type == root.type and ref != root:
+            raise Unknown(
+                f"{short(ref.text)} is another tenant (the root of this one is {root}); "
+                f"open it with root={short(ref.text)!r}"
+            )
         return ref
 
-    def _reference(self, text: str, root: Reference) -> Reference:
+    def _reference(self, text: str) -> Reference:
         ref = parse(text, self.names.one_segment)
         self.names.check_type(ref.type)
         depth = self.names.depths[ref.type]
@@ -137,11 +141,6 @@ class Policy:
             raise InvalidReference(
                 f"{short(ref.text)}: {indefinite(ref.type)} has {depth} segment{'s' * (depth > 1)}, "
                 f"not {len(ref.segments)}: write {ref.type}:{form}"
-            )
-        if ref.type == root.type and ref != root:
-            raise Unknown(
-                f"{short(ref.text)} is another tenant (the root of this one is {root}); "
-                f"open it with root={short(ref.text)!r}"
             )
         return ref
 
@@ -163,23 +162,23 @@ class Policy:
 
     def chain(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
         """The reference and its ancestors up to the root, each with its type."""
-        key = (ref.type, ref.segments, root.text)
-        chain = self._chains.get(key)
-        if chain is None:
-            if len(self._chains) >= MANY_CHAINS:
-                self._chains.clear()
-            chain = self._chains[key] = ((ref.type, ref), *self._above(ref, root))
-        return chain
+        return ((ref.type, ref), *self._above(ref, root))
 
     def _above(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
-        """The ancestors. They are shared by all objects inside them, because their texts take time."""
+        """The ancestors. They are kept, because all objects inside them share them, and their texts take time."""
         if ref.type == root.type:
             return ()
         type_, segments = self.names.chain(ref.type)[1], ref.segments[:-1]
         if type_ == root.type:
             return ((type_, root),)
-        known = self._chains.get((type_, segments, root.text))
-        return known or self.chain(Reference(type_, segments, type_ in self.names.one_segment), root)
+        key = (type_, segments, root.text)
+        above = self._chains.get(key)
+        if above is None:
+            if len(self._chains) >= MANY_CHAINS:
+                self._chains.clear()
+            above = self.chain(Reference(type_, segments, type_ in self.names.one_segment), root)
+            self._chains[key] = above
+        return above
 
     def parent(self, ref: Reference, root: Reference) -> Reference:
         """The parent of a reference. Raises Invalid for the root."""

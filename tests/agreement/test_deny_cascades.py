@@ -22,6 +22,7 @@ from ..conftest import Closing, Tenants
 from ..oracle.rungs import PEOPLE, PLACES, Rungs, given, random_rungs
 from ..support.sizes import size
 from ..support.twin import SEED
+from ..support.with_replica import replica_of, with_replica
 
 pytestmark = pytest.mark.trust
 
@@ -110,7 +111,11 @@ def test_every_engine_follows_deny_cascades(tenant: Tenants, tmp_path: Path, clo
     for number in range(1, WORLDS + 1):
         rungs, auth = world(tenant, number, tmp_path)
         truth = dict(answers(rungs))
-        wrong += [f"world {number}, {each}" for each in differences(rungs, auth, truth)]
+        copied = with_replica(auth)
+        for engine, asking in (("Cypher", auth), ("the copy", copied)):
+            wrong += [f"{engine}, world {number}, {each}" for each in differences(rungs, asking, truth)]
+        assert replica_of(copied).answered
+        assert not replica_of(copied).left
         for question in random.Random(number).sample(list(truth), 12):
             wrong += [f"world {number}, {each}" for each in explained(rungs, auth, question, truth[question])]
             told += 1

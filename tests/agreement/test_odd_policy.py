@@ -1,4 +1,4 @@
-"""A policy with unusual features: check, who, which and Spark agree on all possible questions."""
+"""A policy with unusual features: check, who, which, a copy in memory and Spark agree on all possible questions."""
 
 import random
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
 from ..conftest import Closing, Tenants
 from ..support.tiers import others_slow
 from ..support.twin import SEED
+from ..support.with_replica import replica_of, with_replica
 
 pytestmark = pytest.mark.spark
 POLICY = str(Path(__file__).parents[1] / "support" / "odd.yaml")
@@ -94,7 +95,10 @@ def with_answers(auth: Authorizer) -> Iterator[tuple[Check | Who | Which, bool |
         yield Which(type=type_, subject=subject, name=name, with_=with_), sorted(found)
 
 
-def listed(auth: Authorizer, question: Who | Which) -> list[str]:
+def answered(auth: Authorizer, question: Check | Who | Which) -> bool | list[str]:
+    if isinstance(question, Check):
+        [decision] = auth.check_many([question])
+        return bool(decision)
     if isinstance(question, Who):
         return list(auth.who(question.name, question.object, with_=question.with_))
     return list(auth.which(question.type, question.subject, question.name, with_=question.with_))
@@ -106,13 +110,15 @@ def test_every_engine_gives_the_same_answer(tenant: Tenants, closing: Closing, n
     expected: list[bool | list[str]] = []
     differences: list[str] = []
     auth = world(tenant, random.Random(f"odd {SEED} {number}"))
-    state = read_state(f"world {number}", auth)
+    state, copied = read_state(f"world {number}", auth), with_replica(auth)
     for question, wanted in with_answers(auth):
         asked.append(BulkQuestion(state.id, question))
         expected.append(wanted)
-        got = wanted if isinstance(question, Check) else listed(auth, question)
-        if got != wanted:
-            differences.append(f"{asked[-1]}: {got}, the checks say {wanted}")
+        got = wanted if isinstance(question, Check) else answered(auth, question)
+        for name, found in (("Cypher", got), ("the copy", answered(copied, question))):
+            if found != wanted:
+                differences.append(f"{name}, {asked[-1]}: {found}, the checks say {wanted}")
+    assert (replica_of(copied).answered, replica_of(copied).left) == (len(asked), 0)
     for bulk, wanted, answer in zip(asked, expected, answer_many([state], asked, print), strict=True):
         if answer != wanted:
             differences.append(f"Spark, {bulk}: {answer}, the checks say {wanted}")

@@ -17,6 +17,7 @@ from grantpath.engine.transfer import importer
 from ..support.crashes import FACTS, TIMEOUT, in_the_graph, marks, whole
 from ..support.own_server import OwnServer, own_server
 from ..support.sizes import say, size
+from ..support.with_replica import content, replica_of, with_replica
 
 pytestmark = [pytest.mark.crash, pytest.mark.trust]
 
@@ -100,6 +101,7 @@ def test_killed_client_leaves_no_half_change_and_no_lock(
     nothing_left(patient, -1, 60.0)  # a newly started server takes long to plan its first queries
     patient.close()
     auth = server.tenant(root, "gravitino", TIMEOUT)
+    copied = with_replica(auth)
     rng, odd, slowest, size_ = random.Random(how), 0, 0.0, 1 if how == "change" else 3
     moments = [*MOMENTS, *["any"] * CLIENT_KILLS]
     for number, at in enumerate(moments):
@@ -108,10 +110,13 @@ def test_killed_client_leaves_no_half_change_and_no_lock(
         revision, begun = marks(auth)
         odd += revision != begun
         assert at == "any" or (revision != begun) is (at != "before the mark"), at
-        slowest = max(slowest, nothing_left(auth, number))
+        slowest = max(slowest, nothing_left(copied if number % 2 else auth, number))
+        assert copied.check("user:nobody", "USE_CATALOG", "catalog:hr").revision == auth.revision_now()
         made = len(whole(auth)) - before - 1  # the last change is the next writer's
         assert made % size_ == 0, "half a batch"
         assert at == "any" or made == (size_ if at == "after the commit" else 0), at
+    assert content(copied) == content(with_replica(auth))
+    assert replica_of(copied).answered
     auth.close()
     say(
         capsys,
@@ -137,17 +142,19 @@ def test_killed_load_is_completed_or_undone(
         root = f"killed_load{number}"
         auth = server.tenant(root, "gravitino", TIMEOUT)
         assert not any(auth.given(FACTS))
+        copied = with_replica(auth)
         killed_client(auth, "load", "any", folder, rng.uniform(0.2, 2.0))
         killed += 1
         try:
-            nothing_left(auth, number)
+            nothing_left(copied if number % 2 else auth, number)
             kinds["before or after"] += 1
         except Inconsistent:
             kinds["under way"] += 1
         began = time.monotonic()
         importer.load(auth, folder)
         assert time.monotonic() - began < 60
-        assert auth.check("user:u2999", "USE_CATALOG", "catalog:hr").revision == auth.revision_now()
+        for each in (auth, copied):
+            assert each.check("user:u2999", "USE_CATALOG", "catalog:hr").revision == auth.revision_now()
         entities, links = in_the_graph(auth)
         assert {*users, "role:r"} <= entities
         assert links == {("HAS_ROLE", user, "role:r") for user in users}
