@@ -79,8 +79,8 @@ class DecidingGrants:
     def _decisions(
         self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
     ) -> Iterator[tuple[Decided, list[Ints], Ints]]:
-        """What decides in the cells: facts, their places by target, and the cells. Without a fact, it is that the place
-        is added or dropped."""
+        """What decides in the cells: facts, their places by target, and the cells. One more place than facts: its
+        addition or drop decides."""
         if not exists.all():
             yield (), [self._tops(difference)], np.flatnonzero(~exists)
         chosen = np.flatnonzero(exists)
@@ -103,8 +103,8 @@ class DecidingGrants:
         return top
 
     def _one_text(self, difference: AccessDifference, decided: Decided, rows: Ints, places: Sequence[Ints]) -> Bools:
-        """By row and places: whether for each fact, only one principal has it newly there, and is one of the row's. Then
-        the text is the same for all such rows."""
+        """By row and places: whether for each fact, only one principal has it newly there, and is among the
+        principals of the row. Then the text is the same for all such rows."""
         acting, side = difference.yes.rows.acting, int(difference.gained)
         if self._acting[0] is not acting:
             row = np.repeat(np.arange(len(acting.subject)), np.diff(acting.offset))
@@ -133,7 +133,7 @@ class DecidingGrants:
 
     def _texts(self, difference: AccessDifference, decided: Decided, places: Sequence[int], row: int) -> Iterator[str]:
         gained, refs = difference.gained, self._region.numberings[0].refs
-        if not decided:
+        if len(places) > len(decided):
             yield f"{'add' if gained else 'drop'} {refs[places[0]]}"
             return
         for (fact, of_yes), place in zip(decided, places, strict=True):

@@ -113,7 +113,8 @@ class SpanLists(NamedTuple):
     def sizes(self) -> Ints:
         """How many numbers are in the spans of each list."""
         total = np.append(0, np.cumsum(self.high - self.low))
-        return total[self.begin[1:]] - total[self.begin[:-1]]
+        sizes: Ints = total[self.begin[1:]] - total[self.begin[:-1]]
+        return sizes
 
     def take(self, lists: Ints) -> "SpanLists":
         """These lists."""
