@@ -1,6 +1,7 @@
 """The spans of many lists of targets, found at once, are those of each list alone, by plain Python."""
 
 import random
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +40,10 @@ def test_spans_between_others() -> None:
         assert found == [runs(set(range(12)) - numbers_in(spans)) for spans in several]
 
 
+def _given(columns: Any, *_: Any) -> Any:
+    return columns
+
+
 def test_spans_of_targets() -> None:
     """Targets stand for several spans each, with and without gaps between them."""
     rng = random.Random(5)
@@ -48,8 +53,8 @@ def test_spans_of_targets() -> None:
         rng.shuffle(of)
         gap = number % 2
         slots = [(at * (width + gap), at * (width + gap) + width) for at in range(len(of))]
-        low, high = np.array(slots, np.int64).T
-        region: Any = SimpleNamespace(by_type={"t": [None] * size}, slots=lambda *_, c=(np.array(of), low, high): c)
+        columns = np.array(of), *np.array(slots, np.int64).T
+        region: Any = SimpleNamespace(by_type={"t": [None] * size}, slots=partial(_given, columns))
         chosen = [{target for target in range(size) if rng.random() < rng.random()} for _ in range(rng.randrange(6))]
         chosen = [each for each in chosen if each] or [{0}]
         found = listed(_Slots(region, 0, "t").spans(lists_of([runs(each) for each in chosen])))
