@@ -8,6 +8,7 @@ from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Log, ReadLog
 from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
+from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.open_tenant import OpenTenant, following
@@ -63,17 +64,19 @@ class ChangeVerbs(OpenTenant):
         id: str | None = None,
         dry_run: bool = False,
         at_revision: int | None = None,
+        root_id: str | None = None,
     ) -> list[Change]:
         """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
 
         With `at_revision`, e.g. that of a `plan`, they are made only if the root is at this revision; otherwise nothing
-        is done, and Inconsistent is raised. So exactly the planned change is made.
+        is done, and Inconsistent is raised. So exactly the planned change is made. `root_id`, that of the plan, does
+        the same if the root was dropped and created again since then.
 
         Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
         statement in its text and as `.index`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
-            done = self._service.change_all(statements, by, as_role, id, dry_run, at_revision)
+            done = self._service.change_all(statements, by, as_role, id, dry_run, Planned(at_revision, root_id))
             made = self._count_changes(span, done, dry_run)
         if made:
             log.debug("%s: changed by %s: %d of %d statements", self.tenant, by or "no actor", made, len(done))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.deltas import net
 from grantpath.engine.change.made import Change
+from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide.access_effects import Effects
 from grantpath.engine.decide.batches import need_list, one_of
@@ -47,7 +48,7 @@ class EffectVerbs(ChangeVerbs):
             texts = need_list("statements", statements)
 
             def planned(version: "FactVersion") -> ChangePlan | None:
-                changes = self._service.change_all(texts, by, as_role, None, dry_run=True)
+                changes = self._service.change_all(texts, by, as_role, None, True, Planned())
                 _need_facts(changes)
                 if _base(changes, version.revision) != version.revision:
                     return None
@@ -56,6 +57,7 @@ class EffectVerbs(ChangeVerbs):
                 effects = self._compared(version, entries, self.policy)
                 return ChangePlan(
                     revision=version.revision,
+                    root_id=version.origin.made,
                     changes=tuple(changes),
                     added=tuple(together.added),
                     removed=tuple(together.removed),

@@ -19,6 +19,8 @@ NEXT = "changes.next"  # beside the folder: the number of the next file, for the
 _NAME = re.compile(r"(\d{10})_(\d{12})_(\d{12})\.parquet")
 _MADE = b"grantpath.made"  # in the schema's metadata: the creation id of the root
 _COLUMNS = ("effect", "user", "name", "type", "object")
+Codes = npt.NDArray[np.int32]
+NO_CODES = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, order=True)
@@ -31,14 +33,28 @@ class ChangeFile:
     path: Path = field(compare=False)
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Rows that differ only in user, name and object: one for each of `users` in each segment, by the numbers of texts.
+
+    A segment is a name with an object or place. `same`: revision, effect and type.
+    """
+
+    same: tuple[int, int, int]
+    users: Codes
+    name: Codes
+    object: Codes
+    below: npt.NDArray[np.bool_]
+
+
 class ChangeRows:
-    """Rows for a file, collected in columns. A text is stored once."""
+    """Rows for a file, collected in columns. Each column stores a text once."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, int] = {}
+        self._texts: dict[str, dict[str, int]] = {column: {} for column in _COLUMNS}
         self._code = np.empty(0, np.int32)  # by number of a user: that of its text; -1 for none
-        # (revision, effect, type), and rows of user, name, object, below; by the numbers of texts
-        self._parts: list[tuple[tuple[int, int, int], npt.NDArray[np.int32]]] = []
+        self._parts: list[_Part] = []
+        self._size = 0
 
     def add(
         self,
@@ -47,55 +63,70 @@ class ChangeRows:
         users: Iterable[str] = ("",),
         names: Iterable[str] = ("",),
         type_: str = "",
-        objects: Iterable[str] = ("",),
-        below: Iterable[str] = (),
+        objects: Sequence[str] = ("",),
+        below: Sequence[str] = (),
     ) -> None:
         """Adds a row for each user, name, and object or place inside which all objects of the type are meant."""
-        self._add((revision, effect, type_), [self._of(text) for text in users], names, objects, below)
+        self._add((revision, effect, type_), self._coded("user", users), names, objects, below)
 
     def add_found(self, revision: int, found: ChangedAccess, refs: Sequence[str]) -> None:
         """Adds the rows of what users gain or lose. `refs`: the references of users by number, always the same list."""
         if len(self._code) < len(refs):
             self._code = np.concatenate([self._code, np.full(len(refs) - len(self._code), -1, np.int32)])
-        users = np.array(found.users, np.int64)
-        for user in users[self._code[users] < 0].tolist():
-            self._code[user] = self._of(refs[user])
+        codes = self._code[found.users]
+        if len(new := found.users[codes < 0]):
+            self._code[new] = self._coded("user", [refs[user] for user in new.tolist()])
+            codes = self._code[found.users]
         same = revision, GAINED if found.gained else LOST, found.type
-        self._add(same, self._code[users], found.names, found.objects, found.below)
+        self._add(same, codes, found.names, found.objects, found.below)
 
     def _add(
         self,
         same: tuple[int, str, str],
-        users: npt.ArrayLike,
+        users: Codes,
         names: Iterable[str],
-        objects: Iterable[str],
-        below: Iterable[str],
+        objects: Sequence[str],
+        below: Sequence[str],
     ) -> None:
-        places = [(self._of(ref), 0) for ref in objects] + [(self._of(ref), 1) for ref in below]
-        of, name = np.asarray(users, np.int32), np.array([self._of(text) for text in names], np.int32)
-        part = np.empty((4, len(of) * len(name) * len(places)), np.int32)
-        part[0] = np.repeat(of, len(name) * len(places))
-        part[1] = np.tile(np.repeat(name, len(places)), len(of))
-        part[2:] = np.tile(np.array(places, np.int32).reshape(-1, 2).T, len(of) * len(name))
-        self._parts.append(((same[0], self._of(same[1]), self._of(same[2])), part))
+        revision, effect, type_ = same
+        name, place = self._coded("name", names), self._coded("object", (*objects, *below))
+        numbers = revision, self._number("effect", effect), self._number("type", type_)
+        inside = np.arange(len(place)) >= len(objects)
+        part = _Part(numbers, users, name.repeat(len(place)), np.tile(place, len(name)), np.tile(inside, len(name)))
+        self._parts.append(part)
+        self._size += len(users) * len(part.name)
 
     def __len__(self) -> int:
-        return sum(part.shape[1] for _, part in self._parts)
+        return self._size
 
     def table(self) -> pa.Table:
-        """The rows, in the columns of the table `changes`."""
-        size = [part.shape[1] for _, part in self._parts]
-        same = np.array([same for same, _ in self._parts], np.int64).reshape(-1, 3).T
-        effect, type_ = same[1:].astype(np.int32).repeat(size, axis=1)
-        found = np.concatenate([np.empty((4, 0), np.int32), *(part for _, part in self._parts)], axis=1)
-        texts = pa.array(list(self._texts), pa.string())
-        columns = {"revision": pa.array(same[0].repeat(size))}
-        for name, numbers in zip(_COLUMNS, (effect, found[0], found[1], type_, found[2]), strict=True):
-            columns[name] = pa.DictionaryArray.from_arrays(pa.array(numbers), texts, safe=False)
-        return pa.table({**columns, "below": pa.array(found[3] > 0)})
+        """The rows, in the columns of the table `changes`, ordered by revision."""
+        parts = self._parts
+        segments = np.array([len(part.name) for part in parts], np.int64)
+        users = np.array([len(part.users) for part in parts], np.int64)
+        same = np.array([part.same for part in parts], np.int64).reshape(-1, 3).T
+        revision, effect, type_ = (each.repeat(segments * users) for each in (same[0], *same[1:].astype(np.int32)))
+        each_user = users.repeat(segments)
+        numbers = {
+            "effect": effect,
+            "user": np.concatenate([NO_CODES, *(np.tile(part.users, len(part.name)) for part in parts)]),
+            "name": np.concatenate([NO_CODES, *(part.name for part in parts)]).repeat(each_user),
+            "type": type_,
+            "object": np.concatenate([NO_CODES, *(part.object for part in parts)]).repeat(each_user),
+        }
+        below = np.concatenate([np.empty(0, np.bool_), *(part.below for part in parts)]).repeat(each_user)
+        columns = {"revision": pa.array(revision)}
+        for name, codes in numbers.items():
+            texts = pa.array([*self._texts[name]], pa.string())
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes), texts, safe=False)
+        return pa.table({**columns, "below": pa.array(below)})
 
-    def _of(self, text: str) -> int:
-        return self._texts.setdefault(text, len(self._texts))
+    def _number(self, column: str, text: str) -> int:
+        return self._texts[column].setdefault(text, len(self._texts[column]))
+
+    def _coded(self, column: str, texts: Iterable[str]) -> Codes:
+        known = self._texts[column]
+        return np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
 
 
 def change_files(out: Path) -> list[ChangeFile]:
@@ -144,7 +175,9 @@ def append(out: Path, made: str, number: int, first: int, last: int, rows: Chang
     table, fresh = rows.table(), folder / ".new"
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)
-    pq.write_table(table.replace_schema_metadata({_MADE: made.encode()}), fresh, compression="zstd")
+    marked = table.replace_schema_metadata({_MADE: made.encode()})
+    # statistics of the texts would take most of the time, and users are not in the order of their references
+    pq.write_table(marked, fresh, compression="zstd", write_statistics=["revision"])
     _reserve(out, number)
     path = folder / f"{number:010}_{first:012}_{last:012}.parquet"
     fresh.rename(path)

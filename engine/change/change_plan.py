@@ -8,12 +8,14 @@ from grantpath.graph.frozen import Frozen
 class ChangePlan(Frozen):
     """What statements would do, made in one transaction at `revision`.
 
-    `changes` has one Change for each statement, as `change_all` returns them for a dry run. `added` and `removed` are
-    the facts that all of them together would add and remove, as canonical statements. `effects` is the access that
-    would be gained and lost.
+    `root_id` is the creation id of the root: a root that is dropped and created again has another one. `changes` has
+    one Change for each statement, as `change_all` returns them for a dry run. `added` and `removed` are the facts that
+    all of them together would add and remove, as canonical statements. `effects` is the access that would be gained and
+    lost.
     """
 
     revision: int
+    root_id: str
     changes: tuple[Change, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]

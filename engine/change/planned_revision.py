@@ -1,19 +1,40 @@
-"""The condition that a root is still at the revision for which a change was planned."""
+"""The condition that a root is still the one, and at the revision, for which a change was planned."""
 
-from grantpath.graph.errors import Inconsistent
+from dataclasses import dataclass
+
+from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.inputs import need_number
+from grantpath.graph.messages import short
 
 
-def check_revision(at_revision: int | None) -> None:
-    """Raises InvalidInput if a planned revision is neither an integer nor None."""
-    if at_revision is not None:
-        need_number("at_revision", at_revision)
+@dataclass(frozen=True)
+class Planned:
+    """The state for which a change was planned: the revision, and the creation id of the root. None: it can be any.
 
+    Raises InvalidInput if one of them is of another type.
+    """
 
-def need_revision(tenant: str, revision: int, planned: int | None) -> None:
-    """Raises Inconsistent unless the root is at the planned revision, or none is given."""
-    if planned not in (None, revision):
+    revision: int | None = None
+    root_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.revision is not None:
+            need_number("at_revision", self.revision)
+        if not isinstance(self.root_id, str | None):
+            raise InvalidInput(f"root_id must be the text that the plan states (got {short(repr(self.root_id))})")
+
+    def fits(self, revision: int, made: str) -> bool:
+        """Whether the root is in this state. `made`: its creation id."""
+        return self.revision in (None, revision) and self.root_id in (None, made)
+
+    def need(self, tenant: str, revision: int, made: str) -> None:
+        """Raises Inconsistent unless the root is in this state."""
+        if self.fits(revision, made):
+            return
+        if self.root_id in (None, made):
+            now = f"is at revision {revision}, not at {self.revision}"
+        else:
+            now = "is not the root of the plan: it was dropped and created again, or the plan is of another root"
         raise Inconsistent(
-            f"{tenant} is at revision {revision}, not at {planned}; nothing is done. See what the change would do now, "
-            "and repeat it with the present revision"
+            f"{tenant} {now}; nothing is done. See what the change would do now, and repeat it with the present state"
         )

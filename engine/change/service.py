@@ -11,7 +11,7 @@ from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
-from grantpath.engine.change.planned_revision import check_revision, need_revision
+from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.precheck import Precheck, PrecheckedWriting
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
@@ -26,6 +26,7 @@ from grantpath.graph.statement import Statement, parse_statement
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Writing
 
+ANY_STATE = Planned()
 PRECHECKS = 12  # attempts to read one state without the lock, while other writers commit
 
 
@@ -59,11 +60,10 @@ class ChangeService:
         as_role: str | None,
         id_: str | None,
         dry_run: bool,
-        at_revision: int | None = None,
+        planned: Planned,
     ) -> list[Change]:
         """Makes all changes or none. Raises the errors of `change`, with the index of the statement; Inconsistent if
-        the root is not `at_revision`."""
-        check_revision(at_revision)
+        the root is not in the planned state."""
         texts = need_list("statements", statements)
         actor = self._actor(by, as_role)
         steps: list[ChangeStep] = []
@@ -76,9 +76,9 @@ class ChangeService:
                     if earlier is not None:
                         return earlier
                 if steps:  # an earlier statement may be wrong, too, and the first wrong one is named
-                    self._all(steps, actor, id_, dry_run, _at, at_revision, _at(error, index))
+                    self._all(steps, actor, id_, dry_run, _at, planned, _at(error, index))
                 raise _at(error, index) from None
-        return self._all(steps, actor, id_, dry_run, _at, at_revision) if steps else []
+        return self._all(steps, actor, id_, dry_run, _at, planned) if steps else []
 
     def _done_before(self, texts: list[str], actor: Actor | None, id_: str | None) -> list[Change] | None:
         """The changes that were already made with the id. An earlier policy of the root may have accepted them."""
@@ -172,7 +172,7 @@ class ChangeService:
         id_: str | None,
         dry_run: bool,
         reword: Callable[[GrantpathError, int], GrantpathError],
-        at_revision: int | None = None,
+        planned: Planned = ANY_STATE,
         and_then: GrantpathError | None = None,
     ) -> list[Change]:
         """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them."""
@@ -189,7 +189,7 @@ class ChangeService:
             earlier = request.earlier(writing) if named else None
             if earlier is not None:
                 return earlier
-            need_revision(self._tenant, writing.revision, at_revision)
+            planned.need(self._tenant, writing.revision, writing.made)
             for step in steps:
                 step.changed, step.error, step.delta = False, None, None
             prechecked = PrecheckedWriting(writing, precheck)
@@ -209,7 +209,7 @@ class ChangeService:
 
         try:
             if actor or len(steps) == 1:  # many facts are read under the lock only, where there is no time limit
-                precheck = self._precheck(steps, actor, request if named else None, at_revision)
+                precheck = self._precheck(steps, actor, request if named else None, planned)
             return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None)
         except _Stopped as stopped:
             error = stopped.step.error
@@ -225,7 +225,7 @@ class ChangeService:
             return self._read_back(tries[-1], request, named)
 
     def _precheck(
-        self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, at_revision: int | None
+        self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, planned: Planned
     ) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
         _Stopped if a step is wrong: a refusal needs no lock, and so is not disturbed by writers for long.
@@ -239,7 +239,7 @@ class ChangeService:
             if not precheck.is_usable or precheck.marks["policy"] != self._policy.digest:
                 return None
             if precheck.is_whole:
-                if at_revision not in (None, precheck.revision):
+                if not planned.fits(precheck.revision, precheck.marks["made"]):
                     return None
                 if wrong is None:
                     return precheck

@@ -27,6 +27,9 @@ SHOWN = 500  # facts, and effects, in a plan
 MARKS = re.compile(r"[\\`*<>\[\]|#~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")  # _ inside a word marks nothing
 File = Annotated[str, typer.Argument(metavar="FILE", help="a file of statements, one per line; - reads standard input")]
 AtRevision = Annotated[int, typer.Option("--at-revision", metavar="REVISION", help="the revision that the plan states")]
+RootId = Annotated[
+    str | None, typer.Option("--root-id", metavar="ID", help="the creation id of the root, from the plan")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -58,6 +61,7 @@ def apply(
     session: CommandContext,
     file: File,
     at_revision: AtRevision,
+    root_id: RootId = None,
     by: By = None,
     as_: As = None,
     id_: Id = None,
@@ -65,16 +69,17 @@ def apply(
 ) -> None:
     """Make all changes of a file in one transaction, if the root is still at the revision of the plan.
 
-    Any change since then, by anyone, prevents it: nothing is done, and the exit code is 2. Plan it again then. Before
-    dropping the root itself, this asks for its name; without a terminal, --yes must confirm it. Exit code 0: done, 1:
-    refused, 2: an error.
+    Any change since then, by anyone, prevents it: nothing is done, and the exit code is 2. Plan it again then. With
+    --root-id, so does a drop of the root, even if a new root has the same name and revision. Before dropping the root
+    itself, this asks for its name; without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: an
+    error.
     """
     lines = read_statements(file)
     texts = [text for _, text in lines]
     with session.open(history=id_ is not None) as authorizer:
         consent_to_drop(authorizer, texts, yes)
         with naming_the_line(file, lines):
-            made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, at_revision=at_revision)
+            made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, at_revision=at_revision, root_id=root_id)
     show_changes(session, made, False, batch_summary(made, False))
 
 
@@ -99,7 +104,8 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
     if effects.omitted:
         lines += ["", f"Not compared, because they need a second object: {', '.join(effects.omitted)}."]
     if facts:
-        lines += ["", f"Make exactly this change with `--at-revision {planned.revision}` of `grantpath apply`."]
+        same = f"`--at-revision {planned.revision} --root-id {planned.root_id}`"
+        lines += ["", f"Make exactly this change with {same} of `grantpath apply`."]
     return lines
 
 

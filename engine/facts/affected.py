@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from grantpath.engine.facts.access_names import AskedName
+from grantpath.engine.facts.equal_rows import numbered
 from grantpath.engine.facts.fact_version import OWNS, FactVersion, Numbers
 from grantpath.engine.policy.facts import FactKind, place_type
 from grantpath.engine.policy.policy import Policy
@@ -138,7 +139,8 @@ class Affected:
         for bit, each in enumerate(listed):
             place = np.searchsorted(users, each)
             marks[place[np.append(users, -1)[place] == each]] |= 1 << bit
-        kinds, of = np.unique(marks, return_inverse=True)
+        first, of = numbered(marks)
+        kinds = marks[first]
         if len(kinds) > MOST_BLOCKS:
             kinds, of = np.unique(marks > 0, return_inverse=True)
             limited = [_merged(limited)]
@@ -154,9 +156,9 @@ class Affected:
         before, after = (side.users() for side in self._sides)
         if before is after:
             return before
-        at = np.searchsorted(before, after)
-        new = np.append(before, -1)[at] != after
-        return np.insert(before, at[new], after[new])
+        found = np.zeros(len(self._sides[1].version.numbers.refs), np.bool_)
+        found[before] = found[after] = True
+        return np.flatnonzero(found).astype(np.int32)
 
     def relevant(self) -> list[AskedName]:
         """The names whose answers the statements of `blocks` can change."""

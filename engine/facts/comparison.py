@@ -1,7 +1,7 @@
 """Compares all access before and after a change, restricted to the users and objects that the change can affect."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,7 @@ from grantpath.engine.facts.access_difference import AccessDifference, differenc
 from grantpath.engine.facts.access_names import AskedName, asked_names, names_with_second_objects
 from grantpath.engine.facts.affected import Affected, Block, Side
 from grantpath.engine.facts.deciding_grants import DecidedParts, DecidingGrants
+from grantpath.engine.facts.fact_version import Numbers
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
 from grantpath.engine.facts.region_cover import Extent, RegionCover, distinct_size, packed
@@ -25,9 +26,8 @@ Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names,
 class _Found:
     """An effect, while it is collected. `users` by their objects; `objects` are those of all users together."""
 
-    users: dict[Extent, list[int]] = field(default_factory=lambda: defaultdict(list))
-    objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans
-    places: set[int] = field(default_factory=set)
+    users: dict[Extent, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
+    objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans of the list of the type
     pairs: int = 0
 
 
@@ -38,17 +38,13 @@ class _Effects:
     explained: bool
     by_key: dict[Key, _Found] = field(default_factory=lambda: defaultdict(_Found))
 
-
-def compare(before: Side, after: Side, statements: Iterable[str], explained: bool = True) -> Effects:
-    """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
-
-    The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
-    grants and the common place, and a share may name a place with what is excepted there; otherwise `by` and `place`
-    are empty, and a share lists all that is meant, which can be long.
-    """
-    found = _found(before, after, statements, explained)
-    omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
-    return _effects((before, after), found.by_key, omitted)
+    def add(self, cover: RegionCover, key: Key, users: Numbers, intervals: bytes) -> None:
+        """Adds an effect on users, on the objects of packed intervals of targets."""
+        gained, type_, _, _ = key
+        entry, spans = self.by_key[key], cover.spans(type_, gained, intervals)
+        entry.users[cover.extent(type_, gained, intervals)].append(users)
+        entry.pairs += int((spans[1] - spans[0]).sum()) * len(users)
+        entry.objects.append(spans)
 
 
 @dataclass(frozen=True)
@@ -58,21 +54,46 @@ class ChangedAccess:
     gained: bool
     type: str
     names: tuple[str, ...]
-    users: list[int]
+    users: Numbers
     objects: tuple[str, ...]
     below: tuple[str, ...]
 
 
-def changed_access(before: Side, after: Side, statements: Iterable[str]) -> Iterator[ChangedAccess]:
-    """The effects in parts, without deciding grants and counts: for a follower, which needs no texts of users."""
-    for (gained, type_, names, _), entry in _found(before, after, statements, explained=False).by_key.items():
-        for (objects, below, _, _), users in entry.users.items():
-            yield ChangedAccess(gained, type_, names, users, objects, below)
+@dataclass
+class _Parts(_Effects):
+    """The effects in parts, as they are found."""
+
+    parts: list[ChangedAccess] = field(default_factory=list)
+
+    def add(self, cover: RegionCover, key: Key, users: Numbers, intervals: bytes) -> None:
+        gained, type_, names, _ = key
+        objects, below, _, _ = cover.extent(type_, gained, intervals)
+        self.parts.append(ChangedAccess(gained, type_, names, users, objects, below))
 
 
-def _found(before: Side, after: Side, statements: Iterable[str], explained: bool) -> _Effects:
+def compare(before: Side, after: Side, statements: Iterable[str], explained: bool = True) -> Effects:
+    """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
+
+    The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
+    grants and the common place, and a share may name a place with what is excepted there; otherwise `by` and `place`
+    are empty, and a share lists all that is meant, which can be long.
+    """
     found = _Effects(explained)
-    sides, names, changed = (before, after), asked_names(before.policy, after.policy), list[AskedName]()
+    _find((before, after), statements, found)
+    omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
+    return _effects((before, after), found, omitted)
+
+
+def changed_access(before: Side, after: Side, statements: Iterable[str]) -> list[ChangedAccess]:
+    """The effects in parts, without deciding grants and counts: for a follower, which needs no texts of users."""
+    found = _Parts(explained=False)
+    _find((before, after), statements, found)
+    return found.parts
+
+
+def _find(sides: tuple[Side, Side], statements: Iterable[str], found: _Effects) -> None:
+    before, after = sides
+    names, changed = asked_names(before.policy, after.policy), list[AskedName]()
     if before.policy is not after.policy:
         frame = _frame(before.policy) == _frame(after.policy)
         changed = [name for name in names if name.changed or not frame]
@@ -86,7 +107,6 @@ def _found(before: Side, after: Side, statements: Iterable[str], explained: bool
     relevant = affected.relevant()
     for block in blocks:
         _compare_block(sides, block, relevant, affected.added_or_dropped, not affected.users_differ, found)
-    return found
 
 
 def _frame(policy: Policy) -> object:
@@ -100,14 +120,14 @@ def _compare_block(
     block: Block,
     names: Sequence[AskedName],
     added_or_dropped: Collection[int],
-    alike: bool,
+    same_users: bool,
     found: _Effects,
 ) -> None:
     if not found.explained and _compare_small(sides, block, names, added_or_dropped, found):
         return
     held = held_by(sides, block.users)
     one_role = {each.one_role for name in names for each in (name.before, name.after) if each is not None}
-    region = Region(sides, names, block.roots, held, added_or_dropped, alike and True not in one_role)
+    region = Region(sides, names, block.roots, held, added_or_dropped, same_users and True not in one_role)
     names = [name for name in names if len(region.targets[name.type])]
     if not names:
         return
@@ -115,14 +135,12 @@ def _compare_block(
     grants = DecidingGrants(region) if found.explained else None
     cover = RegionCover(region.objects, sides, found.explained)
     for first, differing in differences(region, names, classes):
-        for (gained, type_, by, intervals, chosen), of in _alike(differing, grants).items():
-            entry, spans = found.by_key[gained, type_, chosen, by], cover.spans(type_, gained, intervals)
-            users = [user for each in of for user in classes.users[first + each]]
-            entry.users[cover.extent(type_, gained, intervals)] += users
-            entry.pairs += int((spans[1] - spans[0]).sum()) * len(users)
-            entry.objects.append(spans)
-            if found.explained:
-                entry.places.update(cover.ends(type_, gained, spans))
+        alike = _alike(differing, grants)
+        for type_, gained in {(each[1], each[0]) for each in alike}:
+            cover.prepare(type_, gained, (each[3] for each in alike if each[:2] == (gained, type_)))
+        for (gained, type_, by, intervals, chosen), of in alike.items():
+            users = np.array([user for each in of for user in classes.users[first + each]], np.int32)
+            found.add(cover, (gained, type_, chosen, by), users, intervals)
 
 
 def _compare_small(
@@ -138,11 +156,7 @@ def _compare_small(
         return False
     cover = RegionCover(region.objects, sides, with_exceptions=False)
     for each in region.differences():
-        entry, intervals = found.by_key[each.gained, each.type, each.names, ()], packed(each.low, each.high)
-        spans = cover.spans(each.type, each.gained, intervals)
-        entry.users[cover.extent(each.type, each.gained, intervals)] += each.users
-        entry.pairs += int((spans[1] - spans[0]).sum()) * len(each.users)
-        entry.objects.append(spans)
+        found.add(cover, (each.gained, each.type, each.names, ()), each.users, packed(each.low, each.high))
     return True
 
 
@@ -169,12 +183,13 @@ def _alike(differing: Iterable[AccessDifference], grants: DecidingGrants | None)
 
 
 # ---- result ----------------------------------------------------------------------------------------------------------
-def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterable[str]) -> Effects:
+def _effects(sides: tuple[Side, Side], found: _Effects, omitted: Iterable[str]) -> Effects:
     refs = sides[0].version.numbers.refs
     users: dict[bool, set[int]] = {True: set(), False: set()}
     effects = []
-    for (gained, type_, names, by), entry in found.items():
-        distinct = set[int]().union(*entry.users.values())
+    for (gained, type_, names, by), entry in found.by_key.items():
+        by_objects = {extent: np.concatenate(parts).tolist() for extent, parts in entry.users.items()}
+        distinct = set[int]().union(*by_objects.values())
         users[gained] |= distinct
         shares = [
             AccessShare(
@@ -184,8 +199,9 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
                 except_objects=except_objects,
                 except_below=except_below,
             )
-            for (objects, below, except_objects, except_below), chosen in entry.users.items()
+            for (objects, below, except_objects, except_below), chosen in by_objects.items()
         ]
+        low, high = (np.concatenate(each) for each in zip(*entry.objects, strict=True))
         effects.append(
             AccessEffect(
                 effect="gain" if gained else "lose",
@@ -193,9 +209,9 @@ def _effects(sides: tuple[Side, Side], found: dict[Key, _Found], omitted: Iterab
                 type=type_,
                 by=by,
                 users=len(distinct),
-                objects=distinct_size(*(np.concatenate(each) for each in zip(*entry.objects, strict=True))),
+                objects=distinct_size(low, high),
                 pairs=entry.pairs,
-                place=refs[_common(sides[gained], entry.places)] if entry.places else "",
+                place=_place(sides[gained], type_, int(low.min()), int(high.max()) - 1) if found.explained else "",
                 shares=tuple(sorted(shares, key=_order)),
             )
         )
@@ -213,7 +229,9 @@ def _order(share: AccessShare) -> tuple[object, ...]:
     return -len(share.users), share.users, share.objects, share.below, share.except_objects, share.except_below
 
 
-def _common(side: Side, places: set[int]) -> int:
-    """The lowest place that contains all of these places."""
-    first, *others = [side.chain(each) for each in sorted(places)]
-    return next(each for each in first if all(each in other for other in others))
+def _place(side: Side, type_: str, first: int, last: int) -> str:
+    """The lowest place above the first and the last of some objects, and so above all, given their indexes in the
+    sorted list of the type."""
+    numbers, listed = side.version.numbers, side.version.listed[type_]
+    one, other = (side.chain(numbers.find(listed[at], -1)) for at in (first, last))
+    return numbers.refs[next(each for each in one if each in other)]

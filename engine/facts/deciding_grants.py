@@ -1,9 +1,8 @@
 """Finds the grants that decide a difference of access: they allow on one side, and not on the other one."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -12,14 +11,14 @@ from grantpath.engine.facts.access_difference import AccessDifference, SideAnswe
 from grantpath.engine.facts.difference_cells import DifferenceCells, parted, words
 from grantpath.engine.facts.equal_rows import kinds_of
 from grantpath.engine.facts.fact_table import FactTable
-from grantpath.engine.facts.intervals import Bools, Ints
+from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints
 from grantpath.engine.facts.region import Region
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 
+WITHOUT_PRINCIPAL = (FactKind.HOLDS, FactKind.EVERY_BELOW)
 WITHOUT_GRANT = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
 Decided = tuple[tuple[Fact, bool], ...]  # facts; true: of the side that allows, false: a DENY of the other side
-Texts = Callable[[Sequence[int], int], Iterable[str]]  # the grants, given the positions of their places and a row
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class DecidingGrants:
         self._region = region
         self._tables = [_Granted(table) for table in region.tables]
         self._above: dict[tuple[bool, str, str], Ints] = {}
+        self._acting: tuple[ActingPrincipals | None, Ints] = None, np.empty(0, np.int64)
 
     def decided(self, difference: AccessDifference) -> DecidedParts:
         """The difference in parts, in each of which the same grants decide."""
@@ -64,24 +64,25 @@ class DecidingGrants:
         cells = DifferenceCells(difference, shown)
         grants: dict[tuple[str, ...], int] = {}
         parts: list[tuple[Ints, Ints, Ints, Ints]] = []
-        for texts, places, chosen in self._decisions(difference, cells, shown[cells.low]):
+        for decided, places, chosen in self._decisions(difference, cells, shown[cells.low]):
             # a cell can have several places with the same facts, each with grants of its own
             cell, low, high = parted(cells.low[chosen], cells.high[chosen], places)
-            columns = [cells.yes_row[chosen][cell], *(each[low] for each in places)]
-            first, kind = kinds_of(columns)
+            rows, on = cells.yes_row[chosen][cell], [each[low] for each in places]
+            first, kind = kinds_of([np.where(self._one_text(difference, decided, rows, on), -1, rows), *on])
             found = [
-                grants.setdefault(tuple(texts(on, row)), len(grants))
-                for row, *on in np.stack(columns)[:, first].T.tolist()
+                grants.setdefault(tuple(self._texts(difference, decided, at, row)), len(grants))
+                for row, *at in np.stack([rows, *on])[:, first].T.tolist()
             ]
             parts.append((cells.of[chosen][cell], np.array(found, np.int64)[kind], low, high))
         return DecidedParts.merged(parts, [*grants])
 
     def _decisions(
         self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
-    ) -> Iterator[tuple[Texts, list[Ints], Ints]]:
-        """What decides in the cells: texts, the places that they are about, by target, and the cells."""
+    ) -> Iterator[tuple[Decided, list[Ints], Ints]]:
+        """What decides in the cells: facts, their places by target, and the cells. One more place than facts: its
+        addition or drop decides."""
         if not exists.all():
-            yield partial(self._existence, difference), [self._tops(difference)], np.flatnonzero(~exists)
+            yield (), [self._tops(difference)], np.flatnonzero(~exists)
         chosen = np.flatnonzero(exists)
         if not len(chosen):
             return
@@ -91,7 +92,7 @@ class DecidingGrants:
             true = [{fact for fact, holds in zip(cells.facts, each[at], strict=True) if holds} for each in (yes, no)]
             decided = decisive(difference.yes.requirement.clauses, *true)
             places = [self._places(difference, fact) for fact, _ in decided]
-            yield partial(self._texts, difference, decided), places, chosen[kind == number]
+            yield decided, places, chosen[kind == number]
 
     def _tops(self, difference: AccessDifference) -> Ints:
         """By target, the highest place above it, or itself, that is added or dropped."""
@@ -101,9 +102,25 @@ class DecidingGrants:
             top[higher] = parent[top[higher]]
         return top
 
-    def _existence(self, difference: AccessDifference, places: Sequence[int], _row: int) -> Iterator[str]:
-        """The addition or the drop of a place."""
-        yield f"{'add' if difference.gained else 'drop'} {self._region.numberings[0].refs[places[0]]}"
+    def _one_text(self, difference: AccessDifference, decided: Decided, rows: Ints, places: Sequence[Ints]) -> Bools:
+        """By row and places: whether for each fact, only one principal has it newly there, and is among the
+        principals of the row. Then the text is the same for all such rows."""
+        acting, side = difference.yes.rows.acting, int(difference.gained)
+        if self._acting[0] is not acting:
+            row = np.repeat(np.arange(len(acting.subject)), np.diff(acting.offset))
+            self._acting = acting, np.sort(row * len(self._region.numberings[0]) + acting.principal)
+        same = np.ones(len(rows), np.bool_)
+        for (fact, of_yes), place in zip(decided, places, strict=False):
+            if fact.kind in WITHOUT_PRINCIPAL:
+                continue
+            if not of_yes:
+                return np.zeros(len(rows), np.bool_)
+            listed, at = np.unique(place, return_inverse=True)
+            only = np.array([self._tables[side].only(fact, each, self._tables[1 - side]) for each in listed.tolist()])
+            wanted = rows * len(self._region.numberings[0]) + only[at]
+            found = np.searchsorted(self._acting[1], wanted)
+            same &= (only[at] >= 0) & (np.append(self._acting[1], -1)[found] == wanted)
+        return same
 
     def _places(self, difference: AccessDifference, fact: Fact) -> Ints:
         """By target, the position of the fact's place; -1 for a named entity."""
@@ -116,6 +133,9 @@ class DecidingGrants:
 
     def _texts(self, difference: AccessDifference, decided: Decided, places: Sequence[int], row: int) -> Iterator[str]:
         gained, refs = difference.gained, self._region.numberings[0].refs
+        if len(places) > len(decided):
+            yield f"{'add' if gained else 'drop'} {refs[places[0]]}"
+            return
         for (fact, of_yes), place in zip(decided, places, strict=True):
             side = int(gained) if of_yes else int(not gained)
             answer = difference.yes if of_yes else difference.no
@@ -178,17 +198,28 @@ class _Granted:
         for by, key, place in zip(table.principal.tolist(), table.key.tolist(), table.place.tolist(), strict=True):
             self._by.setdefault((key, place), set()).add(by)
 
+    def only(self, fact: Fact, place: int, other: "_Granted") -> int:
+        """The principal that has the fact and that the other side lacks, if there is only one; otherwise -1."""
+        new = self._having_it(fact, place, other)[0]
+        return next(iter(new)) if len(new) == 1 else -1
+
     def find(self, fact: Fact, place: int, principals: set[int], other: "_Granted") -> tuple[int, int]:
         """A principal that has the fact, and the place where: preferably one that the other side lacks."""
-        candidates = self._candidates.get((fact, place))
-        if candidates is None:
-            candidates = self._having(fact, place, other), self._having(fact, place, None)
-            self._candidates[fact, place] = candidates
-        for on in candidates:
+        for on in self._having_it(fact, place, other):
             if found := on.keys() & principals:
                 by = min(found)
                 return by, on[by]
         raise LookupError(f"no principal has the fact {fact}")
+
+    def _having_it(self, fact: Fact, place: int, other: "_Granted") -> tuple[dict[int, int], dict[int, int]]:
+        """The principals that have a fact, each with the first place where: those the other side lacks, and all."""
+        known = self._candidates.get((fact, place))
+        if known is None:
+            known = self._candidates[fact, place] = (
+                self._having(fact, place, other),
+                self._having(fact, place, None),
+            )
+        return known
 
     def _having(self, fact: Fact, place: int, without: "_Granted | None") -> dict[int, int]:
         """The principals that have a fact, each with the first place where; without the grants of `without`."""

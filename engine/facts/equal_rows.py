@@ -16,11 +16,11 @@ def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     first = kinds[:1]
     for column in columns:
         packed = kinds * (int(column.max(initial=0)) + 2) + column + 1
-        first, kinds = _numbered(packed)
+        first, kinds = numbered(packed)
     return first, kinds
 
 
-def _numbered(numbers: Ints) -> tuple[Ints, Ints]:
+def numbered(numbers: Ints) -> tuple[Ints, Ints]:
     """The index of the first one of each number, by value, and the rank of each number. Sorts only if they are large,
     because a table of them is faster."""
     if int(numbers.max(initial=0)) > SPARSE * len(numbers):

@@ -211,7 +211,7 @@ class FactVersion:
 
     def containers_of(self, subjects: Iterable[int]) -> set[int]:
         """These subjects with all groups and roles that they are in, direct or through others."""
-        return _reached(subjects, lambda each: self.containers.get(each) or ())
+        return containers_of(self.containers, subjects)
 
     def containers_in(self, principals: Iterable[int]) -> set[int]:
         """These principals with all groups and roles that are in them, direct or through others."""
@@ -224,6 +224,11 @@ class FactVersion:
     def with_roles(self, role: int) -> set[int]:
         """The role with the roles that it holds, direct or through others."""
         return _reached([role], self.held_roles)
+
+
+def containers_of(containers: LayeredMap[int, tuple[int, ...]], subjects: Iterable[int]) -> set[int]:
+    """Subjects with all groups and roles that they are in, direct or through others, by a map of the direct ones."""
+    return _reached(subjects, lambda each: containers.get(each) or ())
 
 
 def _reached(starts: Iterable[int], step: Callable[[int], Iterable[int]]) -> set[int]:

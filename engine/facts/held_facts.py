@@ -10,7 +10,16 @@ import numpy as np
 
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.fact_bits import THERE, FactBits
-from grantpath.engine.facts.fact_version import NO_GRANTS, EntityNumbers, FactVersion, Grants, Numbers, has_any, members
+from grantpath.engine.facts.fact_version import (
+    NO_GRANTS,
+    EntityNumbers,
+    FactVersion,
+    Grants,
+    Numbers,
+    containers_of,
+    has_any,
+    members,
+)
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.engine.policy.facts import FactKind
@@ -21,6 +30,7 @@ HOLDS, IS = FactKind.HOLDS.value, FactKind.IS.value
 NO_WORDS: Mapping[str, int] = {}
 MANY_GRANTS = 400  # principals with a fact on a place; from here on, the facts of all users there are kept
 MOST_KEPT = 32  # places
+MANY_MOVED = 1_000  # users; from here on, the facts of all users are found again
 
 
 class PlaceFacts(NamedTuple):
@@ -66,9 +76,10 @@ class FactsOfOne:
 @dataclass(frozen=True)
 class KeptFacts:
     """The facts of all users on a place, found from these grants and memberships: by number of a user its kind, and the
-    bits of each kind. It is not changed."""
+    bits of each kind. `principals` have the grants. It is not changed."""
 
     granted: Grants
+    principals: frozenset[int]
     containers: LayeredMap[int, tuple[int, ...]]
     kinds: Ints
     bits: Ints
@@ -80,7 +91,6 @@ class FactsOfMany:
     def __init__(self, side: Side, users: Numbers, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._users = side, side.version, users
         self._bits, self._words = bits, words
-        self.held: Collection[int] = range(len(side.version.numbers.refs))  # all, because it takes long to find out
 
     def alike(self, other: "FactsOfMany", place: int) -> bool:
         """Whether the facts on a place are the same on the other side, by what the two versions share."""
@@ -91,7 +101,9 @@ class FactsOfMany:
         shown = self._side.users()
         found = np.full(len(self._users), THERE, np.int64)
         if shown is not self._users:
-            found *= np.append(shown, -1)[np.searchsorted(shown, self._users)] == self._users
+            there = np.zeros(len(self._version.numbers.refs), np.bool_)
+            there[shown] = True
+            found *= there[self._users]
         for ref, bit in self._bits.named.items():
             entity = self._version.numbers.find(ref)
             if entity is not None:
@@ -147,34 +159,63 @@ class FactsOfMany:
 
     def _kept(self, place: int, granted: Grants) -> KeptFacts:
         """The granted facts of all users on a place. From one revision to the next, few users change."""
-        version, every = self._version, _kept_about(self._version, self._bits)
-        kept, size = every.get(place), len(version.numbers.refs)
-        moved = None if kept is None else version.containers.changed_since(kept.containers)
-        if kept is None or moved is None or kept.granted is not granted or not version.numbers.users.issuperset(moved):
-            found = np.zeros(size, np.int64)
-            for principal, bits in _by_principal(granted, self._bits.on[type_of(version.numbers.refs[place])]).items():
-                for users in self._users_of(principal):
-                    found[users] |= bits
-            some = np.flatnonzero(found)
-            values, kinds = np.unique(found[some], return_inverse=True)
-            found[some] = kinds + 1
-            kept = KeptFacts(granted, version.containers, found, np.append(0, values))
-        elif moved or len(kept.kinds) < size:
-            # the first kind has no facts
-            kinds = np.concatenate([kept.kinds, np.zeros(size - len(kept.kinds), np.int64)])
-            values = kept.bits
-            for user in moved:
-                own = FactsOfOne(self._side, user, self._bits, self._bits.on).granted(place)
-                if own not in values:
-                    values = np.append(values, own)
-                kinds[user] = np.flatnonzero(values == own)[0]
-            kept = KeptFacts(granted, version.containers, kinds, values)
-        else:
+        every = _kept_about(self._version, self._bits)
+        kept = every.get(place)
+        same = kept is not None and kept.granted is granted and kept.containers is self._version.containers
+        if kept is not None and same and len(kept.kinds) == self._size:
             return kept
+        moved = None if kept is None or kept.granted is not granted else self._moved(kept)
+        known = None if kept is None or moved is None else self._updated(kept, place, moved)
+        kept = self._found_on(place, granted) if known is None else known
         if len(every) >= MOST_KEPT and place not in every:
             every.pop(next(iter(every)))
         every[place] = kept
         return kept
+
+    @property
+    def _size(self) -> int:
+        return len(self._version.numbers.refs)
+
+    def _moved(self, kept: KeptFacts) -> Collection[int] | None:
+        """The users whose facts on the place can differ from what is kept, by memberships; None if they are many."""
+        former, latter = kept.containers, self._version.containers
+        moved = latter.changed_since(former)
+        if moved is None:
+            return None
+        users = set[int]()
+        for subject in moved:
+            # of a membership through which no fact on the place comes, before or after, nothing follows
+            if kept.principals.isdisjoint(_joined(former, latter, subject)):
+                continue
+            for some in self._users_of(subject):
+                users.update(some if isinstance(some, list) else some.tolist())
+            if len(users) > MANY_MOVED:
+                return None
+        return users
+
+    def _found_on(self, place: int, granted: Grants) -> KeptFacts:
+        found = np.zeros(self._size, np.int64)
+        words = self._bits.on[type_of(self._version.numbers.refs[place])]
+        for principal, bits in _by_principal(granted, words).items():
+            for users in self._users_of(principal):
+                found[users] |= bits
+        some = np.flatnonzero(found)
+        values, kinds = np.unique(found[some], return_inverse=True)
+        found[some] = kinds + 1
+        having = frozenset[int]().union(*map(members, granted.values()))
+        return KeptFacts(granted, having, self._version.containers, found, np.append(0, values))
+
+    def _updated(self, kept: KeptFacts, place: int, moved: Collection[int]) -> KeptFacts:
+        """What is kept, with the facts of some users found again."""
+        kinds, values = kept.kinds, kept.bits
+        if len(moved) or len(kinds) < self._size:  # the first kind has no facts
+            kinds = np.concatenate([kinds, np.zeros(self._size - len(kinds), np.int64)])
+        for user in moved:
+            own = FactsOfOne(self._side, user, self._bits, self._bits.on).granted(place)
+            if own not in values:
+                values = np.append(values, own)
+            kinds[user] = np.flatnonzero(values == own)[0]
+        return KeptFacts(kept.granted, kept.principals, self._version.containers, kinds, values)
 
 
 def _by_principal(granted: Grants, words: Mapping[str, int]) -> dict[int, int]:
@@ -183,6 +224,14 @@ def _by_principal(granted: Grants, words: Mapping[str, int]) -> dict[int, int]:
         for each in members(granted[word]):
             found[each] = found.get(each, 0) | words[word]
     return found
+
+
+def _joined(
+    former: LayeredMap[int, tuple[int, ...]], latter: LayeredMap[int, tuple[int, ...]], subject: int
+) -> set[int]:
+    """The groups and roles that a subject gets, or no longer gets, by its own memberships: they can contain more."""
+    joined = {*(former.get(subject) or ())} ^ {*(latter.get(subject) or ())}
+    return containers_of(former, joined) | containers_of(latter, joined) if joined else joined
 
 
 _KEPT: WeakKeyDictionary[EntityNumbers, dict[FactBits, dict[int, KeptFacts]]] = WeakKeyDictionary()

@@ -2,7 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from itertools import takewhile
+from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from grantpath.engine.facts.region_tree import RegionTargets, Span
 
 Refs = tuple[str, ...]
 Extent = tuple[Refs, Refs, Refs, Refs]  # objects and places inside which all are meant; the same, to be excepted
-FIRST = np.zeros(1, np.int64)
 PAIR = np.dtype(np.int32)  # intervals are packed as pairs of such numbers: half-open, in the numbers of the targets
 
 
@@ -56,22 +56,26 @@ class RegionCover:
             for gained in (True, False)
         }
 
-    def spans(self, type_: str, gained: bool, intervals: bytes) -> tuple[Ints, Ints]:
-        """The objects of packed intervals of targets, as sorted spans of the list of the side that allows."""
-        known = self._spans.get((type_, gained, intervals))
-        if known is not None:
-            return known
-        low, high = np.frombuffer(intervals, PAIR).reshape(-1, 2).T.astype(np.int64)
+    def prepare(self, type_: str, gained: bool, several: Iterable[bytes]) -> None:
+        """Finds the spans of several packed intervals at once."""
+        new = [each for each in dict.fromkeys(several) if (type_, gained, each) not in self._spans]
+        if not new:
+            return
         slots = self._slots.get((type_, gained))
         if slots is None:
             slots = self._slots[type_, gained] = _Slots(self._targets, int(gained), type_)
-        found = self._spans[type_, gained, intervals] = slots.spans(low, high)
-        return found
+        low, high = np.frombuffer(b"".join(new), PAIR).reshape(-1, 2).T.astype(np.int64)
+        begin = np.cumsum([0, *(len(each) // (2 * PAIR.itemsize) for each in new)])
+        found = slots.spans(SpanLists(begin, low, high))
+        edges, low, high = found.begin.tolist(), found.low, found.high
+        for each, (first, end) in zip(new, pairwise(edges), strict=True):
+            self._spans[type_, gained, each] = low[first:end], high[first:end]
 
-    def ends(self, type_: str, gained: bool, spans: tuple[Ints, Ints]) -> list[int]:
-        """The numbers of the first and of the last object. The lowest place above both is above all."""
-        listed, find = self._listed[type_, gained].refs, self._sides[0].version.numbers.find
-        return [find(listed[at], -1) for at in (spans[0][0], spans[1][-1] - 1)]
+    def spans(self, type_: str, gained: bool, intervals: bytes) -> tuple[Ints, Ints]:
+        """The objects of packed intervals of targets, as sorted spans of the list of the side that allows."""
+        if (type_, gained, intervals) not in self._spans:
+            self.prepare(type_, gained, (intervals,))
+        return self._spans[type_, gained, intervals]
 
     def extent(self, type_: str, gained: bool, intervals: bytes) -> Extent:
         """The objects of packed intervals by references, in the shorter way: what is meant, or a place and what is
@@ -95,6 +99,40 @@ class RegionCover:
         return *listed.named(low, high), (), ()
 
 
+class SpanLists(NamedTuple):
+    """Lists of sorted spans: those of list i are at begin[i]:begin[i + 1]."""
+
+    begin: Ints
+    low: Ints
+    high: Ints
+
+    def of(self) -> Ints:
+        """The list of each span."""
+        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+
+    def sizes(self) -> Ints:
+        """How many numbers are in the spans of each list."""
+        total = np.append(0, np.cumsum(self.high - self.low))
+        sizes: Ints = total[self.begin[1:]] - total[self.begin[:-1]]
+        return sizes
+
+    def take(self, lists: Ints) -> "SpanLists":
+        """These lists."""
+        count = np.diff(self.begin)[lists]
+        at = ranges(self.begin[lists], count)
+        return SpanLists(np.append(0, np.cumsum(count)), self.low[at], self.high[at])
+
+    def between(self, inside: Span) -> "SpanLists":
+        """For each list, what is inside and not in its spans."""
+        of, many = self.of(), len(self.begin) - 1
+        begin, end = np.full(len(of) + many, inside[0]), np.full(len(of) + many, inside[1])
+        at = np.arange(len(of)) + of  # one more for each list before
+        begin[at + 1], end[at] = self.high, self.low
+        some = begin < end
+        lists = np.repeat(np.arange(many), np.diff(self.begin) + 1)[some]
+        return SpanLists(offsets(lists, many), begin[some], end[some])
+
+
 class _Slots:
     """What the targets of a type stand for on a side: spans of the list of those that exist there."""
 
@@ -105,20 +143,36 @@ class _Slots:
         self._offsets = offsets(self._of[self._by_target], self._size)
         self._one_run = bool((self._high[:-1] == self._low[1:]).all())
 
-    def spans(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """The objects of intervals of targets, as sorted spans."""
-        if self._one_run and 2 * int((high - low).sum()) > self._size:  # the others are fewer
-            begin, end = _between(low, high, (0, self._size))
-            return _between(*self._of_targets(ranges(begin, end - begin)), (int(self._low[0]), int(self._high[-1])))
-        begin, end = self._of_targets(ranges(low, high - low))
-        apart = np.flatnonzero(begin[1:] != end[:-1])
-        return begin[np.concatenate([FIRST, apart + 1])], end[np.concatenate([apart, FIRST - 1])]
+    def spans(self, targets: SpanLists) -> SpanLists:
+        """The objects of lists of intervals of targets, as sorted spans."""
+        fewer = self._one_run & (2 * targets.sizes() > self._size)  # the others are fewer
+        if not fewer.any():
+            return self._of_targets(targets)
+        whole = int(self._low[0]), int(self._high[-1])
+        most = self._of_targets(targets.take(np.flatnonzero(fewer)).between((0, self._size))).between(whole)
+        if fewer.all():
+            return most
+        rest = self._of_targets(targets.take(np.flatnonzero(~fewer)))
+        both = SpanLists(
+            np.append(most.begin, rest.begin[1:] + most.begin[-1]),
+            np.append(most.low, rest.low),
+            np.append(most.high, rest.high),
+        )
+        return both.take(np.argsort(np.append(np.flatnonzero(fewer), np.flatnonzero(~fewer))))
 
-    def _of_targets(self, targets: Ints) -> tuple[Ints, Ints]:
-        """The spans of targets, sorted."""
-        first = self._offsets[targets]
-        chosen = np.sort(self._by_target[ranges(first, self._offsets[targets + 1] - first)])
-        return self._low[chosen], self._high[chosen]
+    def _of_targets(self, targets: SpanLists) -> SpanLists:
+        """The spans of targets, sorted, with adjacent ones as one."""
+        count, many = targets.high - targets.low, len(targets.begin) - 1
+        each, of = ranges(targets.low, count), np.repeat(targets.of(), count)
+        first = self._offsets[each]
+        slots = self._offsets[each + 1] - first
+        chosen = np.sort(np.repeat(of, slots) * len(self._low) + self._by_target[ranges(first, slots)])
+        of, slot = np.divmod(chosen, max(len(self._low), 1))
+        begin, end = self._low[slot], self._high[slot]
+        new = np.ones(len(of), np.bool_)
+        new[1:] = (of[1:] != of[:-1]) | (begin[1:] != end[:-1])
+        last = np.append(new[1:], True)[: len(new)]
+        return SpanLists(offsets(of[new], many), begin[new], end[last])
 
 
 class _Listed:
@@ -171,12 +225,17 @@ class _Listed:
 
     def more_than(self, most: int, low: Ints, high: Ints) -> bool:
         """Whether `named` lists more than this."""
-        if len(low) > most and not self._hidden:  # at least one for each span
+        if len(low) > most and not self._hidden:
             return True
-        for place, begin, end in self._parts(zip(low.tolist(), high.tolist(), strict=True)):
-            most -= 1 if place else end - begin
-            if most < 0:
-                return True
+        spans = [*zip(low.tolist(), high.tolist(), strict=True)]
+        groups = [spans] if self._hidden else [[span] for span in spans]  # a hidden object joins the spans beside it
+        least = 0 if self._hidden else len(spans)  # at least one for each span
+        for group in groups:
+            least -= not self._hidden
+            for place, begin, end in self._parts(group):
+                least += 1 if place else end - begin
+                if least > most:
+                    return True
         return False
 
     def _parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, int, int]]:
@@ -207,5 +266,8 @@ def _behind(prefix: str) -> str:
 
 def _between(low: Ints, high: Ints, inside: Span) -> tuple[Ints, Ints]:
     """What is inside and not in the spans, as spans."""
-    begin, end = np.append(inside[0], high), np.append(low, inside[1])
-    return begin[begin < end], end[begin < end]
+    edges = np.empty(2 * len(low) + 2, np.int64)
+    edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = inside[0], low, high, inside[1]
+    begin, end = edges[::2], edges[1::2]
+    some = begin < end
+    return begin[some], end[some]

@@ -35,6 +35,7 @@ class RegionTree:
         self._sides = sides
         self._refs = sides[0].version.numbers.refs
         self._names = sides[1].policy.names
+        self._one_policy = sides[0].policy is sides[1].policy
         self._alike = sides[0].version.listed is sides[1].version.listed
         self._chains: dict[int, Sequence[int]] = {}
         roots = frozenset(roots)
@@ -45,8 +46,8 @@ class RegionTree:
         """An entity and the places above it."""
         chain = self._chains.get(number)
         if chain is None:
-            known = type_of(self._refs[number]) in self._names.types
-            chain = self._chains[number] = self._sides[1 if known else 0].places(number)
+            after = self._one_policy or type_of(self._refs[number]) in self._names.types
+            chain = self._chains[number] = self._sides[after].places(number)
         return chain
 
     def inside(self, number: int) -> bool:

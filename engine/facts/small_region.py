@@ -12,6 +12,7 @@ import numpy as np
 from grantpath.engine.facts.access_names import AskedName, asked_names
 from grantpath.engine.facts.affected import Block, Side
 from grantpath.engine.facts.fact_bits import Chain, chosen, coded
+from grantpath.engine.facts.fact_version import Numbers
 from grantpath.engine.facts.held_facts import FactsOfMany, FactsOfOne
 from grantpath.engine.facts.interval_sets import runs_of
 from grantpath.engine.facts.intervals import Ints
@@ -24,7 +25,7 @@ FEW_USERS = 8  # up to here, users are compared one by one
 MOST_CELLS = 2_000_000  # users times places
 Shown = tuple[bool, bool]  # whether an object exists and answers may contain it, before and after
 Question = tuple[int, Shown, bool]  # an object; or a place, if true: about the objects in it that are alike
-Pattern = tuple[list[int], list[int], list[int]]  # users, targets, and the number of the effect on each target
+Pattern = tuple[Numbers, list[int], list[int]]  # users, targets, and the number of the effect on each target
 Facts = TypeVar("Facts", OneUser, UserKinds)
 
 
@@ -35,7 +36,7 @@ class SmallDifference:
     type: str
     gained: bool
     names: tuple[str, ...]
-    users: list[int]
+    users: Numbers
     low: Ints
     high: Ints
 
@@ -125,9 +126,9 @@ class SmallRegion:
                 for cells, effect in zip(found, effects, strict=True):
                     if effect:
                         cells.append((target, effect))
-        for user, cells in zip(self._users.tolist(), found, strict=True):
+        for at, cells in enumerate(found):
             if cells:
-                yield [user], [target for target, _ in cells], [effect for _, effect in cells]
+                yield self._users[at : at + 1], [target for target, _ in cells], [effect for _, effect in cells]
 
     def _patterns(self, type_: str, questions: Sequence[Question], known: "_OnPlaces[UserKinds]") -> Iterator[Pattern]:
         """Users with the same effects."""
@@ -139,8 +140,8 @@ class SmallRegion:
                 parts.append((users, np.full(len(users), target), effects[users]))
         if len(parts) == 1:
             users, _, effects = parts[0]
-            for number in np.unique(effects).tolist():
-                yield self._users[users[effects == number]].tolist(), [0], [number]
+            for number in np.flatnonzero(np.bincount(effects)).tolist():
+                yield self._users[users[effects == number]], [0], [number]
         if len(parts) < 2:
             return
         user, at, effect = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -152,7 +153,7 @@ class SmallRegion:
             alike[cells[low:high].tobytes()].append(low)
         for packed, heads in alike.items():
             targets, numbers = np.frombuffer(packed, np.int64).reshape(-1, 2).T.tolist()
-            yield self._users[user[heads]].tolist(), targets, numbers
+            yield self._users[user[heads]], targets, numbers
 
     def _effect(self, type_: str, shown: Shown, before: Chain, after: Chain) -> int:
         """The number of the effect on an object of the type: which names are gained and lost; 0 for none."""

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from grantpath.graph.store import Store
 
 from ..conftest import Tenants
 from ..support.command_line import FACTS, ODD, Run, run
+from ..tenants.test_recreated_tenants import facts, make_again
 
 __all__ = ["run"]
 
@@ -43,11 +45,13 @@ def test_a_plan_is_markdown_and_ends_with_3(run: Run, root: str, file: Path) -> 
     ran = run("plan", str(file), "--root", root)
     assert ran.code == 3
     lines = ran.out.splitlines()
+    planned = ChangePlan.model_validate_json(run("plan", str(file), "--root", root, "--json").out)
     assert lines[0] == f"# Plan for {root} at revision {len(COMPANY)}"
     assert lines[2].startswith("2 statements of ") and lines[2].endswith("gains access and 1 user loses access.")
     assert [f"+ {BROAD}", "- member user:bob of role:analyst"] == [lines[8], lines[7]]
     assert lines.index("## Lost") < lines.index("## Gained")
-    assert lines[-1] == f"Make exactly this change with `--at-revision {len(COMPANY)}` of `grantpath apply`."
+    same = f"`--at-revision {len(COMPANY)} --root-id {planned.root_id}`"
+    assert lines[-1] == f"Make exactly this change with {same} of `grantpath apply`."
     assert "- user:bob loses SELECT_TABLE" in ran.out
 
 
@@ -87,7 +91,7 @@ def test_a_wrong_line_is_named(
 
 def test_apply_makes_the_planned_change_once(run: Run, root: str, file: Path) -> None:
     planned = ChangePlan.model_validate_json(run("plan", str(file), "--root", root, "--json").out)
-    words = ["apply", str(file), "--at-revision", str(planned.revision), "--root", root]
+    words = ["apply", str(file), "--at-revision", str(planned.revision), "--root-id", planned.root_id, "--root", root]
     done = run(*words, "--id", "once", "--json")
     assert (done.code, done.json["revision"]) == (0, planned.revision + 2)
     assert run(*words, "--id", "once", "--json").json == done.json  # the same request is not a second change
@@ -110,10 +114,25 @@ def test_apply_needs_a_revision(run: Run, root: str, file: Path) -> None:
     assert run("apply", str(file), "--at-revision", "x", "--root", root).code == 2
 
 
-def test_the_revision_of_a_change_is_a_number(tenant: Tenants) -> None:
+@pytest.mark.parametrize("by", [None, "user:ann"])
+def test_a_root_that_was_created_again_is_not_the_planned_one(tenant: Tenants, by: str | None) -> None:
+    """Even if it has the same name and the same revision."""
+    auth = tenant("gravitino", facts("ann", "bob"))
+    planned = auth.plan(["add user:cas"])
+    make_again(auth, ["ann", "bob"])
+    assert auth.revision_now() == planned.revision
+    with pytest.raises(Inconsistent, match=r"dropped and created again.*; nothing is done"):
+        auth.change_all(["add user:cas"], by=by, at_revision=planned.revision, root_id=planned.root_id)
+    assert auth.revision_now() == planned.revision
+    now = auth.plan(["add user:cas"])
+    assert auth.change_all(["add user:cas"], at_revision=now.revision, root_id=now.root_id)[0].id
+
+
+@pytest.mark.parametrize("state", [{"at_revision": "1"}, {"root_id": 1}])
+def test_a_planned_state_has_a_number_and_a_text(tenant: Tenants, state: dict[str, Any]) -> None:
     auth = tenant("gravitino", ["add user:bob"])
-    with pytest.raises(InvalidInput, match="at_revision"):
-        auth.change_all(["add user:cas"], at_revision="1")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=next(iter(state))):
+        auth.change_all(["add user:cas"], **state)
 
 
 def test_of_two_changes_at_one_revision_one_is_made(tenant: Tenants) -> None:
