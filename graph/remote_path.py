@@ -189,8 +189,8 @@ def _remote(text: str) -> RemotePath:
         return RemotePath(f"{scheme}://{host}{quote(inner)}", base + inner, filesystem)
     except (pa.ArrowException, ValueError) as error:
         raise InvalidInput(
-            f"{short(text)} is not a URI that pyarrow supports ({reason_of(error)}); use s3:, gs:, abfss: or hdfs:, with "
-            "percent signs for special characters, or name a path"
+            f"{short(text)} is not a URI that pyarrow supports ({reason_of(error)}); use s3:, gs:, abfss: or hdfs: "
+            "with percent signs for special characters, or name a path"
         ) from None
     except OSError as error:
         raise InvalidInput(

@@ -206,6 +206,10 @@ def _start(jar: Path | None) -> SparkSession:
             .config("spark.sql.adaptive.coalescePartitions.minPartitionNum", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
         )
+        # as pyarrow does; Spark itself takes only the login from the environment
+        if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
+            builder = builder.config("spark.hadoop.fs.s3a.endpoint", endpoint)
+            builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
         if jar is not None:
             builder = builder.config("spark.jars", str(jar))
             if _has_python(jar):
