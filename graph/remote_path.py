@@ -97,6 +97,9 @@ class RemotePath:
         with self.filesystem.open_output_stream(self.path) as file:
             file.write(text.encode(encoding))
 
+    def unlink(self) -> None:
+        self.filesystem.delete_file(self.path)
+
     def mkdir(self) -> None:
         """Creates the folder and those above it, where the file system has folders."""
         if self.filesystem.type_name not in _WITHOUT_FOLDERS:

@@ -17,7 +17,9 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.remote_path import AnyPath, RemotePath, reason_of, remove_tree
 from grantpath.spark_sync.snapshot_folders import building
 
-STARTED = "_started"  # the first file of a version: by it, a missing right and Spark's endpoint are noticed at once
+# The first file of a version: a missing right and a wrong endpoint are noticed at once. It is also removed first, so
+# that a writer that was taken for dead does not make current what is left of its files.
+STARTED = "_started"
 KEEP = timedelta(days=1)  # since the newest file of a version that is not current: it may be read or written until then
 _VERSION = re.compile(r"\d{20}-[0-9a-f]{8}")
 
@@ -49,6 +51,8 @@ def _next_version(target: RemotePath, replace: bool) -> Iterator[RemotePath]:
         ) from error
     try:
         yield fresh
+        if not (fresh / STARTED).exists():
+            raise GrantpathError(f"{target}: another process removed what this one had written; run the command again")
         _need_absent(target, replace)  # another process may have been faster
         former = current_version(target)
     except BaseException as error:
@@ -84,4 +88,6 @@ def _remove_old(target: RemotePath, keep: set[str]) -> None:
             continue
         files = version.files()
         if files and all(now - each.mtime > KEEP for each in files):
+            if (version / STARTED).exists():
+                (version / STARTED).unlink()
             remove_tree(version)

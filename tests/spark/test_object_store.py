@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem, copy_files
 
+from grantpath.engine import Authorizer
 from grantpath.engine.facts.snapshot_questions import ask
-from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.remote_path import RemotePath, local_path, path_at, remove_tree
+from grantpath.graph.remote_path import RemotePath, local_path, remove_tree
 from grantpath.spark_sync import remote_versions
 from grantpath.spark_sync.analyst_views import duckdb_views
 from grantpath.spark_sync.difference import diff
@@ -25,11 +25,11 @@ from grantpath.spark_sync.snapshot_export import export
 from grantpath.spark_sync.snapshot_update import update
 from grantpath.spark_sync.verification import exposed, verify, widest
 
-from ..conftest import Tenants
 from ..oracle import Oracle, oracle
 from ..support.command_line import FACTS, Run
+from ..support.command_line import facts as facts  # a fixture
 from ..support.command_line import run as run  # a fixture
-from ..support.object_store import SECRET, object_store
+from ..support.object_store import SECRET, object_store, remote
 from ..support.plain_access import write_access, write_snapshot
 from ..support.table_sums import table_sums
 from ..support.with_replica import content, with_replica
@@ -49,9 +49,7 @@ def bucket() -> Iterator[str]:
 @pytest.fixture
 def place(bucket: str, request: pytest.FixtureRequest) -> RemotePath:
     """A new folder in the bucket."""
-    found = path_at(f"{bucket}/{request.node.name}")
-    assert isinstance(found, RemotePath)
-    return found
+    return remote(f"{bucket}/{request.node.name}")
 
 
 @cache
@@ -106,25 +104,22 @@ def test_everything_that_reads_a_snapshot_reads_it_from_an_object_store(place: R
     )
     assert (checked.compared, checked.different) == (20, [])
     views = duckdb_views(uris[1])
-    assert f"{path_at(uris[0]).plain_uri.split('/ä')[0]}/" in views and "/access/versions/" in views
+    assert f"{there.plain_uri.split('/ä')[0]}/" in views and "/access/versions/" in views
 
 
 def test_copy_of_the_facts_starts_from_an_object_store_and_commands_take_its_uri(
-    place: RemotePath, tenant: Tenants, server: Connection, run: Run, capsys: pytest.CaptureFixture[str]
+    place: RemotePath, facts: str, run: Run
 ) -> None:
-    auth, uri = tenant("gravitino", [fact.replace("ROOT", "metalake:ml") for fact in FACTS]), str(place / ODD)
-    made = run("mirror", uri, "--root", auth.tenant, "--uri", server.uri, "--json")
+    uri = str(place / ODD)
+    made = run("mirror", uri, "--root", facts, "--json")
     assert made.code == 0 and made.json["snapshot"] == uri, made.err
     ran = run("ask", uri, QUESTION, "--json")
     assert (ran.code, ran.json["answer"]) == (0, ANSWER)
-    from grantpath.engine.facts.replica import Replica
-
-    fresh = with_replica(auth)
-    copied = with_replica(auth)
-    copied.replica = Replica.of(auth.store, auth.tenant, auth.policy, uri)
-    assert content(copied) == content(fresh)
-    assert auth.past(auth.revision(), snapshots=[uri]).answer(QUESTION).answer == ANSWER
-    again = run("mirror", uri, "--root", auth.tenant, "--uri", server.uri)
+    with Authorizer.open(facts, replica=uri, timeout=60) as auth:
+        assert content(auth) == content(with_replica(auth))
+        assert auth.past(made.json["revision"], snapshots=[uri]).answer(QUESTION).answer == ANSWER
+    assert run("ask", uri, QUESTION, "--as-of", "1", "--json").json["answer"] == []
+    again = run("mirror", uri, "--root", facts)
     assert again.code == 2 and "already exists; name a new folder, or remove it" in again.err
     assert "name the file to create with --out" in run("report", uri).err
     assert SECRET not in made.out + made.err + again.err
@@ -182,6 +177,20 @@ def test_second_of_two_writers_is_refused_and_their_tables_are_not_mixed(place: 
     assert below(place) == {"current", f"versions/{version_of(place)}"}
 
 
+def test_writer_that_was_taken_for_dead_does_not_make_its_version_current(
+    place: RemotePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_snapshot(world(), place)
+    access = Snapshot(place).folder / "access"
+    monkeypatch.setattr(remote_versions, "KEEP", timedelta(0))
+    removed = pytest.raises(GrantpathError, match="another process removed what this one had written; run the command")
+    with removed, writing(access, replace=True) as folder:
+        (folder / "names" / "part-00000.parquet").write_text("of the slower writer")
+        write_access(place, NAMES)
+        (folder / "reach" / "part-00000.parquet").write_text("of the slower writer")
+    assert set(Snapshot(place).table("access/names")["name"].to_pylist()) == {*NAMES}
+
+
 def test_folder_with_other_files_is_not_written(place: RemotePath) -> None:
     (place / "objects" / "of somebody else").write_text("x")
     with pytest.raises(InvalidInput, match="already exists; name a new folder, or remove it"), writing(place):
@@ -217,7 +226,7 @@ def test_commands_that_lock_and_rename_refuse_an_object_store(place: RemotePath,
 
 # ---- errors, and other file systems
 def test_store_that_cannot_be_reached_is_named_without_a_login(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = path_at(f"{bucket}-missing/out")
+    missing = remote(f"{bucket}-missing/out")
     with pytest.raises(InvalidInput, match=r"-missing/out is not a snapshot of this version"):
         Snapshot(missing)
     with pytest.raises(InvalidInput, match=r"-missing/out cannot be written .*check its name, the login") as error:

@@ -9,7 +9,6 @@ import pytest
 
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import InvalidInput, ServerError
-from grantpath.graph.remote_path import path_at
 from grantpath.spark_sync import spark_session
 from grantpath.spark_sync.analyst_views import register
 from grantpath.spark_sync.bulk_access import access
@@ -18,7 +17,7 @@ from grantpath.spark_sync.graph_reader import mirror
 from ..conftest import Tenants
 from ..support.command_line import FACTS
 from ..support.newest_spark import printed
-from ..support.object_store import KEY, SECRET, hadoop_aws, object_store
+from ..support.object_store import KEY, SECRET, hadoop_aws, object_store, remote
 from ..support.plain_access import write_snapshot
 from ..support.spark_cluster import submit
 from ..support.table_sums import table_sums
@@ -40,8 +39,7 @@ graph_reader.SMALL = 0
 found = []
 for out in sys.argv[2:]:
     mirror(connection(), sys.argv[1], out, print)
-    for _ in range(2):
-        access(out, ["load_table", "SELECT_TABLE"], ["load_table"], print)
+    access(out, ["load_table", "SELECT_TABLE"], ["load_table"], print)
     spark = spark_session.engine(print).spark
     views = register(spark, out)
     rows = [sorted(map(str, spark.sql(f"select * from grantpath.{view}").collect())) for view in views]
@@ -78,7 +76,7 @@ def test_tables_views_and_edges_are_those_of_a_snapshot_on_a_disk(
     for name, value in login(server).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {jars} pyspark-shell")
-    here, there = tmp_path / "here", path_at(f"{bucket}/x") / ODD
+    here, there = tmp_path / "here", remote(f"{bucket}/x") / ODD
     on_disk, in_store = printed(PROGRAM, [], auth.tenant, str(here), str(there).replace("s3:", "s3a:"))
     assert in_store == on_disk and len(on_disk[0]) > 5 and len(on_disk[2]) > 10
     sums = table_sums(there)
@@ -106,7 +104,7 @@ def test_executors_of_a_cluster_read_and_write_an_object_store_and_log_no_login(
 
 
 def test_spark_without_the_connector_says_how_to_get_it(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = path_at(f"{bucket}/without")
+    there = remote(f"{bucket}/without")
     write_snapshot(world(), there)
     spark = spark_session.engine(print).spark
     for command in (lambda: access(there, None, [], print), lambda: register(spark, there)):

@@ -12,6 +12,7 @@ import pytest
 from pyarrow.fs import S3FileSystem
 
 from grantpath.graph.artifacts.jars import ensure_jars
+from grantpath.graph.remote_path import RemotePath, path_at
 
 LOCK = Path(__file__).with_name("hadoop-aws-3.3.4.lock")
 KEY, SECRET = "AKIAEXAMPLE0", "a-secret-that-nothing-prints"
@@ -44,6 +45,13 @@ def object_store() -> Iterator[str]:
             yield f"s3://{bucket}"
         finally:
             server.kill()
+
+
+def remote(uri: str) -> RemotePath:
+    """The place with this URI."""
+    found = path_at(uri)
+    assert isinstance(found, RemotePath)
+    return found
 
 
 def hadoop_aws() -> list[Path]:
