@@ -84,7 +84,7 @@ def need_reach(spark: SparkSession, folder: AnyPath) -> None:
         return
     jvm, java = spark.sparkContext._jvm, spark.sparkContext._jsc
     assert jvm is not None
-    scheme = folder.hadoop_uri.partition(":")[0]
+    scheme = folder.hadoop_uri.split("://")[0]
     settings = f"set the endpoint and the login of {scheme}: in Spark's settings (spark.hadoop.fs.{scheme}....)"
     try:
         path = jvm.org.apache.hadoop.fs.Path(folder.hadoop_uri)
