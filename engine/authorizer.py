@@ -71,8 +71,8 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
 
         With `replica` it reads a copy of the root's facts into memory, and answers checks and lists from it.
         Each question proves in its one round trip that the copy is current; where that fails, the database answers.
-        The copy takes time and memory (docs/python.md). The path of a snapshot in place of True makes it start sooner.
-        If its facts would take more than `replica_memory` MiB, by an estimate, the database answers.
+        The copy takes time and memory (docs/python.md). The path or URI of a snapshot in place of True makes it start
+        sooner. If its facts would take more than `replica_memory` MiB, by an estimate, the database answers.
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
         """
@@ -87,7 +87,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         if replica:
             from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
 
-            snapshot = None if replica is True else Path(replica)
+            snapshot = None if isinstance(replica, bool) else replica
             opened.replica = Replica.of(store, tenant, model, snapshot, replica_memory)
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Logged, ReadLog
@@ -21,6 +20,7 @@ from grantpath.engine.tenants.stored_policy import is_same
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.inputs import need_number
 from grantpath.graph.messages import short
+from grantpath.graph.remote_path import AnyPath
 
 LAST = datetime(9998, 12, 31, tzinfo=UTC)  # near the maximum of datetime, to which nothing can be added
 
@@ -54,7 +54,7 @@ class PastReader:
     snapshots: Sequence[SnapshotReader]
 
     @classmethod
-    def of(cls, tenant: OpenTenant, replica: Replica | None, snapshots: Iterable[str | Path]) -> "PastReader":
+    def of(cls, tenant: OpenTenant, replica: Replica | None, snapshots: Iterable[AnyPath | str]) -> "PastReader":
         """Raises InvalidInput if one of the folders is not a snapshot."""
         return cls(tenant, replica, [SnapshotReader(folder) for folder in snapshots])
 

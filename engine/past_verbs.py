@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grantpath.engine.decide import request
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from grantpath.engine.facts.replica import Replica
     from grantpath.engine.past_root import AsOf, PastRoot
     from grantpath.engine.since import Since
+    from grantpath.graph.remote_path import AnyPath
 
 
 class PastVerbs(OpenTenant):
@@ -23,7 +23,7 @@ class PastVerbs(OpenTenant):
     replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
 
     @following
-    def past(self, as_of: int | str | datetime, *, snapshots: Iterable[str | Path] = ()) -> "PastRoot":
+    def past(self, as_of: int | str | datetime, *, snapshots: "Iterable[AnyPath | str]" = ()) -> "PastRoot":
         """The root as it was at a revision, or after the last change at or before a time.
 
         Pass the result to several questions as `as_of`: then the facts are read once. A time is a datetime or a text in

@@ -9,7 +9,6 @@ way, and decodes a bounded number of rows at a time.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ import pyarrow.parquet as pq
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
 from grantpath.graph.reference import MAX_REFERENCE_BYTES
+from grantpath.graph.remote_path import AnyPath, arrow_place, size_of
 
 Kind = Literal["text", "int", "bool"]
 FREE_BYTES = 256_000_000  # bytes of memory that every file may take
@@ -33,7 +33,7 @@ _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
 def read_bounded(
-    files: Sequence[Path],
+    files: Sequence[AnyPath],
     kinds: Mapping[str, Kind],
     columns: Sequence[str] | None = None,
     chosen: pads.Expression | None = None,
@@ -51,7 +51,9 @@ def read_bounded(
     try:
         repeated = [name for name in _texts(kinds) if name not in footers.plain]
         options = pads.ParquetReadOptions(dictionary_columns=repeated)
-        source = pads.dataset([str(file) for file in files], format=pads.ParquetFileFormat(read_options=options))
+        places = [arrow_place(file) for file in files]
+        form = pads.ParquetFileFormat(read_options=options)
+        source = pads.dataset([name for name, _ in places], format=form, filesystem=places[0][1])
         table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
     except _UNREADABLE as error:
         raise InvalidInput(_unreadable(files[0], error)) from None
@@ -69,7 +71,7 @@ class TableStream:
     tables: Iterator[pa.Table]
 
 
-def stream_bounded(files: Sequence[Path], kinds: Mapping[str, Kind], max_text: int = MAX_TEXT_BYTES) -> TableStream:
+def stream_bounded(files: Sequence[AnyPath], kinds: Mapping[str, Kind], max_text: int = MAX_TEXT_BYTES) -> TableStream:
     """Like `read_bounded`, with plain strings, but not all in memory: about one row group of a file at a time.
 
     A table has at most STREAM_ROWS rows, and strings of at most STREAM_BYTES bytes. The footers are checked at once;
@@ -106,29 +108,32 @@ class _Footers:
     plain: frozenset[str]
 
 
-def _check_footers(files: Sequence[Path], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> _Footers:
+def _check_footers(files: Sequence[AnyPath], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> _Footers:
     """Checks the types and the decoded size of these files."""
     rows = taken = allowed = 0
     stored, plain = None, frozenset(kinds)
     for file in files:
         try:
-            with pq.ParquetFile(file) as parquet:
+            name, filesystem = arrow_place(file)
+            with pq.ParquetFile(name, filesystem=filesystem) as parquet:
                 _check_types(file, parquet.schema_arrow, kinds)
                 taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
                 rows += parquet.metadata.num_rows
                 plain -= {column.path_in_schema for column in _columns(parquet) if not {*column.encodings} <= _PLAIN}
                 stored = stored or parquet.schema_arrow
-            allowed += RATIO * file.stat().st_size
+            allowed += RATIO * size_of(file)
         except _UNREADABLE as error:
             raise InvalidInput(_unreadable(file, error)) from None
         _check_size(file, taken, FREE_BYTES + allowed)
     return _Footers(rows, stored, plain)
 
 
-def _parts(file: Path, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int) -> Iterator[pa.Table]:
+def _parts(file: AnyPath, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int) -> Iterator[pa.Table]:
     """The rows of a file. Strings are read as dictionaries, and decoded only when their lengths are known."""
     try:
-        with pq.ParquetFile(file, read_dictionary=_texts(kinds), pre_buffer=False) as parquet:
+        place, filesystem = arrow_place(file)
+        options = {"read_dictionary": _texts(kinds), "pre_buffer": False, "filesystem": filesystem}
+        with pq.ParquetFile(place, **options) as parquet:
             for batch in parquet.iter_batches(STREAM_ROWS, columns=list(kinds)):
                 table = pa.Table.from_batches([batch]).select(schema.names)
                 longest = max((_check_texts(file, name, table[name], max_text) for name in _texts(kinds)), default=0)
@@ -139,7 +144,7 @@ def _parts(file: Path, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: i
         raise InvalidInput(_unreadable(file, error)) from None
 
 
-def _check_types(file: Path, schema: pa.Schema, kinds: Mapping[str, Kind]) -> None:
+def _check_types(file: AnyPath, schema: pa.Schema, kinds: Mapping[str, Kind]) -> None:
     names = ", ".join(kinds)
     for name in schema.names:
         if name not in kinds:
@@ -182,7 +187,7 @@ def _columns(parquet: pq.ParquetFile) -> Iterator[pq.ColumnChunkMetaData]:
     return (group.column(at) for group in groups for at in range(group.num_columns))
 
 
-def _check_size(file: Path, taken: int, allowed: int) -> None:
+def _check_size(file: AnyPath, taken: int, allowed: int) -> None:
     if taken > allowed:
         raise InvalidInput(
             f"{file}: would take {taken / 1e6:,.0f} MB of memory, but at most {allowed / 1e6:,.0f} MB are allowed "
@@ -191,7 +196,7 @@ def _check_size(file: Path, taken: int, allowed: int) -> None:
         )
 
 
-def _check_texts(file: Path, name: str, column: pa.ChunkedArray, max_text: int) -> int:
+def _check_texts(file: AnyPath, name: str, column: pa.ChunkedArray, max_text: int) -> int:
     """The bytes of the longest string. Raises InvalidInput if it is too long."""
     found = 0
     for chunk in column.chunks if _is_text(column.type) else ():
@@ -211,7 +216,7 @@ def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
 
 
-def _unreadable(file: Path, error: Exception) -> str:
+def _unreadable(file: AnyPath, error: Exception) -> str:
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     if "Not yet implemented" in reason:  # delta encodings of texts
         return f"{file}: the encoding of its strings is not supported; write them with plain or dictionary encoding"

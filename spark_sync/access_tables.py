@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.bulk_questions import Name
 from grantpath.spark_sync.exposure_task import SCHEMA, Blocks, exposed
 from grantpath.spark_sync.snapshot import Snapshot, write_table
@@ -21,7 +21,7 @@ from grantpath.spark_sync.sweep_task import SCHEMA as RAW
 class AccessTables:
     """Writes tables into `folder` from the raw rows in its folder `raw`, which sweeps have written."""
 
-    def __init__(self, spark: SparkSession, folder: Path, listed: Sequence[Name], source: Snapshot) -> None:
+    def __init__(self, spark: SparkSession, folder: AnyPath, listed: Sequence[Name], source: Snapshot) -> None:
         self._spark, self._folder, self._listed, self._source = spark, folder, listed, source
         conditions = pa.array([each.condition for each in listed], pa.int32())
         names, types = [each.name for each in listed], [each.type for each in listed]

@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
+from grantpath.graph.remote_path import AnyPath, RemotePath
 from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.spark_session import place
+from grantpath.spark_sync.spark_session import need_reach, place
 
 SCHEMA = "grantpath"
 _VIEW = re.compile(r"^-- from ([\w/, ]+): .*?\n(create or replace view \{schema\}\.(\w+) as\n.*?);$", re.M | re.S)
@@ -27,7 +27,7 @@ class _View:
     text: str
 
 
-def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> list[str]:
+def register(spark: SparkSession, path: AnyPath | str, schema: str = SCHEMA) -> list[str]:
     """Makes the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
 
     `reach`, `exposure` and `names` need the snapshot's `access`, and `expand` an `access` with `--expand`; otherwise
@@ -35,6 +35,7 @@ def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> lis
     reads the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
     """
     source, tables, views = _found(path, schema)
+    need_reach(spark, source.folder)
     spark.sql(f"create schema if not exists {schema}")
     for each in _views():
         spark.sql(f"drop view if exists {schema}.{each.name}")
@@ -50,7 +51,7 @@ def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> lis
     return [each.name for each in views]
 
 
-def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
+def duckdb_views(path: AnyPath | str, schema: str = SCHEMA) -> str:
     """The same views as statements for DuckDB, which reads the files itself: `duckdb.execute(duckdb_views("OUT"))`.
 
     Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
@@ -60,21 +61,22 @@ def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
     stale = [*(each.name for each in reversed(_views())), *map(_raw, _needed())]
     lines += [f"drop view if exists {schema}.{name};" for name in stale]
     for name, file in tables.items():
-        pattern = re.sub(r"([\[*?])", r"[\1]", str(file.absolute())).replace("'", "''")
+        text = file.plain_uri if isinstance(file, RemotePath) else str(file.absolute())
+        pattern = re.sub(r"([\[*?])", r"[\1]", text).replace("'", "''")
         lines.append(f"create view {schema}.{_raw(name)} as select * from read_parquet('{pattern}/*.parquet');")
     lines += [f"{_filled(each.text, source, schema, 'unnest', 'generate_series')};" for each in views]
     return "\n".join(lines) + "\n"
 
 
-def _found(path: Path | str, schema: str) -> tuple[Snapshot, dict[str, Path], list[_View]]:
+def _found(path: AnyPath | str, schema: str) -> tuple[Snapshot, dict[str, AnyPath], list[_View]]:
     """The snapshot, its files by their names in views.sql, and the views that can be made of these."""
     if not _NAME.match(schema):
         raise InvalidInput(f"{short(schema)!r} cannot be the name of a schema; use letters, digits and _")
     source = Snapshot(path)
     tables = {}
     for name in _needed():
-        if (source.folder / name).exists():
-            tables[name] = source.folder / name
+        if source.has(name):
+            tables[name] = source.place(name)
         elif not name.startswith("access/"):
             raise InvalidInput(f"{source.folder / name} does not exist; write the snapshot again")
     return source, tables, [each for each in _views() if tables.keys() >= {*each.needs}]

@@ -1,22 +1,21 @@
 """Bulk answers: the access of all users, as reach by subject and exposure by object, for many names in one pass."""
 
-import shutil
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import AnyPath, remove_tree
 from grantpath.spark_sync.access_tables import AccessTables
 from grantpath.spark_sync.bulk_questions import Name, conditions
+from grantpath.spark_sync.remote_versions import writing
 from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.snapshot_writer import need_complete
-from grantpath.spark_sync.spark_session import clear_errors, engine, place, read_parquet
+from grantpath.spark_sync.spark_session import clear_errors, engine_for, place, read_parquet
 from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep
 
 BROADCAST_MIB = 256  # beyond this, Spark joins the facts to the subjects, and no worker has all of them
@@ -29,7 +28,7 @@ FACT_BYTES = 32  # memory of one fact in a worker: four integers
 class AccessReport:
     """A summary of what `access` wrote into the snapshot."""
 
-    snapshot: Path
+    snapshot: AnyPath
     names: list[Name]
     expanded: list[str]
     reach_rows: int
@@ -38,7 +37,7 @@ class AccessReport:
 
 
 def access(
-    snapshot: Path | str,
+    snapshot: AnyPath | str,
     names: list[str] | None,
     expand: list[str],
     progress: ReportLine,
@@ -60,13 +59,13 @@ def access(
         raise InvalidInput(
             f"expand: {', '.join(sorted(unknown))} needs a second object and has no bulk answer; omit it"
         )
-    spark = engine(progress).spark
+    spark = engine_for(source.folder, progress).spark
     facts = source.meta.counts["intervals"]
     joined = facts * FACT_BYTES > broadcast_mib * 2**20
     folder, meta = source.folder.absolute(), source.meta.model_dump_json()  # workers have another working folder
     plan = Sweep(folder, meta, wanted, frozenset(expand), False, joined, ROWS)
     need_complete(source)
-    with building(source.folder / "access", replace=True) as fresh, clear_errors():
+    with writing(source.folder / "access", replace=True) as fresh, clear_errors():
         tables = AccessTables(spark, fresh, listed, source)
         for one_role in sorted({question.one_role for question in questions}):
             number = sum(question.one_role is one_role for question in questions)
@@ -77,13 +76,13 @@ def access(
         if expand:
             tables.named("interval", ["subject", "start", "last"], "expand")
         accessible = tables.exposure(BLOCK)
-        shutil.rmtree(fresh / "raw", ignore_errors=True)
+        remove_tree(fresh / "raw")
         report = AccessReport(source.folder, listed, expand, reach_rows, accessible, time.monotonic() - started)
     progress(f"access of {source.meta.counts['objects']:,} entities for {len(listed)} names in {report.seconds:.0f} s")
     return report
 
 
-def _sweep(spark: SparkSession, source: Snapshot, plan: Sweep, raw: Path) -> None:
+def _sweep(spark: SparkSession, source: Snapshot, plan: Sweep, raw: AnyPath) -> None:
     """Writes rows into `raw`, in one pass over all acting principals for one way of combining roles."""
     acting = acting_rows(spark, source, plan.one_role)
     if plan.joined:

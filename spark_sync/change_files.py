@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from grantpath.engine.facts.comparison import ChangedAccess
 from grantpath.engine.facts.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.remote_path import AnyPath, arrow_place
 
 GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
 NEXT = "changes.next"  # beside the folder: the number of the next file, for the case that all files are removed
@@ -30,7 +31,7 @@ class ChangeFile:
     number: int
     first: int
     last: int
-    path: Path = field(compare=False)
+    path: AnyPath = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class ChangeRows:
         return np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
 
 
-def change_files(out: Path) -> list[ChangeFile]:
+def change_files(out: AnyPath) -> list[ChangeFile]:
     """The files of a snapshot, in order. Raises InvalidInput if one is missing between two others."""
     found = [
         ChangeFile(int(name[1]), int(name[2]), int(name[3]), path)
@@ -142,7 +143,7 @@ def change_files(out: Path) -> list[ChangeFile]:
     return found
 
 
-def next_number(out: Path) -> int:
+def next_number(out: AnyPath) -> int:
     """The number of the next file. It is never one that was used before, so that a stream with a checkpoint skips no
     file. Raises InvalidInput if the number cannot be read, or a file is missing between two others."""
     if files := change_files(out):
@@ -160,7 +161,8 @@ def next_number(out: Path) -> int:
 def made_of(file: ChangeFile) -> str:
     """The creation id of the root that the file is about. Raises InvalidInput if it does not say so."""
     try:
-        made: bytes = (pq.read_schema(file.path).metadata or {})[_MADE]
+        place, filesystem = arrow_place(file.path)
+        made: bytes = (pq.read_schema(place, filesystem=filesystem).metadata or {})[_MADE]
         return made.decode()
     except (OSError, pa.ArrowException, KeyError) as error:
         raise InvalidInput(

@@ -9,12 +9,12 @@ import time
 import warnings
 from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
 log = logging.getLogger("grantpath.spark")
@@ -69,7 +69,7 @@ def in_session(rows: DataFrame) -> DataFrame:
     return rows.localCheckpoint()
 
 
-def kept_in(folder: Path, spark: SparkSession) -> Keep:
+def kept_in(folder: AnyPath, spark: SparkSession) -> Keep:
     """How a mirror keeps the rows of a round: in a local session by `in_session`, on a cluster in files in `folder`.
 
     On a cluster, rows on the disks of the executors would be lost along with an executor.

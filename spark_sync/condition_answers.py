@@ -58,7 +58,7 @@ def _slice(column: Ints, value: int) -> slice:
 
 def condition_answers(source: Snapshot) -> ConditionAnswers:
     """The bulk answers. Raises InvalidInput if the snapshot has none, or they cannot be read."""
-    if not (source.folder / "access" / "names").exists():
+    if not source.has("access/names"):
         raise InvalidInput(f"{source.folder} has no bulk answers yet; run `grantpath access {source.folder}` first")
     listed, questions = conditions(source.policy, None)
     numbers = {(each.name, each.type): each.condition for each in listed}

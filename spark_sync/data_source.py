@@ -9,7 +9,6 @@ Tasks read the files, with the checks of a snapshot: its version, its columns, a
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES, SnapshotRead
 from grantpath.graph.bounded_parquet import read_bounded, stream_bounded
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
+from grantpath.graph.remote_path import AnyPath, path_at
 from grantpath.spark_sync.change_files import change_files, next_number
 
 try:
@@ -73,10 +73,10 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
             raise InvalidInput(f'only the changes of a snapshot are a stream; use .option("{TABLE}", "{CHANGES}")')
         return ChangeStreamReader(self._folder())
 
-    def _folder(self) -> Path:
+    def _folder(self) -> AnyPath:
         if "path" not in self.options:
             raise InvalidInput('the data source `grantpath` needs the folder of a snapshot; use .load("OUT")')
-        return Path(self.options["path"])
+        return path_at(self.options["path"])
 
     def _table(self) -> str:
         table = self.options.get(TABLE, DEFAULT)
@@ -88,9 +88,9 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
 class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
     """Reads one table, one file in each task."""
 
-    def __init__(self, folder: Path, table: str) -> None:
+    def __init__(self, folder: AnyPath, table: str) -> None:
         snapshot = SnapshotReader(folder)
-        if table in WRITERS and not (folder / table).exists():
+        if table in WRITERS and not snapshot.has(table):
             raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath {WRITERS[table]}`")
         self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # the name of a filter, the column, the value
@@ -123,7 +123,7 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
 class ChangeStreamReader(DataSourceStreamReader):  # type: ignore[misc]
     """Reads the files of `changes`, one in each task. An offset is the number of the next file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: AnyPath) -> None:
         SnapshotReader(folder)  # raises InvalidInput if it is not a snapshot
         self._folder = folder
 
@@ -137,7 +137,7 @@ class ChangeStreamReader(DataSourceStreamReader):  # type: ignore[misc]
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Any]:
         """The files from one offset to another. Raises InvalidInput if one was removed."""
         wanted = range(start["file"], end["file"])
-        found = {file.number: str(file.path) for file in change_files(self._folder) if file.number in wanted}
+        found = {file.number: file.path for file in change_files(self._folder) if file.number in wanted}
         if len(found) != len(wanted):
             raise InvalidInput(f"{self._folder / CHANGES}: a file that the stream has not read was removed; restart it")
         return [InputPartition(found[number]) for number in wanted]
@@ -148,7 +148,7 @@ class ChangeStreamReader(DataSourceStreamReader):  # type: ignore[misc]
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The rows of one file. Raises InvalidInput if it cannot be read."""
         kinds = TABLES[CHANGES]
-        yield from _batches(stream_bounded([Path(partition.value)], kinds).tables, kinds)
+        yield from _batches(stream_bounded([partition.value], kinds).tables, kinds)
 
 
 def _batches(tables: Iterable[pa.Table], kinds: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

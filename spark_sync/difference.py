@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.verification import intervals_of
@@ -46,7 +46,7 @@ class Difference:
     access: list[AccessChange]
 
 
-def diff(before: Path, after: Path, names: list[str] | None = None) -> Difference:
+def diff(before: AnyPath | str, after: AnyPath | str, names: list[str] | None = None) -> Difference:
     """The changes from one snapshot to another, with the access by `names` (None: only the facts).
 
     Raises InvalidInput if one is not a snapshot, or they are of different tenants or policies; Unknown, Invalid.

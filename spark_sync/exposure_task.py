@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from grantpath.engine.facts.intervals import Ints
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.bulk_questions import Name, listed_objects
 from grantpath.spark_sync.sweep_task import opened
 
@@ -18,7 +18,7 @@ SCHEMA = "position long, name string, type string, users long"
 class Blocks:
     """What the tasks need. `before`: by condition and block, the users of the last target before the block."""
 
-    folder: Path
+    folder: AnyPath
     meta: str
     names: Mapping[int, Sequence[Name]]  # by condition
     before: Mapping[tuple[int, int], int]

@@ -14,11 +14,11 @@ from grantpath.engine.facts.comparison import changed_access
 from grantpath.engine.facts.fact_draft import Contradiction, advanced
 from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot_facts import read_snapshot
-from grantpath.engine.facts.snapshot_reader import local_folder
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent, Unavailable
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import local_path
 from grantpath.graph.store import Store
 from grantpath.spark_sync.change_files import (
     REBUILT,
@@ -71,7 +71,7 @@ def follow(
     not available, it waits. Raises InvalidInput if `out` is not a snapshot of this root, or another process writes it;
     otherwise the errors of `mirror`.
     """
-    target = local_folder(out)
+    target = local_path(out)
     with closing(opened(connection)) as store, alone(target):
         follower = Follower(connection, store, root, target, progress)
         while not stop():

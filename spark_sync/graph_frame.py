@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -11,7 +10,8 @@ from pyspark.sql.utils import is_remote
 
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.messages import short
-from grantpath.spark_sync.spark_session import JAR_VARIABLE, has_graphframes, read_parquet
+from grantpath.graph.remote_path import AnyPath
+from grantpath.spark_sync.spark_session import JAR_VARIABLE, has_graphframes, need_reach, read_parquet
 
 if TYPE_CHECKING:
     from graphframes import GraphFrame
@@ -37,6 +37,7 @@ def graph_frame(source: "Snapshot", spark: SparkSession, relationships: Collecti
             f"GraphFrames is not available in this session of Spark {spark.version}; install graphframes-py and start "
             f"the session with the jar (`spark.jars`), or name the jar in {JAR_VARIABLE} and let grantpath start Spark"
         )
+    need_reach(spark, source.folder)
     from graphframes import GraphFrame
 
     objects = read_parquet(spark, source.folder / "objects")
@@ -73,7 +74,7 @@ def _unquoted(segment: Column) -> Column:
     return F.when(segment.startswith("`"), F.replace(inside, F.lit("``"), F.lit("`"))).otherwise(segment)
 
 
-def _edges(spark: SparkSession, folder: Path, objects: DataFrame, wanted: Sequence[str]) -> DataFrame:
+def _edges(spark: SparkSession, folder: AnyPath, objects: DataFrame, wanted: Sequence[str]) -> DataFrame:
     """(src, dst, relationship, effect, privilege) of these relationships. Only the files that they need are read."""
     nothing = F.lit(None).cast("string")
     parts = []

@@ -3,9 +3,8 @@
 import logging
 import time
 from contextlib import closing
-from pathlib import Path
 
-from grantpath.engine.facts.snapshot_reader import SnapshotMeta, local_folder
+from grantpath.engine.facts.snapshot_reader import SnapshotMeta
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
@@ -14,31 +13,32 @@ from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Unknown
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.queries import query_by_name
+from grantpath.graph.remote_path import AnyPath, path_at
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_rows import Graph, guarded_ask, read_graph
 from grantpath.spark_sync.parallel_mirror import mirror_in_tasks
 from grantpath.spark_sync.parallel_reader import TenantMarks
-from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.remote_versions import writing
 from grantpath.spark_sync.snapshot_writer import write
-from grantpath.spark_sync.spark_session import clear_errors, engine, wanted_closure
+from grantpath.spark_sync.spark_session import clear_errors, engine_for, wanted_closure
 
 log = logging.getLogger("grantpath.spark")
 SMALL = 200_000  # entities and facts: starting Spark for a graph that is not larger would take longer than reading it
 CONNECT_SECONDS = 30.0
 
 
-def mirror(connection: Connection, root: str, out: Path | str, progress: ReportLine) -> SnapshotMeta:
-    """Writes the snapshot `out` of the tenant `root`, completely or not at all. `out` is a path or a `file:` URI.
+def mirror(connection: Connection, root: str, out: AnyPath | str, progress: ReportLine) -> SnapshotMeta:
+    """Writes the snapshot `out` of the tenant `root`, completely or not at all. `out` is a path or a URI.
 
     It contains the policy of the tenant at that revision. Writers are not kept out. Raises InvalidInput if `out`
     already exists, Unknown if the root does not exist or was dropped, Inconsistent if a load is in progress or changes
     are too frequent to read one revision, InvalidPolicy if this version cannot read the policy, Unavailable,
     ServerError, GrantpathError if the disk is full.
     """
-    target = local_folder(out)
+    target = path_at(out)
     with (
         telemetry.span("mirror", root) as span,
-        building(target) as folder,
+        writing(target) as folder,
         closing(opened(connection)) as store,
     ):
         meta = mirror_into(folder, connection, store, root, progress)
@@ -47,15 +47,17 @@ def mirror(connection: Connection, root: str, out: Path | str, progress: ReportL
     return meta
 
 
-def mirror_into(folder: Path, connection: Connection, store: Store, root: str, progress: ReportLine) -> SnapshotMeta:
+def mirror_into(folder: AnyPath, connection: Connection, store: Store, root: str, progress: ReportLine) -> SnapshotMeta:
     """Writes the files of a snapshot into an existing folder. Raises the errors of `mirror`."""
     with clear_errors():
         wanted_closure()  # reports a wrong value before anything is read
         [size] = query_by_name(store.read, root)("mirror_size", most=SMALL + 1)
         if size["entities"] + size["facts"] > SMALL:
-            return mirror_in_tasks(engine(progress), connection, store, root, folder, progress)
+            return mirror_in_tasks(engine_for(folder, progress), connection, store, root, folder, progress)
         marks, policy, graph = read(connection, root, progress)
-        return write(folder, root, policy, marks.revision, graph, lambda: engine(progress), progress, marks.made)
+        return write(
+            folder, root, policy, marks.revision, graph, lambda: engine_for(folder, progress), progress, marks.made
+        )
 
 
 def read(connection: Connection, root: str, progress: ReportLine) -> tuple[TenantMarks, Policy, Graph]:

@@ -3,7 +3,7 @@
     spark-submit --jars graphframes.jar job.py mirror metalake:ml /data/snapshot
     spark-submit job.py access /data/snapshot --names load_table,SELECT_TABLE --expand load_table
 
-NEO4J_URI, NEO4J_USER and NEO4J_PASSWORD select the server. Driver and executors must share the snapshot's folder, and
+NEO4J_URI, NEO4J_USER and NEO4J_PASSWORD select the server. Driver and executors must reach the snapshot, and
 grantpath must be installed on all of them.
 """
 
@@ -38,9 +38,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("mirror", help="write the graph of a tenant as a snapshot")
     one.add_argument("root")
-    one.add_argument("out", help="a path or a file: URI")
+    one.add_argument("out", help="a path or a URI")
     other = commands.add_parser("access", help="compute the bulk answers of a snapshot")
-    other.add_argument("snapshot", help="a path or a file: URI")
+    other.add_argument("snapshot", help="a path or a URI")
     other.add_argument("--names", type=_split, help="privileges and operations, separated by commas; default: all")
     other.add_argument("--expand", type=_split, default=[], help="names for which to write the intervals by user")
     limit = "MiB of memory for all facts in a worker; more facts are joined to the subjects"

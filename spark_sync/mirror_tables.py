@@ -19,6 +19,7 @@ from grantpath.engine.facts.intervals import Bools, Ints
 from grantpath.engine.facts.snapshot_reader import SnapshotReader, ints
 from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.remote_path import AnyPath, local_path
 from grantpath.spark_sync.snapshot import write_table
 
 Small = npt.NDArray[np.int32]
@@ -65,7 +66,7 @@ class MirrorTables:
             EffectivePrincipals(subject, holder),
         )
 
-    def write(self, folder: Path, policy: Policy, former: "MirrorTables", written: Path) -> None:
+    def write(self, folder: Path, policy: Policy, former: "MirrorTables", written: AnyPath) -> None:
         """Writes the tables into the folder. Those that are the same as in `former` are the files in `written`."""
         pairs = (
             (("objects", "subjects"), self.numbering is former.numbering),
@@ -74,7 +75,7 @@ class MirrorTables:
             (("closure",), self.closure is former.closure),
         )
         for name in (name for names, same in pairs for name in names if same):
-            _share(written / name, folder / name)
+            _share(local_path(written) / name, folder / name)
         if self.numbering is not former.numbering:
             write_entities(folder, self.numbering, policy)
         if self.members is not former.members:
@@ -85,7 +86,7 @@ class MirrorTables:
             _write_closure(folder, self.closure)
 
 
-def write_entities(folder: Path, numbering: Numbering, policy: Policy) -> Ints:
+def write_entities(folder: AnyPath, numbering: Numbering, policy: Policy) -> Ints:
     """Writes the tables `objects` and `subjects`. Returns the positions of the subjects."""
     types, refs = np.array(numbering.types)[numbering.type], pa.array(numbering.refs)
     write_table(
@@ -116,7 +117,7 @@ def are_subjects(numbering: Numbering, policy: Policy) -> Bools:
     return chosen
 
 
-def write_members(folder: Path, numbering: Numbering, policy: Policy, members: Members) -> None:
+def write_members(folder: AnyPath, numbering: Numbering, policy: Policy, members: Members) -> None:
     """Writes the table `members`. The type of a container says what kind of membership it is."""
     roles = [numbering.types.index(name) for name in policy.role_types]
     kind = np.where(np.isin(numbering.type[members.target], roles), "HAS_ROLE", "MEMBER_OF")

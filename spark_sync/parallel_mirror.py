@@ -1,9 +1,7 @@
 """Mirrors a large tenant in Spark's tasks: they read it, number it, and write its tables."""
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import functions as F
 
@@ -15,6 +13,7 @@ from grantpath.engine.tenants.one_revision import TRIES, GuardedAsk, at_one_revi
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import AnyPath, remove_tree
 from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, applied, changes
 from grantpath.spark_sync.graph_rows import TreeKeys, guarded_ask
@@ -38,7 +37,7 @@ class _Read:
 
 
 def mirror_in_tasks(
-    engine: SparkEngine, connection: Connection, store: Store, root: str, folder: Path, progress: ReportLine
+    engine: SparkEngine, connection: Connection, store: Store, root: str, folder: AnyPath, progress: ReportLine
 ) -> SnapshotMeta:
     """Writes the tables of a snapshot into an existing folder. Raises the errors of `mirror`."""
     raw = folder / "raw"
@@ -47,14 +46,14 @@ def mirror_in_tasks(
     _write_objects(engine, folder, rows, read.policy, root)
     progress(f"numbered {count(folder, 'objects'):,} entities")
     _write_edges(engine, folder, rows)
-    shutil.rmtree(raw)
+    remove_tree(raw)
     closed_by = write_closure(folder, engine, progress)
     return finish(folder, root, read.policy, read.marks.revision, closed_by, read.marks.made)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 def _read(
-    engine: SparkEngine, connection: Connection, store: Store, root: str, raw: Path, progress: ReportLine
+    engine: SparkEngine, connection: Connection, store: Store, root: str, raw: AnyPath, progress: ReportLine
 ) -> _Read:
     """Reads each range at a revision of its own, and again as long as the log does not say what changed since then.
 
@@ -62,7 +61,7 @@ def _read(
     """
     bounds = dict(enumerate(ranges(store, root)))
     now, policy = _marks_and_policy(store, root)
-    found: dict[int, tuple[int, Path]] = {}  # by range: its revision, and the folder of its rows
+    found: dict[int, tuple[int, AnyPath]] = {}  # by range: its revision, and the folder of its rows
     missing = [*bounds]
     for turn in range(TRIES):
         out = raw / str(turn)
@@ -87,8 +86,8 @@ def _read(
     )
 
 
-def _by_folder(found: Mapping[int, tuple[int, Path]]) -> dict[Path, list[int]]:
-    folders: dict[Path, list[int]] = {}
+def _by_folder(found: Mapping[int, tuple[int, AnyPath]]) -> dict[AnyPath, list[int]]:
+    folders: dict[AnyPath, list[int]] = {}
     for number, (_, folder) in found.items():
         folders.setdefault(folder, []).append(number)
     return folders
@@ -108,7 +107,7 @@ def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def _write_objects(engine: SparkEngine, folder: Path, rows: RawRows, policy: Policy, root: str) -> None:
+def _write_objects(engine: SparkEngine, folder: AnyPath, rows: RawRows, policy: Policy, root: str) -> None:
     """Writes the numbered entities, and those of them that are subjects."""
     hidden = F.col("ref").isin(list(policy.hidden)).alias("hidden")
     with ordered(rows.entities, TreeKeys.of(policy), root) as entities:
@@ -120,7 +119,7 @@ def _write_objects(engine: SparkEngine, folder: Path, rows: RawRows, policy: Pol
         raise registry.dropped(root)
 
 
-def _write_edges(engine: SparkEngine, folder: Path, rows: RawRows) -> None:
+def _write_edges(engine: SparkEngine, folder: AnyPath, rows: RawRows) -> None:
     """Writes memberships and facts, with positions in place of references."""
     objects = read_parquet(engine.spark, folder / "objects")
     source = objects.select("ref", F.col("position").alias("source"))

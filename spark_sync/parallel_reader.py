@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
@@ -15,6 +14,7 @@ from grantpath.engine.facts import graph_ranges
 from grantpath.graph import errors
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, ServerError
+from grantpath.graph.remote_path import AnyPath
 from grantpath.graph.store import Store
 from grantpath.spark_sync.graph_rows import (
     RAW_DDL,
@@ -78,7 +78,7 @@ def marks(store: Store, root: str) -> TenantMarks:
     return TenantMarks(row["revision"], row["made"] or "", row["policy"])
 
 
-def read_ranges(spark: SparkSession, reading: Reading, out: Path) -> list[RangeRead]:
+def read_ranges(spark: SparkSession, reading: Reading, out: AnyPath) -> list[RangeRead]:
     """Writes the rows of the ranges into the new folder `out`, and returns how each range was read.
 
     Raises the first error of a task, InvalidInput if the login cannot be sent to tasks.
@@ -102,7 +102,7 @@ def read_ranges(spark: SparkSession, reading: Reading, out: Path) -> list[RangeR
     return [RangeRead(*row) for row in found]
 
 
-def raw_rows(spark: SparkSession, read: Mapping[Path, Sequence[int]]) -> RawRows:
+def raw_rows(spark: SparkSession, read: Mapping[AnyPath, Sequence[int]]) -> RawRows:
     """The rows of these ranges, by the folder that `read_ranges` wrote them into."""
 
     def of(what: str, columns: Sequence[str], names: str) -> DataFrame:
@@ -117,7 +117,7 @@ def raw_rows(spark: SparkSession, read: Mapping[Path, Sequence[int]]) -> RawRows
     return RawRows(entities, of("member", edge, EDGES), of("fact", edge, EDGES))
 
 
-def _kind(spark: SparkSession, folder: Path, what: str) -> DataFrame | None:
+def _kind(spark: SparkSession, folder: AnyPath, what: str) -> DataFrame | None:
     """The rows of a kind that were written into a folder; None if there are none."""
     part = folder / f"what={what}"
     return read_parquet(spark, part) if part.exists() else None

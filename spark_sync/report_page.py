@@ -11,6 +11,7 @@ import numpy as np
 
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.private_files import create_private
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync import report_grants, report_sections
 from grantpath.spark_sync.condition_answers import condition_answers
 from grantpath.spark_sync.idle_grants import Idle, idle_grants
@@ -36,7 +37,7 @@ class SnapshotReport:
     shadowed: int  # ALLOW grants that a DENY cancels for each of their users
 
 
-def report(snapshot: Path, out: Path, top: int = TOP) -> SnapshotReport:
+def report(snapshot: AnyPath | str, out: Path, top: int = TOP) -> SnapshotReport:
     """Writes a page about a snapshot into the new file `out`, closed to other users. `top`: the rows of a table.
 
     Raises InvalidInput if the snapshot has no bulk answers or cannot be read, or `out` exists or cannot be created;

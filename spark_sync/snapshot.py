@@ -1,13 +1,13 @@
 """A snapshot for Spark: its tables as a GraphFrame, and the writing of small ones."""
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grantpath.engine.facts.snapshot_reader import SnapshotReader
+from grantpath.graph.remote_path import AnyPath, arrow_place
 
 if TYPE_CHECKING:
     from graphframes import GraphFrame
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot(SnapshotReader):
-    """A complete snapshot, by its path or its `file:` URI. Raises InvalidInput if the folder is not one."""
+    """A complete snapshot, by its path or URI. Raises InvalidInput if the folder is not one."""
 
     def graph(self, spark: "SparkSession", relationships: Collection[str] | None = None) -> "GraphFrame":
         """The snapshot as a GraphFrame. Spark reads the files when the GraphFrame is used; nothing is collected.
@@ -30,10 +30,13 @@ class Snapshot(SnapshotReader):
         return graph_frame(self, spark, relationships)
 
 
-def write_table(folder: Path, name: str, columns: Mapping[str, Any] | pa.Table, distinct: Collection[str] = ()) -> None:
+def write_table(
+    folder: AnyPath, name: str, columns: Mapping[str, Any] | pa.Table, distinct: Collection[str] = ()
+) -> None:
     """Writes a table as a folder with one part file. A dictionary would only slow down the columns in `distinct`,
     whose values are not repeated."""
     (folder / name).mkdir()
     table = pa.table(columns)
     with_dictionary = [column for column in table.column_names if column not in distinct]
-    pq.write_table(table, folder / name / "part-00000.parquet", use_dictionary=with_dictionary)
+    place, filesystem = arrow_place(folder / name / "part-00000.parquet")
+    pq.write_table(table, place, use_dictionary=with_dictionary, filesystem=filesystem)

@@ -9,11 +9,12 @@ from typing import Literal, Protocol, get_args
 
 import pyarrow as pa
 
-from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES
+from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES, VERSIONS
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import AnyPath, local_path
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 
@@ -50,7 +51,7 @@ class _Writer(Protocol):
     def close(self) -> None: ...
 
 
-def export(snapshot: Path, out: Path, format: Format, progress: ReportLine) -> SnapshotExport:
+def export(snapshot: AnyPath | str, out: Path | str, format: Format, progress: ReportLine) -> SnapshotExport:
     """Writes the tables of a snapshot into the new folder `out`, as Delta or Iceberg tables; completely or not at all.
 
     The tables are those that the snapshot has: objects, subjects, members, closure, intervals; after `access` names,
@@ -67,7 +68,8 @@ def export(snapshot: Path, out: Path, format: Format, progress: ReportLine) -> S
     if format not in get_args(Format):
         raise InvalidInput(f"format {short(str(format))!r} is unknown; choose {' or '.join(get_args(Format))}")
     need_extra(format, f"export as {format}")
-    if _NO_PATH.search(path := str(out.absolute())):
+    target = local_path(out)
+    if _NO_PATH.search(path := str(target.absolute())):
         raise InvalidInput(
             f"{path!r}: the path of {format} tables cannot contain #, ?, %, \\ or control characters; name another"
         )
@@ -75,25 +77,24 @@ def export(snapshot: Path, out: Path, format: Format, progress: ReportLine) -> S
     source = Snapshot(snapshot)
     names = _tables(source)
     made: list[ExportedTable] = []
-    with building(out) as folder:
-        writer = _writer(format, folder, out, _properties(source))
+    with building(target) as folder:
+        writer = _writer(format, folder, target, _properties(source))
         try:
             for name in names:
                 made.append(_write(source, name, writer, progress))
         finally:
             writer.close()
     meta = source.meta
-    return SnapshotExport(out, format, meta.root, meta.revision, made, time.monotonic() - started)
+    return SnapshotExport(target, format, meta.root, meta.revision, made, time.monotonic() - started)
 
 
 def _tables(source: Snapshot) -> list[str]:
     """The tables of the snapshot. Raises InvalidInput if one that it must have does not exist."""
     found = []
     for name in (each for each in TABLES if each != CHANGES):
-        folder, _, own = name.rpartition("/")
-        if (source.folder / name).exists():
+        if source.has(name):
             found.append(name)
-        elif own != "expand" and (source.folder / folder).exists():
+        elif name != "access/expand" and any(each.name != VERSIONS for each in source.place(name).parent.glob("*")):
             raise InvalidInput(f"{(source.folder / name)} does not exist; write the snapshot again")
     return found
 

@@ -4,11 +4,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from grantpath.engine.facts.snapshot_reader import CHANGES, SnapshotMeta, local_folder
+from grantpath.engine.facts.snapshot_reader import CHANGES, SnapshotMeta
 from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import local_path
 from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, changes
 from grantpath.spark_sync.follower import Follower
@@ -42,7 +43,7 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
     The bulk answers of `access` are not carried over; `changes` is continued if it exists. Raises InvalidInput if `out`
     is not a snapshot of this root, or another process writes it; otherwise the errors of `mirror`.
     """
-    target = local_folder(out)
+    target = local_path(out)
     with telemetry.span("update", root) as span, closing(opened(connection)) as store, alone(target):
         source = Snapshot(target)
         need_root(source, root)

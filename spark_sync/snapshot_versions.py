@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from grantpath.engine.facts.snapshot_reader import CURRENT, POLICY_FILE, current_version
+from grantpath.engine.facts.snapshot_reader import CURRENT, POLICY_FILE, VERSIONS, current_version
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.remote_path import local_path
 from grantpath.spark_sync.snapshot_folders import alone, building
 
-VERSIONS = "versions"
 LINKED = ("objects", "subjects", "members", "intervals", "closure", "access", POLICY_FILE, "meta.json")
 KEEP_SECONDS = 120.0  # how long a version stays after it was replaced, for those who read it
 
@@ -28,7 +28,7 @@ def next_version(out: Path) -> Iterator[Path]:
     computed from a snapshot that was never updated, GrantpathError if the disk is full.
     """
     with alone(out / "access"):
-        former = current_version(out)
+        former = local_path(current_version(out))
         name = f"{time.time_ns():020}"
         (out / VERSIONS).mkdir(mode=0o700, exist_ok=True)
         with building(out / VERSIONS / name) as fresh:

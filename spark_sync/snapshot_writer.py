@@ -1,10 +1,8 @@
 """Writes the tables of a snapshot from a graph in this process, and what both ways of mirroring have in common."""
 
-import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +21,7 @@ from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import AnyPath, arrow_place, remove_tree
 from grantpath.spark_sync.closure import close, composition, kept_in
 from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.mirror_tables import Members, write_entities, write_members
@@ -33,7 +32,7 @@ MIRRORED = ("objects", "subjects", "members", "intervals", "closure")
 
 
 def write(
-    folder: Path,
+    folder: AnyPath,
     root: str,
     policy: Policy,
     revision: int,
@@ -92,16 +91,17 @@ def numbered_facts(numbering: Numbering, graph: Graph, where: Positions) -> Fact
 
 
 # ---- both ways -------------------------------------------------------------------------------------------------------
-def write_sorted(rows: DataFrame, folder: Path, name: str, *by: str) -> int:
+def write_sorted(rows: DataFrame, folder: AnyPath, name: str, *by: str) -> int:
     """Writes a table by Spark, sorted across its files. Returns the number of rows."""
     parts = rows.sparkSession.sparkContext.defaultParallelism * 2
     rows.repartitionByRange(parts, by[0]).sortWithinPartitions(*by).write.parquet(place(folder / name))
     return count(folder, name)
 
 
-def count(folder: Path, name: str) -> int:
+def count(folder: AnyPath, name: str) -> int:
     """The number of rows of a table, from the footers of its files."""
-    return int(pads.dataset(folder / name, format="parquet").count_rows())
+    place, filesystem = arrow_place(folder / name)
+    return int(pads.dataset(place, format="parquet", filesystem=filesystem).count_rows())
 
 
 def need_complete(source: Snapshot) -> None:
@@ -120,20 +120,20 @@ def need_complete(source: Snapshot) -> None:
             )
 
 
-def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> str:
+def write_closure(folder: AnyPath, engine: SparkEngine, progress: ReportLine) -> str:
     """Writes the closure of the snapshot's memberships by Spark. Returns the name of the method."""
     started = time.monotonic()
     subjects = read_parquet(engine.spark, folder / "subjects").withColumnRenamed("position", "id").select("id")
     rounds, members = folder / "rounds", read_parquet(engine.spark, folder / "members")
     pairs = close(composition(engine), subjects, members, kept_in(rounds, engine.spark))
     written, seconds = write_sorted(pairs, folder, "closure", "subject", "holder"), time.monotonic() - started
-    shutil.rmtree(rounds, ignore_errors=True)  # absent in a local session
+    remove_tree(rounds)  # absent in a local session
     progress(f"computed the closure of {count(folder, 'members'):,} memberships: {written:,} pairs in {seconds:.0f} s")
     return composition(engine).name
 
 
 def finish(
-    folder: Path, root: str, policy: Policy, revision: int, closed_by: str, made: str | None = None
+    folder: AnyPath, root: str, policy: Policy, revision: int, closed_by: str, made: str | None = None
 ) -> SnapshotMeta:
     """Writes the policy and the metadata of a snapshot whose tables are complete; `made` is the root's creation id."""
     (folder / POLICY_FILE).write_text(policy.source)

@@ -20,6 +20,7 @@ from grantpath.graph.artifacts.java import java_for
 from grantpath.graph.errors import GrantpathError, InvalidInput, ServerError
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.remote_path import AnyPath, RemotePath, reason_of
 from grantpath.spark_sync.graphframes_jar import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
@@ -70,6 +71,39 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
     return _checked(_start(jar), wanted, progress, origin)
 
 
+def engine_for(folder: AnyPath, progress: ReportLine) -> SparkEngine:
+    """The same, for work on an existing folder. Raises InvalidInput if Spark does not reach it."""
+    found = engine(progress)
+    need_reach(found.spark, folder)
+    return found
+
+
+def need_reach(spark: SparkSession, folder: AnyPath) -> None:
+    """Raises InvalidInput unless Spark finds an existing folder where pyarrow does: each has settings of its own."""
+    if isinstance(folder, Path) or is_remote():
+        return
+    jvm, java = spark.sparkContext._jvm, spark.sparkContext._jsc
+    assert jvm is not None
+    scheme = folder.hadoop_uri.split("://")[0]
+    settings = f"set the endpoint and the login of {scheme}: in Spark's settings (spark.hadoop.fs.{scheme}....)"
+    try:
+        path = jvm.org.apache.hadoop.fs.Path(folder.hadoop_uri)
+        found = path.getFileSystem(java.hadoopConfiguration()).exists(path)
+    except Exception as error:
+        raise InvalidInput(
+            f"{folder}: Spark cannot open it ({_of_java(error)}); give Spark the connector of {scheme}: (for s3a: "
+            f"spark.jars.packages=org.apache.hadoop:hadoop-aws:{jvm.org.apache.hadoop.util.VersionInfo.getVersion()}), "
+            f"and {settings}"
+        ) from None
+    if not found:
+        raise InvalidInput(f"{folder}: Spark does not find what pyarrow finds there; {settings}")
+
+
+def _of_java(error: Exception) -> str:
+    """The first line of an error in the JVM, without the stack trace."""
+    return reason_of(Exception(str(getattr(error, "java_exception", None) or error)))
+
+
 def wanted_closure() -> str:
     """The value of GRANTPATH_CLOSURE: graphframes, joins or empty. Raises InvalidInput."""
     wanted = os.environ.get(CLOSURE_VARIABLE, "")
@@ -111,11 +145,13 @@ def clear_errors() -> Iterator[None]:
         raise
 
 
-def place(path: Path) -> str:
-    """The URI of a local file or folder, which works for any name and any default file system of Spark.
+def place(path: AnyPath) -> str:
+    """The URI of a file or folder, which works for any name and any default file system of Spark.
 
     Raises InvalidInput if the name is not UTF-8, which Java cannot represent.
     """
+    if isinstance(path, RemotePath):
+        return path.hadoop_uri
     text = str(path.absolute())
     try:
         text.encode()
@@ -124,7 +160,7 @@ def place(path: Path) -> str:
     return f"file://{text}"
 
 
-def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
+def read_parquet(spark: SparkSession, path: AnyPath) -> DataFrame:
     """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`."""
     return spark.read.option("__globPaths__", "false").parquet(place(path))
 
@@ -170,6 +206,10 @@ def _start(jar: Path | None) -> SparkSession:
             .config("spark.sql.adaptive.coalescePartitions.minPartitionNum", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
         )
+        # as pyarrow does; Spark itself takes only the login from the environment
+        if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
+            builder = builder.config("spark.hadoop.fs.s3a.endpoint", endpoint)
+            builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
         if jar is not None:
             builder = builder.config("spark.jars", str(jar))
             if _has_python(jar):

@@ -6,7 +6,6 @@ A worker reads the snapshot's files itself, once, so that nothing that grows wit
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from grantpath.engine.facts.fact_table import FactTable, Prepared
 from grantpath.engine.facts.interval_sets import union
 from grantpath.engine.facts.interval_table import keys_of
 from grantpath.engine.facts.intervals import ActingPrincipals, Bools, IntervalRows, Ints
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, prepare, users, without_facts
 from grantpath.spark_sync.snapshot import Snapshot
 
@@ -32,7 +32,7 @@ class Sweep:
     (a: subject, b to c: positions). `joined`: the facts come with the rows, and no worker reads them all.
     """
 
-    folder: Path
+    folder: AnyPath
     meta: str
     names: tuple[str, ...] | None
     expand: frozenset[str]
@@ -54,7 +54,7 @@ class _Work:
 
 
 @lru_cache(maxsize=1)
-def opened(folder: Path, meta: str) -> Snapshot:
+def opened(folder: AnyPath, meta: str) -> Snapshot:
     """The snapshot with this metadata, which a worker reads once."""
     source = Snapshot(folder)
     assert source.meta.model_dump_json() == meta, "the snapshot was replaced"

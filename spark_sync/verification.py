@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from grantpath.engine.facts.principals import Closure
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, listed_objects, prepare, users
 from grantpath.spark_sync.moved_since import Entry, Touched
 from grantpath.spark_sync.snapshot import Snapshot
@@ -37,7 +37,7 @@ class Verification:
     left_out: list[str]  # the questions skipped because changes since the snapshot may affect them
 
 
-def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+def widest(snapshot: AnyPath | str, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
     """The users that can use `name` on the most objects of a type, with the counts. `everybody` means all other users.
 
     Raises InvalidInput if `access` has not computed the name.
@@ -45,16 +45,16 @@ def widest(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple
     return _top(snapshot, "reach", ("subject", "objects"), name, type_, limit)
 
 
-def exposed(snapshot: Path, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+def exposed(snapshot: AnyPath | str, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
     """The objects of a type on which the most users can use `name`, with the counts. Raises the errors of `widest`."""
     return _top(snapshot, "exposure", ("position", "users"), name, type_, limit)
 
 
 def _top(
-    snapshot: Path, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
+    snapshot: AnyPath | str, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
 ) -> list[tuple[str, int]]:
     source = Snapshot(snapshot)
-    if not (source.folder / "access" / "names").exists():
+    if not source.has("access/names"):
         raise InvalidInput(f"{snapshot} has no bulk answers yet; run `grantpath access {snapshot}` first")
     known = source.table("access/names")
     if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):
@@ -68,7 +68,7 @@ def _top(
 
 
 def verify(
-    snapshot: Path,
+    snapshot: AnyPath | str,
     check_many: CheckMany,
     sample: int,
     seed: int,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -75,7 +74,7 @@ class _Answers:
 
 
 def check_file(
-    session: CommandContext, name: str, at_least: int | None, as_of: str | None, snapshots: list[Path]
+    session: CommandContext, name: str, at_least: int | None, as_of: str | None, snapshots: list[str]
 ) -> int:
     """Answers the checks of a file. Returns 0 if all are allowed, 1 if at least one is not.
 

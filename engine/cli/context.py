@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -82,7 +81,7 @@ AsOf = Annotated[
     ),
 ]
 Snapshots = Annotated[
-    list[Path],
+    list[str],
     typer.Option(
         "--snapshot",
         metavar="SNAPSHOT",
@@ -182,7 +181,7 @@ def second_objects(pairs: list[str]) -> dict[str, str]:
     return parse_with(", ".join(pairs)) if pairs else {}
 
 
-def past(authorizer: "Authorizer", as_of: str | None, snapshots: list[Path]) -> "PastRoot | None":
+def past(authorizer: "Authorizer", as_of: str | None, snapshots: list[str]) -> "PastRoot | None":
     """The state that --as-of names, with --snapshot; None without --as-of. Raises InvalidInput, Inconsistent."""
     if as_of is not None:
         return authorizer.past(as_of, snapshots=snapshots)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,8 +26,9 @@ def register(app: typer.Typer) -> None:
 def mirror(session: CommandContext, target: Out, update: Update = False) -> None:
     """Mirror a root into a snapshot for Spark.
 
-    Writes Parquet files of one revision, with the transitive closure of memberships. With --update, the changes since
-    then are applied to the snapshot; where the log does not describe them, the root is mirrored again.
+    OUT is a new folder, or a URI, e.g. s3://bucket/folder. Writes Parquet files of one revision, with the transitive
+    closure of memberships. With --update, the changes since then are applied to the snapshot; where the log does not
+    describe them, the root is mirrored again.
     """
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.graph_reader import mirror as mirror_graph
@@ -46,7 +46,7 @@ def mirror(session: CommandContext, target: Out, update: Update = False) -> None
     _show_counts(meta.counts)
 
 
-def _update(session: CommandContext, target: Path) -> None:
+def _update(session: CommandContext, target: str) -> None:
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.snapshot_update import update
 
@@ -79,14 +79,14 @@ def follow(session: CommandContext, snapshot: Snapshot) -> None:
             emit(asdict(done))
             return
         why = f" (mirrored again, because {done.rebuilt})" if done.rebuilt else ""
-        text = f" revisions {done.first} to {done.last}: {done.rows:,} rows in {snapshot / 'changes'}{why}"
+        text = f" revisions {done.first} to {done.last}: {done.rows:,} rows in {snapshot}/changes{why}"
         out().print(styled("followed", "bold green"), styled(text), sep="")
 
     with _opened(session, snapshot) as authorizer, working("following") as progress:
         follow_root(connection(session.uri), authorizer.tenant, snapshot, progress, report)
 
 
-def _opened(session: CommandContext, target: Path) -> "AbstractContextManager[CommandAuthorizer]":
+def _opened(session: CommandContext, target: str) -> "AbstractContextManager[CommandAuthorizer]":
     """The root of --root, or that of the snapshot."""
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
 

@@ -9,6 +9,7 @@ import typer
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
 from grantpath.engine.cli.spark_commands import PANEL, Snapshot
+from grantpath.graph.errors import InvalidInput
 
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the file to create; default: SNAPSHOT with .html added")
@@ -29,7 +30,7 @@ def report(session: CommandContext, snapshot: Snapshot, target: Out = None, top:
     """
     from grantpath.spark_sync.report_page import report as write_report
 
-    file = target or Path(f"{snapshot}.html")
+    file = target or _beside(snapshot)
     found = write_report(snapshot, file, top)
     if session.json:
         emit({**asdict(found), "file": str(found.file)})
@@ -38,3 +39,13 @@ def report(session: CommandContext, snapshot: Snapshot, target: Out = None, top:
     out().print(styled("wrote", "bold green"), styled(text), sep="")
     idle = f"  {found.dead:,} dead and {found.shadowed:,} shadowed grants; {found.bytes // 1000:,} KB"
     out().print(styled(idle, "dim"))
+
+
+def _beside(snapshot: str) -> Path:
+    """The file with the name of a snapshot. Raises InvalidInput for one that is not on this machine."""
+    from grantpath.graph.remote_path import path_at
+
+    folder = path_at(snapshot)
+    if isinstance(folder, Path):
+        return Path(f"{folder}.html")
+    raise InvalidInput(f"{folder} is not a folder on this machine; name the file to create with --out")

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,8 +33,9 @@ BATCH = 500
 MOST_CHANGES = 10_000  # the number of changes since a mirror that `verify` reads
 SHOWN = 20
 AGES = ((24 * 60, "days"), (60, "hours"))  # in minutes
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder to create")]
-Snapshot = Annotated[Path, typer.Argument(metavar="SNAPSHOT", help="a folder that `grantpath mirror` wrote")]
+# texts: a Path would remove one of the slashes of a URI
+Out = Annotated[str, typer.Argument(metavar="OUT", help="the folder to create")]
+Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="a folder or URI that `grantpath mirror` wrote")]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")]
 Names = Annotated[
     list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, separated by commas")
@@ -148,8 +148,8 @@ def _state(snapshot: "Mirrored") -> str:
 
 def diff(
     session: CommandContext,
-    before: Annotated[Path, typer.Argument(metavar="A", help="the earlier snapshot")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="the later one")],
+    before: Annotated[str, typer.Argument(metavar="A", help="the earlier snapshot")],
+    after: Annotated[str, typer.Argument(metavar="B", help="the later one")],
     names: Names = [],  # noqa: B006
 ) -> None:
     """Show the changes from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""

@@ -63,7 +63,7 @@ class Replica:
 
     @classmethod
     def of(
-        cls, store: Store, tenant: str, policy: Policy, snapshot: Path | None = None, limit: int | None = None
+        cls, store: Store, tenant: str, policy: Policy, snapshot: Path | str | None = None, limit: int | None = None
     ) -> "Replica":
         """A copy of a root; it is read now, from a snapshot if one is given, or later if that is not possible now."""
         replica = cls(store, tenant, limit)
@@ -211,7 +211,7 @@ class Replica:
                 return True
         return False
 
-    def read(self, policy: Policy, snapshot: Path | None = None) -> bool:
+    def read(self, policy: Policy, snapshot: Path | str | None = None) -> bool:
         """Reads the root into a new copy, or a snapshot of it and what has changed since, if the log says all of that.
 
         False if that was not possible now; a warning says why. Raises nothing.
@@ -229,7 +229,7 @@ class Replica:
         log.info("%s: a copy of the facts at revision %d", self._log.tenant, version.revision)
         return True
 
-    def fresh(self, policy: Policy, snapshot: Path | None = None) -> FactVersion:
+    def fresh(self, policy: Policy, snapshot: Path | str | None = None) -> FactVersion:
         """The facts that the root has now, read from the graph, or from a snapshot and the changes since.
 
         Raises Inconsistent if the root has another policy, or changes too much to be read; Unavailable.
@@ -250,7 +250,7 @@ class Replica:
         log.warning("%s: no copy of the facts, the database answers: %s", self._log.tenant, error)
         self._not_before = time.monotonic() + seconds
 
-    def _read(self, policy: Policy, snapshot: Path | None) -> FactVersion | None:
+    def _read(self, policy: Policy, snapshot: Path | str | None) -> FactVersion | None:
         """A new copy, proved at its end; None if the log does not connect its beginning with its end."""
         began = self._log.proof(0, 0)
         if began is None:
@@ -270,7 +270,7 @@ class Replica:
                 return version
         return None
 
-    def _beginning(self, policy: Policy, snapshot: Path | None, began: Proof) -> FactVersion:
+    def _beginning(self, policy: Policy, snapshot: Path | str | None, began: Proof) -> FactVersion:
         """The facts of the snapshot, or of the graph if there is no snapshot of this root."""
         tenant = self._log.tenant
         if snapshot is not None:

@@ -1,7 +1,5 @@
 """Reads the facts of a snapshot into memory, as the start of a copy that the log then brings up to date."""
 
-from pathlib import Path
-
 import numpy as np
 
 from grantpath.engine.facts.fact_builder import FactVersionBuilder
@@ -10,10 +8,11 @@ from grantpath.engine.facts.snapshot_reader import SnapshotReader
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.remote_path import AnyPath
 
 
 def read_snapshot(
-    folder: Path, tenant: str, policy: Policy, origin: FactOrigin, revision: int, limit: int | None = None
+    folder: AnyPath | str, tenant: str, policy: Policy, origin: FactOrigin, revision: int, limit: int | None = None
 ) -> FactVersion:
     """The facts of a snapshot of this root. `origin` and `revision` are those that the root has now.
 

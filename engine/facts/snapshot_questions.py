@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
+from grantpath.graph.remote_path import AnyPath
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
 
 SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
@@ -178,11 +178,11 @@ class PastState(Protocol):
 class WithPast(Protocol):
     """An open root, whose log leads from a snapshot to other revisions: an Authorizer."""
 
-    def past(self, as_of: int | str | datetime, *, snapshots: Iterable[str | Path]) -> PastState: ...
+    def past(self, as_of: int | str | datetime, *, snapshots: Iterable[AnyPath | str]) -> PastState: ...
 
 
 def ask(
-    snapshot: Path | str,
+    snapshot: AnyPath | str,
     question: str,
     *,
     as_of: int | str | datetime | None = None,

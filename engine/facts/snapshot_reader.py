@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
-from pyarrow.fs import FileSystem
 from pydantic import BaseModel, ConfigDict
 
 from grantpath.engine.facts.fact_table import FactTable
@@ -25,11 +24,14 @@ from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bound
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
+from grantpath.graph.remote_path import AnyPath, path_at, reason_of, size_of
 
 POLICY_FILE = "policy.json"
 CHANGES = "changes"  # the table of what users gained and lost; `follow` appends to it
-CURRENT = "current"  # in a snapshot that was updated: the link to its current version
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a URI
+ACCESS = "access"  # the folder of the bulk answers
+VERSIONS = "versions"  # the versions of a folder that others may be reading while it is replaced
+CURRENT = "current"  # the link to the version that counts; where there are no links, a file with its name
+_VERSION = re.compile(rf"{VERSIONS}/[0-9A-Za-z-]+\n")
 MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
 TABLES: Mapping[str, Mapping[str, Kind]] = {
     "objects": {
@@ -85,14 +87,16 @@ class SnapshotMeta(BaseModel):
 
 
 class SnapshotReader:
-    """A complete snapshot, by its path or its `file:` URI. Raises InvalidInput if the folder is not one."""
+    """A complete snapshot, by its path or URI. Raises InvalidInput if the folder is not one."""
 
-    def __init__(self, folder: Path | str) -> None:
-        self._given = local_folder(folder)
+    def __init__(self, folder: AnyPath | str) -> None:
+        self._given = path_at(folder)
         self.folder = current_version(self._given)
         try:
             self.meta = SnapshotMeta.model_validate_json(_read(self.folder / "meta.json"))
         except (OSError, ValueError) as error:
+            if problem := _unreachable(self.folder, error):
+                raise problem from None
             raise InvalidInput(
                 f"{short(str(self.folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
                 "write one with `grantpath mirror OUT`"
@@ -124,10 +128,25 @@ class SnapshotReader:
         found = stream_bounded(self.files(name), TABLES[name])
         return replace(found, tables=(self._complete(name, each) for each in found.tables))
 
-    def files(self, name: str) -> list[Path]:
+    def place(self, name: str) -> AnyPath:
+        """The folder of a table."""
+        if name == CHANGES:
+            return self._given / name
+        folder, _, own = name.rpartition("/")
+        return self._access / own if folder == ACCESS else self.folder / name
+
+    @cached_property
+    def _access(self) -> AnyPath:
+        return current_version(self.folder / ACCESS)
+
+    def has(self, name: str) -> bool:
+        """Whether the snapshot has a table."""
+        return self.place(name).exists()
+
+    def files(self, name: str) -> list[AnyPath]:
         """The part files of a table, in the order of the rows. Raises InvalidInput if there is none."""
-        path = (self._given if name == CHANGES else self.folder) / name
-        files = sorted(path.glob("*.parquet"))
+        path = self.place(name)
+        files: list[AnyPath] = sorted(path.glob("*.parquet"))
         if not files:
             remedy = "run `grantpath follow`" if name == CHANGES else "write the snapshot again"
             raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
@@ -137,7 +156,7 @@ class SnapshotReader:
         for column in table.column_names:
             if table[column].null_count:
                 raise self._broken(name, f"the column {column!r} has empty values")
-        if self.folder == self._given and current_version(self._given) != self._given:
+        if isinstance(self._given, Path) and self.folder == self._given != current_version(self._given):
             raise InvalidInput(f"{self._given} was updated while it was read; run the command again")
         return table
 
@@ -236,38 +255,26 @@ class SnapshotReader:
         return Closure.of(subject[order], principal[order], len(self.numbering))
 
 
-def local_folder(location: Path | str) -> Path:
-    """The folder of a snapshot, from its path or its `file:` URI, e.g. file:///data/my%20snapshot.
-
-    Raises InvalidInput for a URI of another kind, or one that cannot be parsed.
-    """
-    text = str(location)
-    scheme = _SCHEME.match(text)
-    if scheme is None:
-        return Path(location)
-    if scheme[1] != "file":
-        raise InvalidInput(
-            f"{short(text)}: a snapshot must be on a path that this machine and all workers have; mount it, then name "
-            "its path"
-        )
+def current_version(folder: AnyPath) -> AnyPath:
+    """The folder that has the files of a folder: its current version, or itself if it has no versions."""
     try:
-        if "#" in text or "?" in text:
-            raise ValueError("# and ? must be written as %23 and %3F")
-        _, path = FileSystem.from_uri(text)
-    except (pa.ArrowException, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InvalidInput(
-            f"{short(text)} is not a URI of a file: {reason}; write it as Path(...).as_uri() does"
-        ) from None
-    return Path(path)
-
-
-def current_version(folder: Path) -> Path:
-    """The folder of the tables of a snapshot: for one that was updated, that of its current version."""
-    try:
-        return folder / os.readlink(folder / CURRENT)
-    except (OSError, ValueError):  # ValueError: a null byte in the path
+        if isinstance(folder, Path) and (folder / CURRENT).is_symlink():
+            return folder / os.readlink(folder / CURRENT)
+        named = _read(folder / CURRENT)
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the path, or not a file
+        if problem := _unreachable(folder, error):
+            raise problem from None
         return folder
+    return folder / named.strip() if _VERSION.fullmatch(named) else folder
+
+
+def _unreachable(folder: AnyPath, error: Exception) -> InvalidInput | None:
+    """The error for a file of a remote file system that may exist, but cannot be read now; None for other errors."""
+    if isinstance(folder, Path) or isinstance(error, FileNotFoundError) or not isinstance(error, OSError):
+        return None
+    return InvalidInput(
+        f"{short(str(folder))} cannot be read ({reason_of(error)}); check its name, the login and the endpoint"
+    )
 
 
 def ints(table: pa.Table, name: str) -> Ints:
@@ -276,8 +283,8 @@ def ints(table: pa.Table, name: str) -> Ints:
     return column
 
 
-def _read(path: Path) -> str:
+def _read(path: AnyPath) -> str:
     """A small file of a snapshot. Raises OSError, ValueError."""
-    if path.stat().st_size > MAX_BYTES or not path.is_file():
+    if size_of(path) > MAX_BYTES or (isinstance(path, Path) and not path.is_file()):
         raise ValueError("not a regular file, or too large")
     return path.read_text(encoding="utf-8")

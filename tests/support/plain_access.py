@@ -2,21 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
+from grantpath.graph.remote_path import RemotePath
 from grantpath.spark_sync.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.graph_rows import Graph
+from grantpath.spark_sync.remote_versions import writing
 from grantpath.spark_sync.snapshot import Snapshot, write_table
-from grantpath.spark_sync.snapshot_folders import building
 from grantpath.spark_sync.snapshot_writer import write
 from grantpath.spark_sync.spark_session import SparkEngine
 from grantpath.spark_sync.verification import intervals_of
 
 from ..oracle import Oracle, oracle
+
+Place = TypeVar("Place", Path, RemotePath)
 
 
 def no_spark() -> SparkEngine:
@@ -24,7 +28,7 @@ def no_spark() -> SparkEngine:
     raise AssertionError("the estate of this test is too large to be closed without Spark")
 
 
-def write_snapshot(made: Oracle, out: Path, revision: int = 5, spark: Callable[[], SparkEngine] = no_spark) -> Path:
+def write_snapshot(made: Oracle, out: Place, revision: int = 5, spark: Callable[[], SparkEngine] = no_spark) -> Place:
     """The facts of an oracle as a snapshot."""
     fresh = oracle(made.policy, made.root.segments[0]).existing
     listed = {member for member, those in made.containers.items() if those}
@@ -41,12 +45,12 @@ def write_snapshot(made: Oracle, out: Path, revision: int = 5, spark: Callable[[
         [fact for _, fact, _ in facts],
         [on for _, _, on in facts],
     )
-    with building(out) as folder:
+    with writing(out) as folder:
         write(folder, str(made.root), load(made.policy), revision, graph, spark, print)
     return out
 
 
-def write_access(snapshot: Path, names: Sequence[str] | None = None) -> Path:
+def write_access(snapshot: Place, names: Sequence[str] | None = None) -> Place:
     """The bulk answers of a snapshot. Each user has its own row of reach, so there is no row for all users."""
     source = Snapshot(snapshot)
     listed, questions = conditions(source.policy, names)
@@ -65,15 +69,17 @@ def write_access(snapshot: Path, names: Sequence[str] | None = None) -> Path:
         counted = np.cumsum(many)[:-1]
         reach += [(number, int(who), int(objects[who])) for who in np.flatnonzero(objects)]
         exposure += [(number, int(at), int(users)) for at, users in zip(targets, counted, strict=True) if users]
-    folder = snapshot / "access"
-    folder.mkdir()
     columns = {"name": [each.name for each in listed], "type": [each.type for each in listed]}
     conditions_of = pa.array([each.condition for each in listed], pa.int32())
-    write_table(folder, "names", {**columns, "condition": conditions_of})
-    for rows, at, count, table in ((reach, "subject", "objects", "reach"), (exposure, "position", "users", "exposure")):
-        named = [(where, each.name, each.type, n) for c, where, n in rows for each in listed if each.condition == c]
-        arrays = [pa.array([row[i] for row in named], kind) for i, kind in enumerate(KINDS)]
-        write_table(folder, table, pa.Table.from_arrays(arrays, [at, "name", "type", count]))
+    with writing(source.folder / "access", replace=True) as folder:
+        write_table(folder, "names", {**columns, "condition": conditions_of})
+        for rows, at, count, table in (
+            (reach, "subject", "objects", "reach"),
+            (exposure, "position", "users", "exposure"),
+        ):
+            named = [(where, each.name, each.type, n) for c, where, n in rows for each in listed if each.condition == c]
+            arrays = [pa.array([row[i] for row in named], kind) for i, kind in enumerate(KINDS)]
+            write_table(folder, table, pa.Table.from_arrays(arrays, [at, "name", "type", count]))
     return snapshot
 
 

@@ -7,15 +7,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grantpath.engine.facts.snapshot_reader import TABLES
+from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.snapshot import Snapshot
 
 UNSORTED = ("access/reach", "access/expand")  # their rows have no order
 
 
-def table_sums(folder: Path) -> dict[str, str]:
+def table_sums(folder: AnyPath | str) -> dict[str, str]:
     """By table, the sha256 of its rows as Arrow sends them, with plain strings and 64-bit numbers."""
     source = Snapshot(folder)
-    return {name: _sum(source, name) for name in TABLES if (folder / name).exists()}
+    return {name: _sum(source, name) for name in TABLES if source.has(name)}
 
 
 def _sum(source: Snapshot, name: str) -> str:
