@@ -235,6 +235,23 @@ class SnapshotReader:
         order = np.argsort(subject, kind="stable")
         return Closure.of(subject[order], principal[order], len(self.numbering))
 
+    def closure_rows(self, files: slice, low: int, high: int) -> Iterator[tuple[Ints, Ints]]:
+        """The subjects from `low` to before `high` in these files of the closure, each with its effective principals.
+
+        Rows come in parts, sorted by subject. Raises InvalidInput if they cannot be read, or are not sorted.
+        """
+        before = low
+        for table in stream_bounded(self.files("closure")[files], TABLES["closure"]).tables:
+            rows = self._complete("closure", table)
+            subject, principal = (self._positions("closure", rows, column) for column in ("subject", "holder"))
+            chosen = (low <= subject) & (subject < high)
+            subject, principal = subject[chosen], principal[chosen]
+            if len(subject):
+                if subject[0] < before or (subject[1:] < subject[:-1]).any():
+                    raise self._broken("closure", "the rows are not sorted by subject")
+                before = int(subject[-1])
+                yield subject, principal
+
 
 def local_folder(location: Path | str) -> Path:
     """The folder of a snapshot, from its path or its `file:` URI, e.g. file:///data/my%20snapshot.
