@@ -124,9 +124,13 @@ def place(path: Path) -> str:
     return f"file://{text}"
 
 
-def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
-    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`."""
-    return spark.read.option("__globPaths__", "false").parquet(place(path))
+def read_parquet(spark: SparkSession, path: Path, schema: str | None = None) -> DataFrame:
+    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`.
+
+    Without the schema, a job of Spark reads it from a file.
+    """
+    reader = spark.read.option("__globPaths__", "false")
+    return (reader.schema(schema) if schema else reader).parquet(place(path))
 
 
 def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str]:
@@ -169,6 +173,8 @@ def _start(jar: Path | None) -> SparkSession:
             # large shuffles keep all their partitions: with one for each core, a stage waits for its slowest task
             .config("spark.sql.adaptive.coalescePartitions.minPartitionNum", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
+            # rows of several kinds are written into a folder for each kind without being sorted first
+            .config("spark.sql.maxConcurrentOutputFileWriters", "16")
         )
         if jar is not None:
             builder = builder.config("spark.jars", str(jar))
@@ -178,7 +184,9 @@ def _start(jar: Path | None) -> SparkSession:
         try:
             return builder.getOrCreate()
         except Exception as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            cause = getattr(error, "java_exception", None)  # the text of the error itself begins with a call of Python
+            text = str(cause.getMessage() if cause is not None else error)
+            reason = (text.strip().splitlines() or [type(error).__name__])[0]
             raise ServerError(
                 f"Spark did not start ({reason}); check JAVA_HOME ({os.environ['JAVA_HOME']}) and {MEMORY_VARIABLE}"
             ) from error
