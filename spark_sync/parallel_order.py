@@ -6,7 +6,7 @@ added to the numbers of each.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -58,7 +58,7 @@ def _last_keys(in_order: DataFrame) -> dict[int, bytes]:
 
 
 # ---- in a task -------------------------------------------------------------------------------------------------------
-def _last_key(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _last_key(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """A row with the number of the partition and its last key, if it has rows."""
     last = None
     for batch in batches:

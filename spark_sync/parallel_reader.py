@@ -1,7 +1,7 @@
 """Spark's tasks read ranges of a tenant's references, each range at a revision of its own."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -138,7 +138,7 @@ def _error(kind: str, text: str) -> GrantpathError:
 
 
 # ---- in a task -------------------------------------------------------------------------------------------------------
-def _nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _nothing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from (batch.slice(0, 0) for batch in batches)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from grantpath.engine.facts import small_closure
@@ -153,17 +153,23 @@ def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> st
         write_sorted(with_members(by, subjects, members, containers), folder, "closure", "subject", "holder")
     else:
         containers.coalesce(1).sortWithinPartitions("source").write.parquet(place(rounds / "containers"))
-        tables = (rounds / "containers", folder / "subjects", folder / "members")
-        files = [tuple(sorted(table.absolute().glob("*.parquet"))) for table in tables]
-        tasks = max(2 * spark.sparkContext.defaultParallelism, count(folder, "members") // TASK_MEMBERS)
-        parts = even_ranges(files[2], "source", tasks)
-        extension = partial(extend, Extension(*files, count(folder, "objects")), parts)
-        rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(extension, SCHEMA)
-        rows.write.parquet(place(folder / "closure"))
+        _extend_in_tasks(spark, folder, rounds / "containers")
     shutil.rmtree(rounds, ignore_errors=True)  # absent in a local session
     written, seconds = count(folder, "closure"), time.monotonic() - started
     progress(f"computed the closure of {count(folder, 'members'):,} memberships: {written:,} pairs in {seconds:.0f} s")
     return by.name
+
+
+def _extend_in_tasks(spark: SparkSession, folder: Path, closed: Path) -> None:
+    """Writes the closure from that of the groups and roles, which is in the folder `closed`."""
+    containers, subjects, members = (
+        tuple(sorted(table.absolute().glob("*.parquet"))) for table in (closed, folder / "subjects", folder / "members")
+    )
+    tasks = max(2 * spark.sparkContext.defaultParallelism, count(folder, "members") // TASK_MEMBERS)
+    parts = even_ranges(members, "source", tasks)
+    extension = partial(extend, Extension(containers, subjects, members, count(folder, "objects")), parts)
+    rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(extension, SCHEMA)
+    rows.write.parquet(place(folder / "closure"))
 
 
 def finish(

@@ -27,7 +27,8 @@ def written(folder: Path, edges: Sequence[tuple[int, int]]) -> Extension:
     assert closed is not None
     write_table(folder, "containers", {"source": closed[0], "target": closed[1]})
     names = ("containers", "subjects", "members")
-    return Extension(*(tuple((folder / name).glob("*.parquet")) for name in names), SIZE)
+    containers, subject, member = (tuple((folder / name).glob("*.parquet")) for name in names)
+    return Extension(containers, subject, member, SIZE)
 
 
 @pytest.mark.parametrize("pairs", [1, 7, 10_000])
