@@ -17,6 +17,8 @@ from grantpath.spark_sync.snapshot_writer import count
 from grantpath.spark_sync.spark_session import place, read_parquet
 from grantpath.spark_sync.sweep_task import SCHEMA as RAW
 
+TASK_STEPS = 64  # rows of a task that sums steps, about: each has those of one block
+
 
 class AccessTables:
     """Writes tables into `folder` from the raw rows in its folder `raw`, which sweeps have written."""
@@ -30,30 +32,30 @@ class AccessTables:
     def named(self, what: str, columns: Sequence[str], out: str) -> int:
         """Writes the rows of a kind into `out`, one for each name of their condition. Returns the number of rows."""
         names = F.broadcast(read_parquet(self._spark, self._folder / "names"))
-        renamed = [F.col(old).alias(new) for old, new in zip("abc", columns, strict=False)]
-        rows = self._raw(what).select("condition", *renamed)
+        renamed = [f"{old} as {new}" for old, new in zip("abc", columns, strict=False)]
+        rows = self._raw(what, "condition", *renamed)
         joined = rows.join(names, "condition").select(columns[0], "name", "type", *columns[1:])
         joined.write.parquet(place(self._folder / out))
         return count(self._folder, out)
 
-    def _raw(self, what: str) -> DataFrame:
+    def _raw(self, what: str, *columns: str) -> DataFrame:
         path = self._folder / "raw" / f"what={what}"
-        if path.exists():
-            return read_parquet(self._spark, path).select("condition", "a", "b", "c")
-        return self._spark.createDataFrame([], RAW).drop("what")
+        rows = read_parquet(self._spark, path) if path.exists() else self._spark.createDataFrame([], RAW)
+        return rows.selectExpr(*columns)
 
     def exposure(self, block: int) -> dict[tuple[str, str], int]:
         """Writes the number of allowed users by object and name. Returns the number of pairs by (name, type).
 
         The steps are summed in blocks of `block` targets, so that the driver has only one sum for each block.
         """
-        steps = self._raw("step").select("condition", F.expr(f"a div {block}").alias("block"), "a", "b")
-        totals = steps.groupBy("condition", "block").agg(F.sum("b").alias("sum")).collect()
+        steps = self._raw("step", "condition", "a as block", "b", "steps")
+        totals = steps.groupBy("condition", "block").agg(F.sum("b").alias("sum"), F.count("b").alias("rows")).collect()
         before = self._before({(row["condition"], row["block"]): row["sum"] for row in totals}, block)
-        whole = [(condition, at, at * block, 0) for condition, at in before]  # for blocks without steps
-        anchors = self._spark.createDataFrame(whole, "condition int, block long, a long, b long")
+        # an anchor without steps for each block: users before it count in it, too
+        anchors = self._spark.createDataFrame([*before], "condition int, block long").withColumn("steps", F.lit(None))
         parts = self._spark.sparkContext.defaultParallelism * 2
-        cut = steps.union(anchors).repartitionByRange(parts, "condition", "block")
+        parts = max(parts, sum(row["rows"] for row in totals) // TASK_STEPS)
+        cut = steps.drop("b").union(anchors).repartitionByRange(parts, "condition", "block")
         names: dict[int, list[Name]] = defaultdict(list)
         for each in self._listed:
             names[each.condition].append(each)

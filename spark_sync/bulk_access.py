@@ -12,11 +12,12 @@ from grantpath.graph.progress import ReportLine
 from grantpath.graph.remote_path import AnyPath, remove_tree
 from grantpath.spark_sync.access_tables import AccessTables
 from grantpath.spark_sync.bulk_questions import Name, conditions
+from grantpath.spark_sync.even_ranges import even_ranges
 from grantpath.spark_sync.remote_versions import writing
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_writer import need_complete
 from grantpath.spark_sync.spark_session import clear_errors, engine_for, place, read_parquet
-from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep
+from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep, sweep_ranges
 
 BROADCAST_MIB = 256  # beyond this, Spark joins the facts to the subjects, and no worker has all of them
 ROWS = 200_000  # rows (subject, role, holder) of a sweep
@@ -63,7 +64,7 @@ def access(
     facts = source.meta.counts["intervals"]
     joined = facts * FACT_BYTES > broadcast_mib * 2**20
     folder, meta = source.folder.absolute(), source.meta.model_dump_json()  # workers have another working folder
-    plan = Sweep(folder, meta, wanted, frozenset(expand), False, joined, ROWS)
+    plan = Sweep(folder, meta, wanted, frozenset(expand), False, joined, ROWS, BLOCK)
     need_complete(source)
     with writing(source.folder / "access", replace=True) as fresh, clear_errors():
         tables = AccessTables(spark, fresh, listed, source)
@@ -84,17 +85,25 @@ def access(
 
 def _sweep(spark: SparkSession, source: Snapshot, plan: Sweep, raw: AnyPath) -> None:
     """Writes rows into `raw`, in one pass over all acting principals for one way of combining roles."""
+    parts = spark.sparkContext.defaultParallelism * 2
+    if plan.one_role or plan.joined:
+        found = _joined_rows(spark, source, plan, parts).mapInArrow(partial(sweep, plan), SCHEMA)
+    else:  # the closure is sorted, so each task reads the rows of its subjects from the files
+        ranges = even_ranges(source.files("closure"), "subject", parts)
+        found = spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(partial(sweep_ranges, plan, ranges), SCHEMA)
+    once = spark.range(0, 1, 1, 1).mapInArrow(partial(common, plan), SCHEMA)
+    found.union(once).write.mode("append").partitionBy("what").parquet(place(raw))
+
+
+def _joined_rows(spark: SparkSession, source: Snapshot, plan: Sweep, parts: int) -> DataFrame:
+    """The acting principals, sorted by subject; with `plan.joined`, a row for each of their facts."""
     acting = acting_rows(spark, source, plan.one_role)
     if plan.joined:
         intervals = read_parquet(spark, source.folder / "intervals")
         facts = intervals.select("holder", "effect", "privilege", "type", "start")
         acting = acting.join(facts.mapInArrow(partial(fact_rows, plan), FACTS), "holder", "left")
         acting = acting.select("subject", "role", "holder", "key", "start", "last")
-    parts = spark.sparkContext.defaultParallelism * 2
-    rows = acting.repartitionByRange(parts, "subject").sortWithinPartitions("subject", "role", "holder")
-    once = spark.range(0, 1, 1, 1)
-    for found in (once.mapInArrow(partial(common, plan), SCHEMA), rows.mapInArrow(partial(sweep, plan), SCHEMA)):
-        found.write.mode("append").partitionBy("what").parquet(place(raw))
+    return acting.repartitionByRange(parts, "subject").sortWithinPartitions("subject", "role", "holder")
 
 
 def acting_rows(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:

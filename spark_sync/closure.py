@@ -49,24 +49,27 @@ class Messages:
         from graphframes import GraphFrame
         from graphframes.lib import AggregateMessages as Message
 
-        reached = second.groupBy(F.col("source").alias("id")).agg(F.collect_set("target").alias("reached"))
-        ends = first.select(F.explode(F.array("source", "target")).alias("id")).distinct()
+        vertices = second.groupBy(F.col("source").alias("id")).agg(F.collect_set("target").alias("reached"))
+        if first is not second:  # otherwise all ends of edges are vertices, because each reaches itself
+            ends = first.select(F.explode(F.array("source", "target")).alias("id")).distinct()
+            vertices = ends.join(vertices, "id", "left")
         edges = first.select(F.col("source").alias("src"), F.col("target").alias("dst"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # older GraphFrames use deprecated names of Spark
-            messages: DataFrame = GraphFrame(ends.join(reached, "id", "left"), edges).aggregateMessages(
+            messages: DataFrame = GraphFrame(vertices, edges).aggregateMessages(
                 F.array_distinct(F.flatten(F.collect_list(Message.msg))).alias("reached"),
                 sendToSrc=Message.dst["reached"],
             )
         return messages.select(F.col("id").alias("source"), F.explode("reached").alias("target"))
 
 
-Keep = Callable[[DataFrame], DataFrame]  # computes rows, and cuts their lineage: no later round computes them again
+Keep = Callable[[DataFrame], tuple[DataFrame, int]]  # cuts the lineage of rows: no later round computes them again
 
 
-def in_session(rows: DataFrame) -> DataFrame:
-    """Keeps rows in the memory and on the disks of the executors."""
-    return rows.localCheckpoint()
+def in_session(rows: DataFrame) -> tuple[DataFrame, int]:
+    """Keeps rows in the memory and on the disks of the executors. Returns them and their number."""
+    kept = rows.localCheckpoint(eager=False)
+    return kept, kept.count()  # one job computes, keeps and counts them
 
 
 def kept_in(folder: AnyPath, spark: SparkSession) -> Keep:
@@ -78,10 +81,11 @@ def kept_in(folder: AnyPath, spark: SparkSession) -> Keep:
         return in_session
     numbers = count()
 
-    def keep(rows: DataFrame) -> DataFrame:
+    def keep(rows: DataFrame) -> tuple[DataFrame, int]:
         path = folder / f"round-{next(numbers)}"
         rows.write.parquet(place(path))
-        return read_parquet(spark, path)
+        kept = read_parquet(spark, path)
+        return kept, kept.count()
 
     return keep
 
@@ -93,33 +97,35 @@ def composition(engine: SparkEngine) -> Composition:
 
 def close(by: Composition, subjects: DataFrame, members: DataFrame, keep: Keep = in_session) -> DataFrame:
     """(subject, holder) from `subjects(id)` and `members(source, target)`; unsorted, without duplicates."""
+    reach, _ = close_containers(by, members, keep)
+    return with_members(by, subjects, members, reach)
+
+
+def close_containers(by: Composition, members: DataFrame, keep: Keep = in_session) -> tuple[DataFrame, int]:
+    """(source, target) without duplicates, and their number: each group and role with all that it is in, and itself."""
     began = time.monotonic()
-    edges = keep(members.select("source", "target").distinct())
-    containers = keep(edges.select("target").distinct())
-    inner = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_semi")
+    containers, many = keep(members.select("target").distinct())
+    inner = members.join(containers.withColumnRenamed("target", "source"), "source", "left_semi")
     itself = containers.select(F.col("target").alias("source"), "target")
-    reach = itself if inner.isEmpty() else _to_a_fixpoint(by, inner.union(itself).distinct(), keep)
-    outer = edges.join(containers.withColumnRenamed("target", "source"), "source", "left_anti")
-    others = subjects.join(containers.withColumnRenamed("target", "id"), "id", "left_anti")
+    reach, pairs = keep(inner.select("source", "target").union(itself).distinct())
+    for turn in range(1, MAX_ROUNDS + 1):
+        if pairs == many:  # no group or role is in another one
+            break
+        many, start = pairs, time.monotonic()
+        reach, pairs = keep(by.compose(reach, reach))
+        seconds = time.monotonic() - start
+        log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{pairs:,}", seconds)
+    else:
+        raise AssertionError(f"the closure still grows after {MAX_ROUNDS} doublings")
+    log.info("the closure by %s has %s pairs, in %.1f s", by.name, f"{pairs:,}", time.monotonic() - began)
+    return reach, pairs
+
+
+def with_members(by: Composition, subjects: DataFrame, members: DataFrame, reach: DataFrame) -> DataFrame:
+    """The closure of all subjects, from that of the groups and roles."""
+    containers = reach.select(F.col("source").alias("id")).distinct()
+    outer = members.select("source", "target").join(containers.withColumnRenamed("id", "source"), "source", "left_anti")
+    others = subjects.join(containers, "id", "left_anti")
     alone = others.select(F.col("id").alias("source"), F.col("id").alias("target"))
     pairs = by.compose(outer, reach).union(reach).union(alone)
-    closed = keep(pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder")))
-    if log.isEnabledFor(logging.INFO):  # counting costs a job
-        seconds = time.monotonic() - began
-        log.info("the closure by %s has %s pairs, in %.1f s", by.name, f"{closed.count():,}", seconds)
-    return closed
-
-
-def _to_a_fixpoint(by: Composition, reach: DataFrame, keep: Keep) -> DataFrame:
-    """The closure of pairs that include each subject's pair with itself."""
-    reach = keep(reach)
-    pairs = reach.count()
-    for turn in range(1, MAX_ROUNDS + 1):
-        began = time.monotonic()
-        reach = keep(by.compose(reach, reach))
-        before, pairs = pairs, reach.count()
-        seconds = time.monotonic() - began
-        log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{pairs:,}", seconds)
-        if pairs == before:
-            return reach
-    raise AssertionError(f"the closure still grows after {MAX_ROUNDS} doublings")
+    return pairs.select(F.col("source").alias("subject"), F.col("target").alias("holder"))

@@ -26,34 +26,33 @@ class Blocks:
 
 
 def exposed(blocks: Blocks, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turns steps (condition, block, a: target, b: more users), sorted by block, into the users of each target.
+    """Turns rows (condition, block, steps), sorted by block, into the users of each target.
 
-    There is a row for each name of a condition; targets without users have none.
+    `steps`: by target of the block, more users than at the target before; null for none. There is a row for each name
+    of a condition; targets without users have none.
     """
     current: tuple[int, int] | None = None
-    steps = np.zeros(blocks.size, np.int64)
+    sums = np.zeros(blocks.size, np.int64)
     for batch in batches:
-        condition, block, target, more = (batch.column(at).to_numpy() for at in range(4))
-        edges = np.flatnonzero((condition[1:] != condition[:-1]) | (block[1:] != block[:-1])) + 1
-        for begin, end in zip([0, *edges], [*edges, len(condition)], strict=True):
-            if begin == end:
-                continue
-            key = int(condition[begin]), int(block[begin])
+        for condition, block, steps in zip(*(batch.column(at) for at in range(3)), strict=True):
+            key = condition.as_py(), block.as_py()
             if current is not None and key != current:
-                yield from _users(blocks, current, steps)
-                steps = np.zeros(blocks.size, np.int64)
+                yield from _users(blocks, current, sums)
+                sums = np.zeros(blocks.size, np.int64)
             current = key
-            np.add.at(steps, target[begin:end] - key[1] * blocks.size, more[begin:end])
+            if steps.is_valid:
+                more = np.frombuffer(steps.as_buffer(), np.int64)
+                sums[: len(more)] += more
     if current is not None:
-        yield from _users(blocks, current, steps)
+        yield from _users(blocks, current, sums)
 
 
-def _users(blocks: Blocks, key: tuple[int, int], steps: Ints) -> Iterator[pa.RecordBatch]:
+def _users(blocks: Blocks, key: tuple[int, int], sums: Ints) -> Iterator[pa.RecordBatch]:
     condition, block = key
     names = blocks.names[condition]
     targets = listed_objects(opened(blocks.folder, blocks.meta), names[0].type)
     here = targets[block * blocks.size : (block + 1) * blocks.size]
-    users = blocks.before.get(key, 0) + np.cumsum(steps)[: len(here)]
+    users = blocks.before.get(key, 0) + np.cumsum(sums)[: len(here)]
     some = users > 0
     positions, counts = pa.array(here[some]), pa.array(users[some])
     for each in names:

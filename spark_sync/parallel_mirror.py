@@ -1,11 +1,12 @@
 """Mirrors a large tenant in Spark's tasks: they read it, number it, and write its tables."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
-from grantpath.engine.facts.graph_ranges import ranges
+from grantpath.engine.facts import graph_ranges
 from grantpath.engine.facts.snapshot_reader import SnapshotMeta
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants import registry
@@ -18,8 +19,8 @@ from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, applied, changes
 from grantpath.spark_sync.graph_rows import TreeKeys, guarded_ask
 from grantpath.spark_sync.parallel_order import ordered
-from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, raw_rows, read_ranges
-from grantpath.spark_sync.snapshot_writer import count, finish, outside, write_closure, write_sorted
+from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, raw_rows, read_ranges, start_workers
+from grantpath.spark_sync.snapshot_writer import count, ddl, empty_values, finish, outside, write_closure, write_sorted
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
 OBJECTS = ("position", "last", "parent", "ref", "type", "exists", "builtin", "hidden")
@@ -33,6 +34,7 @@ class _Read:
     marks: TenantMarks
     policy: Policy
     rows: RawRows
+    about: int  # the number of entities
     changes: ChangesMeanwhile
 
 
@@ -43,7 +45,7 @@ def mirror_in_tasks(
     raw = folder / "raw"
     read = _read(engine, connection, store, root, raw, progress)
     rows = applied(engine.spark, read.changes, read.rows, read.policy)
-    _write_objects(engine, folder, rows, read.policy, root)
+    _write_objects(folder, rows, read, root)
     progress(f"numbered {count(folder, 'objects'):,} entities")
     _write_edges(engine, folder, rows)
     remove_tree(raw)
@@ -59,7 +61,10 @@ def _read(
 
     Raises Inconsistent if the tenant is loaded or upgraded during each of TRIES tries.
     """
-    bounds = dict(enumerate(ranges(store, root)))
+    with ThreadPoolExecutor(1) as other:  # Python starts while the database finds the ranges
+        started = other.submit(start_workers, engine.spark)
+        bounds = dict(enumerate(graph_ranges.ranges(store, root)))
+        started.result()
     now, policy = _marks_and_policy(store, root)
     found: dict[int, tuple[int, AnyPath]] = {}  # by range: its revision, and the folder of its rows
     missing = [*bounds]
@@ -79,7 +84,8 @@ def _read(
         missing = [number for number in bounds if number not in found]
         if not missing:
             progress(f"read {root} at revision {now.revision} in {len(bounds):,} ranges, with {len(since):,} changes")
-            return _Read(now, policy, raw_rows(engine.spark, _by_folder(found)), since)
+            rows, about = raw_rows(engine.spark, _by_folder(found)), len(bounds) * graph_ranges.RANGE_ROWS
+            return _Read(now, policy, rows, about, since)
         progress(f"{root} was loaded or upgraded while it was read; reading {len(missing):,} ranges again")
     raise Inconsistent(
         f"{root} was loaded or upgraded in each of {TRIES} tries to read it; try again when it changes less"
@@ -107,10 +113,11 @@ def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def _write_objects(engine: SparkEngine, folder: AnyPath, rows: RawRows, policy: Policy, root: str) -> None:
+def _write_objects(folder: AnyPath, rows: RawRows, read: _Read, root: str) -> None:
     """Writes the numbered entities, and those of them that are subjects."""
+    policy = read.policy
     hidden = F.col("ref").isin(list(policy.hidden)).alias("hidden")
-    with ordered(rows.entities, TreeKeys.of(policy), root) as entities:
+    with ordered(rows.entities, read.about, TreeKeys.of(policy), root) as entities:
         objects = entities.select(*OBJECTS[:-1], hidden).write.options(**NO_DICTIONARY)
         objects.parquet(place(folder / "objects"))
         subjects = entities.where(F.col("type").isin(policy.names.subject_types)).select("position", "ref", "type")
@@ -121,18 +128,19 @@ def _write_objects(engine: SparkEngine, folder: AnyPath, rows: RawRows, policy: 
 
 def _write_edges(engine: SparkEngine, folder: AnyPath, rows: RawRows) -> None:
     """Writes memberships and facts, with positions in place of references."""
-    objects = read_parquet(engine.spark, folder / "objects")
+    objects = read_parquet(engine.spark, folder / "objects", ddl("objects"))
     source = objects.select("ref", F.col("position").alias("source"))
     target = objects.select(F.col("ref").alias("other"), F.col("position").alias("target"), "last", "type")
-    members = (
-        rows.members.join(source, "ref").join(target, "other").select("source", "target", F.col("word").alias("kind"))
-    )
-    written = write_sorted(members, folder, "members", "source", "target")
-    facts = rows.facts.join(source, "ref").join(target, "other")
+    edges = rows.members.withColumn("member", F.lit(True)).union(rows.facts.withColumn("member", F.lit(False)))
+    # kept, because a table is sorted across its files in two passes
+    numbered = edges.join(source, "ref", "left").join(target, "other", "left").drop("ref", "other").persist()
+    members = numbered.where("member").select("source", "target", F.col("word").alias("kind"))
+    write_sorted(members, folder, "members", "source", "target")
     words = F.split("word", " ")
     privilege = F.when(F.size(words) > 1, words[1]).otherwise("").alias("privilege")
     columns = ["source as holder", "effect", "privilege", "type", "target as start", "last"]
-    intervals = facts.withColumns({"effect": words[0], "privilege": privilege}).selectExpr(*columns)
-    written += write_sorted(intervals, folder, "intervals", "holder", "effect", "privilege", "start")
-    if written != rows.members.count() + rows.facts.count():
+    facts = numbered.where("not member").withColumns({"effect": words[0], "privilege": privilege})
+    write_sorted(facts.selectExpr(*columns), folder, "intervals", "holder", "effect", "privilege", "start")
+    numbered.unpersist()
+    if empty_values(folder / "members") or empty_values(folder / "intervals"):
         raise outside()

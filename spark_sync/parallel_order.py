@@ -6,7 +6,7 @@ added to the numbers of each.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from grantpath.engine.facts.intervals import Ints
 from grantpath.graph.reference import Reference
@@ -33,13 +32,14 @@ _NONE = -1  # not known inside the partition: a parent in an earlier one, the en
 
 
 @contextmanager
-def ordered(entities: DataFrame, keys: TreeKeys, root: str) -> Iterator[DataFrame]:
-    """(position, last, parent, ref, type, exists, builtin) of `entities(key, ref, type, exists, builtin)`.
+def ordered(entities: DataFrame, about: int, keys: TreeKeys, root: str) -> Iterator[DataFrame]:
+    """(position, last, parent, ref, type, exists, builtin) of `entities(key, ref, type, exists, builtin)`, of which
+    there are about so many.
 
     Partitions and their rows are in order of position. Ancestors that are not listed are added as missing entities, and
     the root object (`root`) as an existing one. The result can be read inside the block.
     """
-    parts = max(entities.sparkSession.sparkContext.defaultParallelism, -(-entities.count() // PART_ROWS))
+    parts = max(entities.sparkSession.sparkContext.defaultParallelism, -(-about // PART_ROWS))
     in_order = entities.repartitionByRange(parts, "key").sortWithinPartitions("key").persist()
     numbered = in_order.mapInArrow(partial(_number_part, _last_keys(in_order), keys, root), _LOCAL).persist()
     try:
@@ -53,12 +53,26 @@ def ordered(entities: DataFrame, keys: TreeKeys, root: str) -> Iterator[DataFram
 
 def _last_keys(in_order: DataFrame) -> dict[int, bytes]:
     """By partition, the last key of those before it; none for the first partition that has rows."""
-    ends = in_order.groupBy(F.spark_partition_id().alias("part")).agg(F.max("key").alias("key")).orderBy("part")
-    rows = ends.collect()
+    rows = sorted(in_order.select("key").mapInArrow(_last_key, "part int, key binary").collect())
     return {row.part: bytes(before.key) for before, row in pairwise(rows)}
 
 
 # ---- in a task -------------------------------------------------------------------------------------------------------
+def _last_key(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A row with the number of the partition and its last key, if it has rows."""
+    last = None
+    for batch in batches:
+        last = batch.column(0)[-1:] if batch.num_rows else last
+    if last is not None:
+        yield pa.RecordBatch.from_arrays([pa.array([_part()], pa.int32()), last], ["part", "key"])
+
+
+def _part() -> int:
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
+
+
 @dataclass(frozen=True)
 class _Summary:
     """What the other partitions need of one. `closed`: for each ancestor of the first row that is in an earlier
@@ -125,9 +139,7 @@ def _number_part(
     last_keys: Mapping[int, bytes], keys: TreeKeys, root: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition with numbers that begin at 0, and then a row with its summary."""
-    context = TaskContext.get()
-    assert context is not None
-    part, numbering = context.partitionId(), None
+    part, numbering = _part(), None
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("key", "ref", "type", "exists", "builtin")]
         for key, *row in zip(*columns, strict=True):
@@ -217,10 +229,8 @@ def _column(by_depth: Mapping[int, int]) -> Ints:
 
 
 def _shifted(shifts: Mapping[int, _Shift], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    context = TaskContext.get()
-    assert context is not None
     for batch in batches:
-        shift = shifts[context.partitionId()]
+        shift = shifts[_part()]
         at, last, parent, depth = (batch.column(name).to_numpy() for name in ("at", "last", "parent", "depth"))
         position = at + shift.base
         ends = shift.ends[np.minimum(depth, len(shift.ends) - 1)]

@@ -1,9 +1,9 @@
 """Spark's tasks read ranges of a tenant's references, each range at a revision of its own."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
@@ -78,6 +78,12 @@ def marks(store: Store, root: str) -> TenantMarks:
     return TenantMarks(row["revision"], row["made"] or "", row["policy"])
 
 
+def start_workers(spark: SparkSession) -> None:
+    """Starts Python workers, which load this module: later tasks begin at once."""
+    tasks = spark.sparkContext.defaultParallelism
+    spark.range(0, tasks, 1, tasks).mapInArrow(_nothing, "id long").collect()
+
+
 def read_ranges(spark: SparkSession, reading: Reading, out: AnyPath) -> list[RangeRead]:
     """Writes the rows of the ranges into the new folder `out`, and returns how each range was read.
 
@@ -106,21 +112,22 @@ def raw_rows(spark: SparkSession, read: Mapping[AnyPath, Sequence[int]]) -> RawR
     """The rows of these ranges, by the folder that `read_ranges` wrote them into."""
 
     def of(what: str, columns: Sequence[str], names: str) -> DataFrame:
-        rows = spark.createDataFrame([], names)
-        for folder, numbers in read.items():
-            if (part := _kind(spark, folder, what)) is not None:
-                rows = rows.union(part.where(F.col("range").isin(list(numbers))).select(*columns))
-        return rows
+        found = [
+            part.where(F.col("range").isin(list(numbers))).selectExpr(*columns)
+            for folder, numbers in read.items()
+            if (part := _kind(spark, folder, what)) is not None
+        ]
+        return reduce(lambda one, other: one.union(other), found) if found else spark.createDataFrame([], names)
 
     edge = ("ref", "word", "other")
-    entities = of("entity", ("ref", "word", "key", "exists", "builtin"), ENTITIES)
+    entities = of("entity", ("ref", "word as type", "key", "exists", "builtin"), ENTITIES)
     return RawRows(entities, of("member", edge, EDGES), of("fact", edge, EDGES))
 
 
 def _kind(spark: SparkSession, folder: AnyPath, what: str) -> DataFrame | None:
     """The rows of a kind that were written into a folder; None if there are none."""
     part = folder / f"what={what}"
-    return read_parquet(spark, part) if part.exists() else None
+    return read_parquet(spark, part, RAW_DDL.removeprefix("what string, ")) if part.exists() else None
 
 
 def _error(kind: str, text: str) -> GrantpathError:
@@ -131,6 +138,10 @@ def _error(kind: str, text: str) -> GrantpathError:
 
 
 # ---- in a task -------------------------------------------------------------------------------------------------------
+def _nothing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from (batch.slice(0, 0) for batch in batches)
+
+
 def _read_ranges(
     reading: Reading, numbers: Sequence[int], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:

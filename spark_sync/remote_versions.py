@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from grantpath.engine.facts.snapshot_reader import CURRENT, VERSIONS, current_version
+from grantpath.engine.facts.current_folder import CURRENT, VERSIONS, current_version
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.remote_path import AnyPath, RemotePath, reason_of, remove_tree
 from grantpath.spark_sync.snapshot_folders import building

@@ -9,7 +9,8 @@ from typing import Literal, Protocol, get_args
 
 import pyarrow as pa
 
-from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES, VERSIONS
+from grantpath.engine.facts.current_folder import VERSIONS
+from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.messages import short

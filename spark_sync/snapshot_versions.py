@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from grantpath.engine.facts.snapshot_reader import CURRENT, POLICY_FILE, VERSIONS, current_version
+from grantpath.engine.facts.current_folder import CURRENT, VERSIONS, current_version
+from grantpath.engine.facts.snapshot_reader import POLICY_FILE
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.remote_path import local_path
 from grantpath.spark_sync.snapshot_folders import alone, building

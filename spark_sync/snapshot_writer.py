@@ -3,31 +3,37 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from grantpath.engine.facts import small_closure
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.interval_table import interval_columns
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.small_closure import close_small
-from grantpath.engine.facts.snapshot_reader import POLICY_FILE, SnapshotMeta
+from grantpath.engine.facts.snapshot_reader import POLICY_FILE, TABLES, SnapshotMeta
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.remote_path import AnyPath, arrow_place, remove_tree
-from grantpath.spark_sync.closure import close, composition, kept_in
+from grantpath.spark_sync.closure import close_containers, composition, kept_in, with_members
+from grantpath.spark_sync.closure_task import SCHEMA, Extension, extend
+from grantpath.spark_sync.even_ranges import even_ranges
 from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.mirror_tables import Members, write_entities, write_members
 from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
 
+CONTAINER_PAIRS = 20_000_000  # of a group or role and one that it is in, which a worker has in memory
+TASK_MEMBERS = 2_000_000  # memberships whose members a task closes, at most about
 MIRRORED = ("objects", "subjects", "members", "intervals", "closure")
 
 
@@ -98,10 +104,25 @@ def write_sorted(rows: DataFrame, folder: AnyPath, name: str, *by: str) -> int:
     return count(folder, name)
 
 
+def ddl(name: str) -> str:
+    """The schema of a table of snapshots, as Spark writes it."""
+    types = {"int": "bigint", "text": "string", "bool": "boolean"}
+    return ", ".join(f"`{column}` {types[kind]}" for column, kind in TABLES[name].items())
+
+
 def count(folder: AnyPath, name: str) -> int:
     """The number of rows of a table, from the footers of its files."""
     place, filesystem = arrow_place(folder / name)
     return int(pads.dataset(place, format="parquet", filesystem=filesystem).count_rows())
+
+
+def empty_values(table: AnyPath) -> int:
+    """The number of empty values in a table that Spark wrote, from the footers of its files."""
+    name, filesystem = arrow_place(table)
+    found = pads.dataset(name, format="parquet", filesystem=filesystem)
+    footers = (fragment.metadata for fragment in found.get_fragments())
+    groups = (footer.row_group(at) for footer in footers for at in range(footer.num_row_groups))
+    return sum(group.column(at).statistics.null_count for group in groups for at in range(group.num_columns))
 
 
 def need_complete(source: Snapshot) -> None:
@@ -121,15 +142,36 @@ def need_complete(source: Snapshot) -> None:
 
 
 def write_closure(folder: AnyPath, engine: SparkEngine, progress: ReportLine) -> str:
-    """Writes the closure of the snapshot's memberships by Spark. Returns the name of the method."""
-    started = time.monotonic()
-    subjects = read_parquet(engine.spark, folder / "subjects").withColumnRenamed("position", "id").select("id")
-    rounds, members = folder / "rounds", read_parquet(engine.spark, folder / "members")
-    pairs = close(composition(engine), subjects, members, kept_in(rounds, engine.spark))
-    written, seconds = write_sorted(pairs, folder, "closure", "subject", "holder"), time.monotonic() - started
+    """Writes the closure of the snapshot's memberships by Spark. Returns the name of the method.
+
+    Each worker has the closure of the groups and roles in memory if it has at most CONTAINER_PAIRS pairs, and extends
+    it to its subjects. Otherwise Spark joins it to them, which takes longer.
+    """
+    started, by, spark = time.monotonic(), composition(engine), engine.spark
+    rounds, members = folder / "rounds", read_parquet(spark, folder / "members", ddl("members"))
+    containers, pairs = close_containers(by, members, kept_in(rounds, spark))
+    if pairs > CONTAINER_PAIRS:
+        subjects = read_parquet(spark, folder / "subjects", ddl("subjects")).select(F.col("position").alias("id"))
+        write_sorted(with_members(by, subjects, members, containers), folder, "closure", "subject", "holder")
+    else:
+        containers.coalesce(1).sortWithinPartitions("source").write.parquet(place(rounds / "containers"))
+        _extend_in_tasks(spark, folder, rounds / "containers")
     remove_tree(rounds)  # absent in a local session
+    written, seconds = count(folder, "closure"), time.monotonic() - started
     progress(f"computed the closure of {count(folder, 'members'):,} memberships: {written:,} pairs in {seconds:.0f} s")
-    return composition(engine).name
+    return by.name
+
+
+def _extend_in_tasks(spark: SparkSession, folder: AnyPath, closed: AnyPath) -> None:
+    """Writes the closure from that of the groups and roles, which is in the folder `closed`."""
+    containers, subjects, members = (
+        tuple(sorted(table.absolute().glob("*.parquet"))) for table in (closed, folder / "subjects", folder / "members")
+    )
+    tasks = max(2 * spark.sparkContext.defaultParallelism, count(folder, "members") // TASK_MEMBERS)
+    parts = even_ranges(members, "source", tasks)
+    extension = partial(extend, Extension(containers, subjects, members, count(folder, "objects")), parts)
+    rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(extension, SCHEMA)
+    rows.write.parquet(place(folder / "closure"))
 
 
 def finish(

@@ -160,9 +160,13 @@ def place(path: AnyPath) -> str:
     return f"file://{text}"
 
 
-def read_parquet(spark: SparkSession, path: AnyPath) -> DataFrame:
-    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`."""
-    return spark.read.option("__globPaths__", "false").parquet(place(path))
+def read_parquet(spark: SparkSession, path: AnyPath, schema: str | None = None) -> DataFrame:
+    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`.
+
+    Without the schema, a job of Spark reads it from a file.
+    """
+    reader = spark.read.option("__globPaths__", "false")
+    return (reader.schema(schema) if schema else reader).parquet(place(path))
 
 
 def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str]:
@@ -205,6 +209,8 @@ def _start(jar: Path | None) -> SparkSession:
             # large shuffles keep all their partitions: with one for each core, a stage waits for its slowest task
             .config("spark.sql.adaptive.coalescePartitions.minPartitionNum", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
+            # rows of several kinds are written into a folder for each kind without being sorted first
+            .config("spark.sql.maxConcurrentOutputFileWriters", "16")
         )
         # as pyarrow does; Spark itself takes only the login from the environment
         if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
@@ -218,7 +224,9 @@ def _start(jar: Path | None) -> SparkSession:
         try:
             return builder.getOrCreate()
         except Exception as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            cause = getattr(error, "java_exception", None)  # the text of the error itself begins with a call of Python
+            text = str(cause.getMessage() if cause is not None else error)
+            reason = (text.strip().splitlines() or [type(error).__name__])[0]
             raise ServerError(
                 f"Spark did not start ({reason}); check JAVA_HOME ({os.environ['JAVA_HOME']}) and {MEMORY_VARIABLE}"
             ) from error

@@ -3,7 +3,7 @@
 A worker reads the snapshot's files itself, once, so that nothing that grows with the root passes through the driver.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -16,9 +16,10 @@ from grantpath.engine.facts.interval_table import keys_of
 from grantpath.engine.facts.intervals import ActingPrincipals, Bools, IntervalRows, Ints
 from grantpath.graph.remote_path import AnyPath
 from grantpath.spark_sync.bulk_questions import ALL_USERS, conditions, prepare, users, without_facts
+from grantpath.spark_sync.even_ranges import EvenRange
 from grantpath.spark_sync.snapshot import Snapshot
 
-SCHEMA = "what string, condition int, a long, b long, c long"
+SCHEMA = "what string, condition int, a long, b long, c long, steps binary"
 FACTS = "holder long, key long, start long, last long"
 Columns = tuple[Ints, Ints, Ints]
 _NOTHING = np.empty(0, np.int64)
@@ -28,8 +29,9 @@ _NOTHING = np.empty(0, np.int64)
 class Sweep:
     """What the tasks of one pass answer. By `meta`, its metadata, a worker notices that the snapshot was replaced.
 
-    Kinds of rows: reach (a: subject, b: number of objects), step (from the a-th target on, b more subjects), interval
-    (a: subject, b to c: positions). `joined`: the facts come with the rows, and no worker reads them all.
+    Kinds of rows: reach (a: subject, b: number of objects), interval (a: subject, b to c: positions), step (for the
+    targets of the a-th block, `steps` has as 64-bit integers how many more subjects each has than the one before; b is
+    their sum). `joined`: the facts come with the rows, and no worker reads them all.
     """
 
     folder: AnyPath
@@ -39,6 +41,7 @@ class Sweep:
     one_role: bool
     joined: bool
     rows: int  # of one sweep, about
+    block: int  # targets of a block
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,24 @@ def sweep(plan: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     With `joined`, each fact of a holder is a row, with the columns key, start and last, which are empty for a holder
     without facts.
     """
+    yield from _swept(plan, _whole_subjects(batches, plan.rows))
+
+
+def sweep_ranges(
+    plan: Sweep, parts: Sequence[EvenRange], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Turns numbers of ranges into rows of SCHEMA, for all effective principals of the subjects in these ranges."""
+    source = opened(plan.folder, plan.meta)
+    chosen = (parts[at] for batch in batches for at in batch.column(0).to_pylist())
+    found = (rows for part in chosen for rows in source.closure_rows(part.files, part.low, part.high))
+    rows = (pa.record_batch([subject, subject, holder], ["subject", "role", "holder"]) for subject, holder in found)
+    yield from _swept(plan, _whole_subjects(rows, plan.rows))
+
+
+def _swept(plan: Sweep, tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
     work = _work(plan)
     steps = _Steps(work.prepared)
-    for table in _whole_subjects(batches, plan.rows):
+    for table in tables:
         chosen = table.filter(pa.array(work.users[table["subject"].to_numpy()]))
         for piece, facts in _pieces(work, chosen, plan.joined):
             parts: list[tuple[str, int, Columns]] = []
@@ -123,7 +141,7 @@ def sweep(plan: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
                 parts += _count(work, at, piece.subject, answer, plan.one_role, steps)
             if parts:
                 yield _batch(parts)
-    yield from (_batch([part]) for part in steps.rows(work.numbers))
+    yield from steps.rows(work.numbers, plan.block)
 
 
 def _pieces(work: _Work, table: pa.Table, joined: bool) -> Iterator[tuple[ActingPrincipals, IntervalRows | None]]:
@@ -172,12 +190,16 @@ class _Steps:
         change = np.bincount(low, minlength=size) - np.bincount(high, minlength=size)
         self.sums[at] = self.sums[at] + change if at in self.sums else change
 
-    def rows(self, numbers: Ints) -> Iterator[tuple[str, int, Columns]]:
+    def rows(self, numbers: Ints, block: int) -> Iterator[pa.RecordBatch]:
         for at in [*self.waiting]:
             self._sum(at)
         for at, sums in self.sums.items():
-            where = np.flatnonzero(sums)
-            yield "step", int(numbers[at]), (where, sums[where], np.zeros(len(where), np.int64))
+            targets = len(sums) - 1
+            for begin in range(0, targets, block):
+                some = sums[begin : min(begin + block, targets)]
+                if some.any():
+                    columns = np.array([begin // block]), some.sum(keepdims=True), np.zeros(1, np.int64)
+                    yield _batch([("step", int(numbers[at]), columns)], [some.tobytes()])
 
 
 def _count(
@@ -209,13 +231,14 @@ def _sorted(column: Ints) -> bool:
     return bool((column[1:] >= column[:-1]).all())
 
 
-def _batch(parts: list[tuple[str, int, Columns]]) -> pa.RecordBatch:
+def _batch(parts: list[tuple[str, int, Columns]], steps: list[bytes] | None = None) -> pa.RecordBatch:
     lengths = [len(columns[0]) for _, _, columns in parts]
     what = pa.array([what for what, _, _ in parts]).take(pa.array(np.repeat(np.arange(len(parts)), lengths)))
     condition = np.repeat(np.array([number for _, number, _ in parts], np.int32), lengths)
     columns = [np.concatenate([part[at] for _, _, part in parts]).astype(np.int64) for at in range(3)]
+    last = pa.nulls(len(what), pa.binary()) if steps is None else pa.array(steps, pa.binary())
     return pa.RecordBatch.from_arrays(
-        [what, pa.array(condition), *map(pa.array, columns)], names=["what", "condition", "a", "b", "c"]
+        [what, pa.array(condition), *map(pa.array, columns), last], names=["what", "condition", "a", "b", "c", "steps"]
     )
 
 

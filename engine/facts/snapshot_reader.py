@@ -1,7 +1,5 @@
 """Reads a snapshot on disk: Parquet tables and their metadata. docs/snapshot.md describes the format."""
 
-import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 from pydantic import BaseModel, ConfigDict
 
+from grantpath.engine.facts.current_folder import current_version, read_small, unreachable
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.interval_table import keys_of
 from grantpath.engine.facts.intervals import Ints
@@ -24,15 +23,11 @@ from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bound
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
-from grantpath.graph.remote_path import AnyPath, path_at, reason_of, size_of
+from grantpath.graph.remote_path import AnyPath, path_at
 
 POLICY_FILE = "policy.json"
 CHANGES = "changes"  # the table of what users gained and lost; `follow` appends to it
 ACCESS = "access"  # the folder of the bulk answers
-VERSIONS = "versions"  # the versions of a folder that others may be reading while it is replaced
-CURRENT = "current"  # the link to the version that counts; where there are no links, a file with its name
-_VERSION = re.compile(rf"{VERSIONS}/[0-9A-Za-z-]+\n")
-MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
 TABLES: Mapping[str, Mapping[str, Kind]] = {
     "objects": {
         "position": "int",
@@ -93,9 +88,9 @@ class SnapshotReader:
         self._given = path_at(folder)
         self.folder = current_version(self._given)
         try:
-            self.meta = SnapshotMeta.model_validate_json(_read(self.folder / "meta.json"))
+            self.meta = SnapshotMeta.model_validate_json(read_small(self.folder / "meta.json"))
         except (OSError, ValueError) as error:
-            if problem := _unreachable(self.folder, error):
+            if problem := unreachable(self.folder, error):
                 raise problem from None
             raise InvalidInput(
                 f"{short(str(self.folder))} is not a snapshot of this version ({type(error).__name__} in meta.json); "
@@ -106,7 +101,7 @@ class SnapshotReader:
     def policy(self) -> Policy:
         """The policy at the snapshot's revision."""
         try:
-            return from_source(_read(self.folder / POLICY_FILE))
+            return from_source(read_small(self.folder / POLICY_FILE))
         except (OSError, ValueError, InvalidPolicy) as error:
             path = self.folder / POLICY_FILE
             raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); write the snapshot again") from None
@@ -254,37 +249,25 @@ class SnapshotReader:
         order = np.argsort(subject, kind="stable")
         return Closure.of(subject[order], principal[order], len(self.numbering))
 
+    def closure_rows(self, files: slice, low: int, high: int) -> Iterator[tuple[Ints, Ints]]:
+        """The subjects from `low` to before `high` in these files of the closure, each with its effective principals.
 
-def current_version(folder: AnyPath) -> AnyPath:
-    """The folder that has the files of a folder: its current version, or itself if it has no versions."""
-    try:
-        if isinstance(folder, Path) and (folder / CURRENT).is_symlink():
-            return folder / os.readlink(folder / CURRENT)
-        named = _read(folder / CURRENT)
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the path, or not a file
-        if problem := _unreachable(folder, error):
-            raise problem from None
-        return folder
-    return folder / named.strip() if _VERSION.fullmatch(named) else folder
-
-
-def _unreachable(folder: AnyPath, error: Exception) -> InvalidInput | None:
-    """The error for a file of a remote file system that may exist, but cannot be read now; None for other errors."""
-    if isinstance(folder, Path) or isinstance(error, FileNotFoundError) or not isinstance(error, OSError):
-        return None
-    return InvalidInput(
-        f"{short(str(folder))} cannot be read ({reason_of(error)}); check its name, the login and the endpoint"
-    )
+        Rows come in parts, sorted by subject. Raises InvalidInput if they cannot be read, or are not sorted.
+        """
+        before = low
+        for table in stream_bounded(self.files("closure")[files], TABLES["closure"]).tables:
+            rows = self._complete("closure", table)
+            subject, principal = (self._positions("closure", rows, column) for column in ("subject", "holder"))
+            chosen = (low <= subject) & (subject < high)
+            subject, principal = subject[chosen], principal[chosen]
+            if len(subject):
+                if subject[0] < before or (subject[1:] < subject[:-1]).any():
+                    raise self._broken("closure", "the rows are not sorted by subject")
+                before = int(subject[-1])
+                yield subject, principal
 
 
 def ints(table: pa.Table, name: str) -> Ints:
     """A column as numpy integers."""
     column: Ints = table[name].to_numpy().astype(np.int64)
     return column
-
-
-def _read(path: AnyPath) -> str:
-    """A small file of a snapshot. Raises OSError, ValueError."""
-    if size_of(path) > MAX_BYTES or (isinstance(path, Path) and not path.is_file()):
-        raise ValueError("not a regular file, or too large")
-    return path.read_text(encoding="utf-8")

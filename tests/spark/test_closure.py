@@ -12,8 +12,9 @@ import pytest
 from grantpath.engine.facts import small_closure
 from grantpath.engine.facts.small_closure import close_small
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync import spark_session
+from grantpath.spark_sync import snapshot_writer, spark_session
 from grantpath.spark_sync.closure import Composition, Joins, Messages, close
+from grantpath.spark_sync.snapshot import write_table
 from grantpath.spark_sync.spark_session import SparkEngine
 
 from ..support.tiers import others_slow
@@ -73,6 +74,29 @@ def test_closures_agree(name: str, spark_engine: SparkEngine, tmp_path: Path) ->
         rows = close(by, subjects, members).collect()
         assert len(rows) == len(set(rows)), by.name
         assert {(row.subject, row.holder) for row in rows} == brute(size, edges), by.name
+
+
+@pytest.mark.slow
+def test_closure_is_the_same_if_no_worker_has_that_of_all_groups(
+    spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, edges = graphs()["random"]
+    for way, pairs in (("whole", 10**6), ("joined", 0)):
+        folder = tmp_path / way
+        folder.mkdir()
+        subjects = {"position": np.arange(size), "ref": ["r"] * size, "type": ["t"] * size}
+        write_table(folder, "objects", subjects)
+        write_table(folder, "subjects", subjects)
+        source, target = np.array(sorted(edges)).T
+        write_table(folder, "members", {"source": source, "target": target, "kind": ["MEMBER_OF"] * len(source)})
+        monkeypatch.setattr(snapshot_writer, "CONTAINER_PAIRS", pairs)
+        snapshot_writer.write_closure(folder, spark_engine, print)
+        files = sorted((folder / "closure").glob("*.parquet"))
+        rows = pa.concat_tables([pq.read_table(file) for file in files])
+        assert [*zip(*(rows[name].to_pylist() for name in ("subject", "holder")), strict=True)] == sorted(
+            brute(size, edges)
+        )
+        assert {path.name for path in folder.iterdir()} == {"objects", "subjects", "members", "closure"}
 
 
 @pytest.mark.parametrize("name", graphs())

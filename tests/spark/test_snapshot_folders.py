@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,14 @@ def test_inconsistent_snapshot_is_refused(
     out = changed(made, tmp_path / "odd", table, column, value)
     with pytest.raises(InvalidInput, match=rf"odd/{table.partition('/')[0]}.*{message}"):
         ask(out, "who can load_table on " + world("gravitino").objects("table")[0])
+
+
+def test_closure_that_is_not_sorted_is_refused(made: Path, tmp_path: Path) -> None:
+    out = changed(made, tmp_path / "odd", "closure", "subject", lambda subjects: subjects[::-1])
+    for source, fits in ((made, True), (out, False)):
+        with nullcontext() if fits else pytest.raises(InvalidInput, match="odd/closure: the rows are not sorted"):
+            parts = [*Snapshot(source).closure_rows(slice(None), 0, 10**6)]
+            assert sum(len(subject) for subject, _ in parts) == Snapshot(source).meta.counts["closure"]
 
 
 def test_snapshot_of_another_format_version_is_refused(made: Path, tmp_path: Path) -> None:
