@@ -10,10 +10,11 @@ import pytest
 
 from grantpath import cypher
 from grantpath.engine.tenants import registry
+from grantpath.graph.embedded.home import SETTINGS
 from grantpath.graph.store import Store
 
-from ..conftest import SETTINGS, Tenants
-from ..queries import cases, mutation, probes_changes
+from ..conftest import Tenants
+from ..queries import mutation, probes_cases, probes_changes
 from ..support import closing_lines
 from ..support.own_server import own_server
 from .groups import DECIDING, READING, UNBROKEN, WRITING
@@ -40,7 +41,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def probes(alone: Store) -> list[Probe]:
-    return list(cases.probes(alone))
+    return list(probes_cases.probes(alone))
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def probes(store: Store) -> Iterator[Probe]:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         for number, case in enumerate(content["cases"], 1):
             given = [*([] if case.get("replaces") else content["world"]), *case.get("given", [])]
-            rows = case.get("rows", []) if case.get("ordered") else _sorted(case.get("rows", []))
+            rows = _plain(case.get("rows", []), case.get("ordered", False))
             wanted = rows, *(sorted(_texts(case, *names)) for names in (("removed", "also removed"), ("added",)))
             what = f"case {number} of {file.stem}"
             yield Probe(what, case["query"], partial(_outcome, store, case, given), always(wanted))
@@ -65,13 +65,11 @@ def _outcome(store: Store, case: Mapping[str, Any], given: list[Any]) -> tuple[l
     found = [after.shown(dict(row)) for row in rows]
     if case.get("sizes"):  # of the lists of each row, and how many rows
         found = [{name: len(value) for name, value in row.items() if isinstance(value, list)} for row in found]
-    if not case.get("ordered"):
-        found = _sorted(found)
     lost, new = (
         sorted(text + (f" * {count}" if count > 1 else "") for text, count in changed.items())
         for changed in (before.texts - after.texts, after.texts - before.texts)
     )
-    return found, lost, new
+    return _plain(found, case.get("ordered", False)), lost, new
 
 
 def _texts(case: Mapping[str, Any], *names: str) -> list[str]:
@@ -180,8 +178,11 @@ def _name(node: Mapping[str, Any]) -> str:
     return str(name) if root == ROOT else f"{'other' if root == OTHER else root} {name}"
 
 
-def _sorted(value: Any) -> Any:
-    """Lists, at any depth, in a fixed order."""
+def _plain(value: Any, ordered: bool) -> Any:
+    """Without nulls; if the order does not matter, with all lists in the same one."""
     if isinstance(value, dict):
-        return {each: _sorted(value[each]) for each in sorted(value)}
-    return sorted(map(_sorted, value), key=str) if isinstance(value, list) else value
+        return {each: _plain(value[each], ordered) for each in sorted(value) if value[each] is not None}
+    if isinstance(value, list):
+        items = [_plain(each, ordered) for each in value]
+        return items if ordered else sorted(items, key=str)
+    return value
