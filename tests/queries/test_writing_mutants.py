@@ -17,6 +17,7 @@ from ..conftest import Tenants
 from ..queries import mutation, probes_cases, probes_changes
 from ..support import closing_lines
 from ..support.own_server import own_server
+from ..support.sizes import size
 from .groups import DECIDING, READING, UNBROKEN, WRITING
 from .mutation import Score
 from .probe import Probe
@@ -24,7 +25,7 @@ from .test_query_mutants import LIMIT, LONG
 
 pytestmark = [pytest.mark.trust, pytest.mark.slow]
 
-SHORT = 3  # mutants of each query in the short form
+MUTANTS = size(full=10_000, short=3)  # of each query
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +56,7 @@ def score(pytestconfig: pytest.Config) -> Iterator[Score]:
 @pytest.mark.parametrize("file", WRITING)
 def test_mutants_of_writers_are_killed(file: str, probes: list[Probe], score: Score) -> None:
     assert mutation.failing(probe for probe in probes if file in probe.files) == []
-    mutants = mutation.chosen(file, LONG)
-    assert mutation.run(mutants if LONG else mutants[:SHORT], probes, score, again=False) == []
+    assert mutation.run(mutation.chosen(file, LONG)[:MUTANTS], probes, score, again=False) == []
 
 
 def test_every_query_has_mutants_or_a_reason() -> None:
