@@ -13,6 +13,7 @@ import yaml
 
 from grantpath import cypher
 
+from .groups import WRITING
 from .operators import Mutant
 from .operators import mutants as generated
 from .probe import NotPlanned, Probe, replaced
@@ -32,21 +33,23 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of equivalent_mutants.yaml: mutants that no probe can kill, and why.
+    """An item of equivalent_mutants.yaml: mutants that no probe can kill, and why.
 
-    Without `becomes` and `number` it stands for every mutant of this operator and text.
+    Without `becomes` and `number` it stands for every mutant of this operator and these texts in these files.
     """
 
-    file: str
+    files: tuple[str, ...]
     operator: str
-    text: str
+    texts: tuple[str, ...]
     reason: str
     becomes: str | None = None
     number: int | None = None
 
     def names(self, mutant: Mutant) -> bool:
         return (
-            (self.file, self.operator, self.text) == (mutant.file, mutant.operator, mutant.text)
+            mutant.file in self.files
+            and mutant.operator == self.operator
+            and mutant.text in self.texts
             and self.becomes in (None, mutant.becomes)
             and self.number in (None, mutant.number)
         )
@@ -54,17 +57,18 @@ class Entry:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """The list of equivalent mutants; `file` may name several."""
+    """The list of equivalent mutants; `file` may name several, and `text` may be a list."""
     found = []
     for given in yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")):
-        found += [Entry(**{**given, "file": file}) for file in given["file"].split()]
+        files, texts = tuple(given.pop("file").split()), given.pop("text")
+        found.append(Entry(files, texts=(texts,) if isinstance(texts, str) else tuple(texts), **given))
     return tuple(found)
 
 
 @cache
 def mutants(file: str) -> tuple[Mutant, ...]:
     """All mutants of a file."""
-    return tuple(generated(file, cypher.load(file).text))
+    return tuple(generated(file, cypher.load(file).text, more=file in WRITING))
 
 
 def chosen(file: str, whole: bool) -> list[Mutant]:
@@ -86,6 +90,7 @@ def is_equivalent(mutant: Mutant) -> bool:
 class Score:
     """The number of mutants by outcome, and the mutants with a wrong outcome."""
 
+    what: str = "query mutants"
     counts: Counter[Verdict] = field(default_factory=Counter)
     seconds: float = 0.0
     wrong: list[str] = field(default_factory=list)
@@ -95,16 +100,21 @@ class Score:
         parts = ", ".join(f"{self.counts[verdict]} {verdict}" for verdict in Verdict)
         rest = self.counts[Verdict.KILLED] + self.counts[Verdict.SURVIVED]
         share = f"{self.counts[Verdict.KILLED] / rest:.1%}" if rest else "none left"
-        return f"query mutants: {generated} generated, {parts}; score {share}, in {self.seconds:.0f} s"
+        return f"{self.what}: {generated} generated, {parts}; score {share}, in {self.seconds:.0f} s"
 
 
 def run(
-    chosen: Iterable[Mutant], probes: Iterable[Probe], score: Score, clean: Callable[[], object] = lambda: None
+    chosen: Iterable[Mutant],
+    probes: Iterable[Probe],
+    score: Score,
+    clean: Callable[[], object] = lambda: None,
+    *,
+    again: bool = True,
 ) -> list[str]:
     """Runs each mutant against the probes of its file, up to the first that fails, and adds to the score.
 
     `clean` is called after each probe. Returns the mutants that survive, those that are on the list of equivalent ones
-    and are not, and the probes that fail with the unchanged query, too.
+    and are not, and with `again` the probes that fail with the unchanged query, too.
     """
     wrong = []
     began = time.monotonic()
@@ -120,7 +130,7 @@ def run(
         if killer:  # the probe that killed one mutant often kills the next
             order.remove(killer)
             order.insert(0, killer)
-            if failure := killer.fails():
+            if again and (failure := killer.fails()):
                 wrong.append(f"{killer.what} fails with the unchanged query, too, after {mutant}: {failure}")
             clean()
         if is_equivalent(mutant):

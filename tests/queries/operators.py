@@ -33,14 +33,14 @@ class Mutant:
 Operator = Callable[[Statement], Iterator[Edit]]
 
 
-def mutants(file: str, text: str) -> list[Mutant]:
-    """All mutants of a .cypher file's text; its header does not change."""
+def mutants(file: str, text: str, *, more: bool = False) -> list[Mutant]:
+    """All mutants of a .cypher file's text; its header does not change. `more`: also those of MORE."""
     lines = text.splitlines(keepends=True)
     start = next(at for at, line in enumerate(lines) if not line.startswith("//"))
     header, found = "".join(lines[:start]), statement("".join(lines[start:]))
     made: list[Mutant] = []
     numbers: Counter[tuple[str, str, str]] = Counter()
-    for name, operator in OPERATORS.items():
+    for name, operator in {**OPERATORS, **(MORE if more else {})}.items():
         for each in operator(found):
             body = found.text[: each.start] + each.new + found.text[each.end :]
             first, last = found.tokens[each.first].start, found.tokens[each.last].end
@@ -90,7 +90,7 @@ def change_order(of: Statement) -> Iterator[Edit]:
 
 # ---- writes, and properties --------------------------------------------------------------------------------------
 def drop_write(of: Statement) -> Iterator[Edit]:
-    """Removes an item of SET, a DELETE or a FOREACH; turns MERGE into CREATE."""
+    """Removes an item of SET, a CREATE, MERGE, DELETE or FOREACH; turns MERGE into CREATE."""
     for at in range(len(of.tokens) - 1):
         key = of.keyword(at)
         if key == "SET":
@@ -100,8 +100,12 @@ def drop_write(of: Statement) -> Iterator[Edit]:
             yield edit(of, at - (of.key(at - 1) == "DETACH"), tokens[-1], "")
         elif key == "FOREACH":
             yield edit(of, at, of.partner[at + 1], "")
-        elif key == "MERGE":
-            yield edit(of, at, at, "CREATE", (at, of.until(at, CLAUSES - {"MERGE"})[-1]))
+        elif key in ("MERGE", "CREATE") and of.key(at - 1) != "ON":
+            last = of.until(at + 1, CLAUSES)[-1]
+            if key == "MERGE":
+                yield edit(of, at, at, "CREATE", (at, last))
+            if of.key(at - 1) != "|":  # a FOREACH without its only write cannot be planned
+                yield edit(of, at, last, "")
 
 
 def _dropped_items(of: Statement, at: int) -> Iterator[Edit]:
@@ -126,6 +130,22 @@ def swap_property(of: Statement) -> Iterator[Edit]:
 
 
 # ---- values ------------------------------------------------------------------------------------------------------
+def drop_term(of: Statement) -> Iterator[Edit]:
+    """Removes an operand of a sum or of a text that is put together."""
+    ends = {*conditions.ENDS_OF_TERM, *conditions.COMPARED, "AND", "OR", "IN", "STARTS"}
+    for level in sorted({*of.around}):
+        run: list[int] = []
+        for at in [*(each for each, around in enumerate(of.around) if around == level), len(of.tokens)]:
+            if at < len(of.tokens) and of.keyword(at) not in ends:
+                run.append(at)
+                continue
+            terms = of.items(run, ("+",))
+            for number, term in enumerate(terms if len(terms) > 1 else ()):
+                first, last = (term[0], term[-1] + 1) if number == 0 else (term[0] - 1, term[-1])
+                yield edit(of, first, last, "", (run[0], run[-1]))
+            run = []
+
+
 def empty_list(of: Statement) -> Iterator[Edit]:
     """Replaces the list of an UNWIND by an empty one."""
     for at in range(len(of.tokens) - 1):
@@ -137,15 +157,37 @@ def empty_list(of: Statement) -> Iterator[Edit]:
 def forget_value(of: Statement) -> Iterator[Edit]:
     """Replaces a column of the last RETURN, or a value of a map, by null."""
     returns = [at for at in range(len(of.tokens)) if of.keyword(at) == "RETURN" and of.around[at] == -1]
-    for column in of.items(of.until(returns[-1] + 1, CLAUSES), (",",)) if returns else ():
-        named = of.items(column, ("AS",))
-        if len(named) == 2:
-            yield edit(of, named[0][0], named[0][-1], "null", (column[0], column[-1]))
+    yield from _columns(of, returns[-1]) if returns else ()
     for at, token in enumerate(of.tokens):
         if token.text == "{" and of.key(at + 2) == ":" and _is_made(of, at):
             for entry in of.items(list(of.level(at + 1)), (",",)):
                 if of.key(entry[0]) != "ROOT":
                     yield edit(of, entry[2], entry[-1], "null", (entry[0], entry[-1]))
+
+
+def forget_inner_value(of: Statement) -> Iterator[Edit]:
+    """Replaces a column of WITH or of an inner RETURN, or an item of a list, by null."""
+    returns = [at for at in range(len(of.tokens)) if of.keyword(at) == "RETURN" and of.around[at] == -1]
+    for at in range(len(of.tokens) - 1):
+        if of.keyword(at) in ("RETURN", "WITH") and at not in returns[-1:]:
+            yield from _columns(of, at)
+        items = of.items(list(of.level(at + 1)), (",",)) if of.key(at) == "[" and _is_list(of, at) else []
+        for item in items if len(items) > 1 else ():
+            yield edit(of, item[0], item[-1], "null", (at, of.partner[at]))
+
+
+def _columns(of: Statement, at: int) -> Iterator[Edit]:
+    for column in of.items(of.until(at + 1, CLAUSES), (",",)):
+        named = of.items(column, ("AS",))
+        if len(named) == 2 and of.key(named[0][0]) != "NULL":
+            first = named[0][0] + (of.key(named[0][0]) == "DISTINCT")
+            yield edit(of, first, named[0][-1], "null", (column[0], column[-1]))
+
+
+def _is_list(of: Statement, at: int) -> bool:
+    """Is the bracket that of a list, not of a relationship, an index, a slice or a comprehension?"""
+    is_behind = of.key(at - 1) in ("RETURN", "(", "[", ",", ":", "THEN", "ELSE", "IN", "+", "=")
+    return is_behind and not {"IN", "|"} & {of.keyword(each) for each in of.level(at + 1)}
 
 
 def _is_made(of: Statement, at: int) -> bool:
@@ -174,4 +216,14 @@ OPERATORS: dict[str, Operator] = {
     "swap a property": swap_property,
     "empty a list": empty_list,
     "forget a value": forget_value,
+}
+
+# only for the queries that write, and those that decide what is written: test_writing_mutants.py
+MORE: dict[str, Operator] = {
+    "swap a type": patterns.swap_type,
+    "drop a property": patterns.drop_property,
+    "drop a label": patterns.drop_label,
+    "always the default": conditions.always_the_default,
+    "drop a term": drop_term,
+    "forget an inner value": forget_inner_value,
 }

@@ -88,8 +88,18 @@ def negate(of: Statement) -> Iterator[Edit]:
 
 def turn_default(of: Statement) -> Iterator[Edit]:
     """Replaces the default of coalesce by its opposite, or by null."""
-    for at in range(len(of.tokens) - 1):
-        if of.key(at) == "COALESCE":
-            default = of.items(list(of.level(at + 2)), (",",))[-1]
-            new = DEFAULTS.get(of.slice(default[0], default[-1]), "null")
-            yield edit(of, default[0], default[-1], new, (at, of.partner[at + 1]))
+    for at in _coalesced(of):
+        default = of.items(list(of.level(at + 2)), (",",))[-1]
+        new = DEFAULTS.get(of.slice(default[0], default[-1]), "null")
+        yield edit(of, default[0], default[-1], new, (at, of.partner[at + 1]))
+
+
+def always_the_default(of: Statement) -> Iterator[Edit]:
+    """Replaces a value of coalesce before its default by null."""
+    for at in _coalesced(of):
+        for value in of.items(list(of.level(at + 2)), (",",))[:-1]:
+            yield edit(of, value[0], value[-1], "null", (at, of.partner[at + 1]))
+
+
+def _coalesced(of: Statement) -> Iterator[int]:
+    return (at for at in range(len(of.tokens) - 1) if of.key(at) == "COALESCE")

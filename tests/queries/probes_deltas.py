@@ -10,8 +10,6 @@ from grantpath import cypher
 from grantpath.engine import Authorizer
 from grantpath.engine.change import delta_records
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
-from grantpath.engine.change.deltas import scope
-from grantpath.engine.change.log_prune import prune
 
 from ..conftest import Tenants
 from ..support.random_world import ROOT_NAME
@@ -40,23 +38,14 @@ CREATING = [
     "allow READ on namespace:kn to user:kb",
 ]
 LISTS = ["add user:xa", "member user:xa of role:service_admin", "drop user:xa", "add user:xa"]
-SCOPES = [
-    scope(0, "inside", "catalog:xa"),
-    scope(1, "entity", "group:xg"),
-    scope(2, "edge", "catalog:xa", "role:xr"),
-    scope(3, "entity", "dataset:xn.d"),
-]
 
 
 def probes(scratch: Tenants) -> Iterator[Probe]:
     """Deltas of changes of each kind, next to a tenant with the same names and other edges. What the unchanged queries
     find is right: tests/changes/test_recorded_deltas.py compares it with the graph."""
     for files, look in (
-        ("add own drop log_deltas delta_write delta_part", _recorded),
-        ("drop", _cut_off),
-        ("affected_facts", _affected),
+        ("log_deltas delta_part", _recorded),
         ("log", _found),
-        ("log_prune", _pruned),
         ("replica_proof", _proved),
     ):
         yield Probe(f"deltas: {look.__name__}", files, partial(look, scratch), partial(look, scratch))
@@ -89,22 +78,6 @@ def _recorded(scratch: Tenants) -> list[list[RecordedDelta]]:
         names.given([*NAMES, "drop namespace:xn"])
         lists = scratch("lakehouse", LISTS, ROOT_NAME)
         return [list(recorded(each.ask, 0)) for each in (auth, neighbour, names, lists)]
-
-
-def _cut_off(scratch: Tenants) -> int:
-    """The number of facts that a drop returns."""
-    auth = scratch("lakehouse", FACTS, ROOT_NAME)
-    parameters = {"refs": ["catalog:xa"], "all": False, "kept": [], "most": 3}
-    return len(cypher.load("drop").run(auth.store.execute, root=auth.tenant, **parameters)[0]["removed"])
-
-
-def _affected(scratch: Tenants) -> list[object]:
-    auth, _ = _pair(scratch)
-    names = scratch("cdap", NAMES, ROOT_NAME)
-    rows = [
-        cypher.load("affected_facts").run(each.store.read, root=each.tenant, scopes=SCOPES) for each in (auth, names)
-    ]
-    return [sorted(str(sorted(row.items())) for row in each) for each in rows]
 
 
 def _found(scratch: Tenants) -> list[list[str]]:
@@ -144,18 +117,6 @@ def _proved(scratch: Tenants) -> list[object]:
             [row] = proof.run(each.store.read, root=each.tenant, after=after, limit=limit)
             found.append({**row, "made": row["made"] == (made or "")})
     return found
-
-
-def _pruned(scratch: Tenants) -> list[int]:
-    """The parts that are left of both tenants."""
-    with _small_parts():
-        auth, neighbour = _pair(scratch)
-        auth.given(["drop catalog:xa", "add catalog:xb", "add schema:xb.s", "add schema:xb.t", "add schema:xb.u"])
-        before = auth.revision_now()
-        auth.given(["drop catalog:xb"])
-        prune(auth, before)
-    count = "MATCH (delta:Delta {root: $root}) RETURN count(*) AS parts"
-    return [each.store.execute(count, {"root": each.tenant})[0]["parts"] for each in (auth, neighbour)]
 
 
 _WORDS = [

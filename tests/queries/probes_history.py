@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from grantpath import cypher
-from grantpath.engine import Authorizer, Invalid, Refused
+from grantpath.engine import Authorizer, Refused
 
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
-from .probe import Probe, always
+from .probe import Probe
 from .probes_questions import heeding
 
 
-def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
-    """`kept` is the tenant whose history is read."""
+def probes(kept: Authorizer) -> Iterator[Probe]:
+    """Probes of the queries that read; `kept` is the tenant whose history is read."""
     for query in ("log", "refusals"):
         for wanted in _filters(kept, query):
             told = ", ".join(wanted)
@@ -29,8 +29,6 @@ def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
             )
     yield heeding(kept, "log", kept.log)
     yield heeding(kept, "refusals", lambda: kept.log(refused=True))
-    yield Probe("a refusal", "refusal_write", partial(_refusal, scratch), always(REFUSAL))
-    yield Probe("said again", "idempotency_keep idempotency_find", partial(_said_again, scratch), always(SAID_AGAIN))
 
 
 # the clock was set back before the newest refusal
@@ -115,77 +113,3 @@ def _fits(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def _is_of(entry: Mapping[str, Any], id_: str) -> bool:
     batch = [f"many.{at}" for at in range(4)] if id_ == "many" else []
     return entry["id"] in (id_, *batch) or entry.get("request") == id_
-
-
-REFUSAL = [(1, "user:kx", None, "drop user:ky", "user:ky", None, True)] * 2
-
-
-def _refusal(scratch: Tenants) -> list[tuple[Any, ...]]:
-    graph = scratch("lakehouse", ["add user:kx", "add user:ky"], ROOT_NAME)
-    with pytest.raises(Refused):
-        graph.change("drop user:ky", by="user:kx", id="try")
-    assert graph.revision_now() == 2
-    return [
-        (each.revision - 1, each.actor, each.as_role, each.statement, each.object, each.subject, bool(each.reason))
-        for each in [*graph.log(refused=True), *graph.log(refused=True, id="try")]
-    ]
-
-
-SAID_AGAIN = [
-    ("once", 1),
-    ("once", 1),
-    "Invalid",
-    [("two.0", 2), (None, 2), ("two.2", 3)],
-    True,
-    4,
-    True,
-    "Invalid",
-    4,
-    "Invalid",
-    "Invalid",
-    5,
-]
-
-
-def _said_again(scratch: Tenants) -> list[object]:
-    """A change with an id, a batch, and a change without an id; each is repeated, and other requests use their ids."""
-    neighbour = scratch("lakehouse", root=ROOT_NAME)
-    for id_ in ("once", "two"):
-        neighbour.change(f"add user:{id_}", id=id_)
-    neighbour.change("add user:three", id="two.0")
-    neighbour.change_all(["add user:four"], id="two.1")
-    graph = scratch("lakehouse", root=ROOT_NAME)
-    found: list[object] = []
-    for _ in range(2):
-        done = graph.change("add user:kx", id="once")
-        found.append((done.id, done.revision))
-    found.append(_invalid(graph, "add user:ky", "once"))
-    batch = ["add user:ky", "add user:ky", "add user:kz"]
-    batch[1] = "remove user:ky from group:kg"
-    graph.given(["add group:kg"])
-    first = graph.change_all(batch, id="two")
-    found.append([(each.id, each.revision - 1 if each.revision > 1 else each.revision) for each in first])
-    found.append(graph.change_all(batch, id="two") == first)
-    found.append(graph.revision_now())
-    alone = graph.change("add user:kw")
-    found.append(graph.change("add user:kw", id=alone.id) == alone)
-    found.append(_invalid(graph, "add user:kv", str(alone.id)))
-    found.append(graph.revision_now() - 1)
-    # ids that a batch would give its parts, and that a change or a batch has
-    unnamed = graph.change_all(["add user:k1", "add user:k2"])
-    graph.change("remove user:k1 from group:kg", id="nothing.1")
-    ids = (str(unnamed[0].id).removesuffix(".0"), "nothing")
-    found += [_invalid(graph, ["add user:k3", "add user:k4"], id_) for id_ in ids]
-    found.append(graph.revision_now() - 2)
-    return found
-
-
-def _invalid(graph: Authorizer, said: str | list[str], id_: str) -> str:
-    try:
-        if isinstance(said, str):
-            graph.change(said, id=id_)
-        else:
-            graph.change_all(said, id=id_)
-    except Invalid:
-        return "Invalid"
-    return "done"

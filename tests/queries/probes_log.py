@@ -12,28 +12,17 @@ from grantpath.engine import Authorizer, InvalidInput, Refused
 from grantpath.engine.change.audit_log import ReadLog
 from grantpath.engine.change.log_prune import Pruned, prune
 from grantpath.engine.tenants import registry
-from grantpath.engine.tenants.dropped_roots import drop, listed
 from grantpath.engine.tenants.stored_policy import kept_policy
 
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
 from .probe import Probe, always
-from .probes_questions import heeding
-
-REFUSED = [*range(7, 18), 16, ["add role:x2", "add role:x3"], 6]
 
 
-def probes(kept: Authorizer, scratch: Tenants) -> Iterator[Probe]:
-    yield heeding(kept, "log_entries", kept.verify_log)
-    yield Probe(
-        "a chain", "log_tail log_entries audit_write idempotency_find", partial(_chain, scratch), always(CHAINED)
-    )
-    yield Probe("many refusals", "refusal_write", partial(_many_refusals, scratch), always(REFUSED))
-    yield Probe("dropped roots", "note_dropped_tenant dropped_tenants", partial(_dropped, scratch), always(DROPPED))
-    yield Probe(
-        "a digest", "set_policy_digest tenant_policy", partial(_digests, scratch), always([64, 64, "other", "a load"])
-    )
-    yield Probe("a pruned log", "log_prunable log_prune log_entries log", partial(_pruned, scratch), always(PRUNED))
+def probes(scratch: Tenants) -> Iterator[Probe]:
+    yield Probe("a chain", "log_tail", partial(_chain, scratch), always(CHAINED))
+    yield Probe("a digest", "tenant_policy", partial(_digests, scratch), always([64, 64, "other", "a load"]))
+    yield Probe("a pruned log", "log", partial(_pruned, scratch), always(PRUNED))
 
 
 CHAINED = [(True, 1, 0), (True, 6, 0), 3, True, True, True, (True, 2, 6), False, True, (True, 9, 0)]
@@ -157,55 +146,3 @@ def _digests(scratch: Tenants) -> list[object]:
     kept_policy(graph.store, graph.tenant, short)
     kept = registry.find(graph.store, graph.tenant) or row
     return [*found, kept["digest"], kept["writing"]]
-
-
-def _many_refusals(scratch: Tenants) -> list[object]:
-    """The newest attempts of one actor are kept; those of another actor and another root are not affected."""
-    other, graph = (scratch("lakehouse", ["add user:kx", "add user:ky"], ROOT_NAME) for _ in range(2))
-    found: list[object] = []
-    with patch("grantpath.engine.change.audit_writer.KEPT", 10):
-        for at in range(6):
-            _refused(other, f"add role:x{at}", "user:kx")
-            _refused(graph, f"add role:y{at}", "user:ky")
-        for at in range(12):
-            _refused(graph, f"add role:x{at}", "user:kx")
-            found.append(len(graph.log(refused=True)))
-    found.append([each.statement for each in graph.log(refused=True, actor="user:kx")][:2])
-    return [*found, len(other.log(refused=True))]
-
-
-ONCE = (1, "user:op", True, True)
-DROPPED = [[], [ONCE], [ONCE], [ONCE, (2, None, True, True)]]
-
-
-def _dropped(scratch: Tenants) -> list[object]:
-    """A root is dropped, created again, and dropped again; the note is listed only after the drop."""
-    neighbour = scratch("lakehouse", ["add user:ka", "add user:kb", "add user:kc"], ROOT_NAME)
-    model, name = neighbour.policy, f"metalake:{neighbour.tenant.rpartition('~')[2]}"
-    found: list[object] = []
-    heads: list[str | None] = []
-    for number, by in ((1, "user:op"), (2, None)):
-        registry.create(neighbour.store, name, model, model.root(name))
-        auth = Authorizer(neighbour.store, name, model, model.root(name))
-        heads += [auth.change(f"add user:k{at}").hash for at in range(number)][-1:]
-        with patch("grantpath.engine.tenants.dropped_roots.registry.remove"):
-            drop(auth.store, name, "user:early")
-        found.append(_notes(auth, name, heads))
-        drop(auth.store, name, by)
-        found.append(_notes(auth, name, heads))
-    _edit(neighbour, f"MATCH (note:DroppedRoot {{root: '{name}'}}) DELETE note")
-    return found
-
-
-def _notes(auth: Authorizer, name: str, heads: list[str | None]) -> list[object]:
-    now = datetime.now(UTC)
-    notes = [note for note in listed(auth.store) if note.root == name]
-    return [
-        (
-            note.revision,
-            note.by,
-            note.head == head and note.policy == "lakehouse",
-            abs(now - note.at) < timedelta(hours=1),
-        )
-        for note, head in zip(notes, heads, strict=False)
-    ]

@@ -1,6 +1,5 @@
 """Probes of the queries of roots, tenant states and mirrors."""
 
-import uuid
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -138,15 +137,8 @@ def _roots(kept: Authorizer, twins: list[Twin]) -> Iterator[Probe]:
             "source": twin.policy.source,
             "writing": None,
         }
-        yield Probe(
-            "a root's policy", "tenant_policy begin_tenant", partial(registry.find, store, twin.tenant), always(known)
-        )
-    yield Probe("made", "create_tenant begin_tenant", partial(_made, store), always(True))
-    files = "claim_tenant create_tenant begin_tenant remove_tenant"
-    yield Probe("claimed", files, partial(_claimed, store), always(CLAIMED))
+        yield Probe("a root's policy", "tenant_policy", partial(registry.find, store, twin.tenant), always(known))
     yield Probe("listed", "list_tenants tenant_sizes", partial(_listed, store), always(LISTED))
-    yield Probe("taken away", "remove_tenant", partial(_removed, kept), partial(_lying, kept))
-    yield Probe("ended", "end_tenant", partial(_ended, kept), always([1, 0]))
     cdap = next(twin for twin in twins if twin.oracle.policy == "cdap").graph
     refs = ["namespace:n", "dataset:n.missing", "namespace:empty", "namespace:none"]
     yield Probe(
@@ -171,45 +163,6 @@ LIKE = {
 def _like(graph: Authorizer, type_: str, ref: str, limit: int) -> list[str]:
     parameters = {"root": graph.tenant, "type": type_, "ref": ref, "limit": limit}
     return sorted(graph.store.read(cypher.load("similar_names").text, parameters)[0]["known"])
-
-
-def _made(store: Store) -> bool:
-    """A new root is at revision 0 with its policy."""
-    model = policy.load("deltastream")
-    tenant = f"organization:made~{uuid.uuid4().hex}"
-    registry.create(store, tenant, model, model.root("made"))
-    try:
-        kept = registry.find(store, tenant)
-        marks = store.execute(cypher.load("read_marks").text, {"root": tenant})[0]
-        wanted = {"policy": model.name, "digest": model.digest, "source": model.source, "writing": None}
-        return (kept, marks["revision"], marks["begun"]) == (wanted, 0, 0)
-    finally:
-        registry.remove(store, tenant)
-
-
-CLAIMED = ["claim_tenant", "create_tenant", "begin_tenant"]
-
-
-def _claimed(store: Store) -> list[str]:
-    """A caller with the claim on a name can create and remove; callers that lost it, and late ones, do nothing."""
-    model, tenant = policy.load("deltastream"), f"organization:claimed~{uuid.uuid4().hex}"
-    top = {"ref": tenant, "type": "organization", "name": "claimed", "labels": [], "builtins": []}
-    kept = {"policy": model.name, "digest": "", "source": "{}"}
-    given: dict[str, dict[str, Any]] = {"create_tenant": top, "begin_tenant": kept}
-
-    def does(name: str, by: str) -> bool:
-        rows = store.execute(cypher.load(name).text, {"root": tenant, "by": by, **given.get(name, {})})
-        return bool(rows and rows[0].get("removed", 1))
-
-    try:
-        assert does("claim_tenant", "late")
-        done = [name for name in CLAIMED[:1] if does(name, "first")]
-        for name in CLAIMED[1:]:
-            done += [f"late {each}" for each in (name, "remove_tenant") if does(each, "late")]
-            done += [name] if does(name, "first") else []
-        return done + [f"late {name}" for name in (*CLAIMED, "remove_tenant") if does(name, "late")]
-    finally:
-        registry.remove(store, tenant)
 
 
 SIZED = [
@@ -247,43 +200,3 @@ def _listed(store: Store) -> list[tuple[object, ...]]:
     finally:
         for name in names:
             registry.remove(store, name)
-
-
-COUNT = """MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch|RulePart {root: $root})
-RETURN count(node) AS count"""
-
-
-def _lying(graph: Authorizer) -> int:
-    return int(graph.store.execute(COUNT, {"root": graph.tenant})[0]["count"])
-
-
-def _removed(graph: Authorizer) -> int:
-    """The number of removed entities, which are restored afterwards."""
-
-    def work(writing: Any) -> int:
-        given = {"root": writing.root, "by": "test"}
-        _end(writing)
-        return int(writing.ask(cypher.load("remove_tenant").text, given)[0]["removed"])
-
-    return graph.store.write(graph.tenant, work, keep=False)
-
-
-def _end(writing: Any, **other: Any) -> None:
-    [row] = writing.ask(cypher.load("revision").text, {"root": writing.root})
-    marks = {"revision": row["revision"], "begun": row["revision"], "made": row["made"], "loading": None}
-    writing.ask(cypher.load("end_tenant").text, {"root": writing.root, "by": "test", **marks, **other})
-
-
-def _ended(graph: Authorizer) -> list[int]:
-    """The number of marks that remain if they differ from those read, and if not; they are restored afterwards."""
-
-    def work(writing: Any) -> list[int]:
-        left = "MATCH (mark:Revision {root: $root}) RETURN count(mark) AS count"
-        counts = []
-        for other in ({"revision": -1}, {"begun": -1}, {"made": "-"}, {"loading": "-"}):
-            _end(writing, **other)
-            counts.append(int(writing.ask(left, {"root": writing.root})[0]["count"]))
-        _end(writing)
-        return [min(counts), int(writing.ask(left, {"root": writing.root})[0]["count"])]
-
-    return graph.store.write(graph.tenant, work, keep=False)

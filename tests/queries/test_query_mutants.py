@@ -32,19 +32,13 @@ from ..queries import (
 from ..support import closing_lines
 from ..support.sizes import size
 from ..support.small_tenants import WORLDS
+from .groups import DECIDING, READING
 from .mutation import Score
 from .probe import Probe
 
 pytestmark = pytest.mark.trust
 
 LONG = bool(size(full=1, short=0))
-DECIDING = ("check", "who", "which", "which_below", "explain", "remedy", "privilege")
-READING = (
-    *("mirror_entities", "mirror_members", "mirror_grants", "mirror_size", "mirror_bound"),
-    *("tenant_state", "effective_principals"),
-    *("entity_exists", "list_tenants", "revision", "similar_names", "tenant_policy", "tenant_sizes"),
-    *("log", "log_tail", "log_deltas", "delta_part", "refusals", "replica_proof"),
-)
 LIMIT = 20.0  # seconds of one answer; a mutant that takes longer is killed by that
 
 
@@ -80,8 +74,8 @@ def probes(limited: Store, scratch: Tenants, server: Connection) -> Iterator[lis
         *probes_privilege.probes(twins[0], twins[2]),
         *probes_reads.probes(twins[0], twins[2]),
         *probes_tenants.probes(kept, twins, server),
-        *probes_history.probes(kept, scratch),
-        *probes_log.probes(kept, scratch),
+        *probes_history.probes(kept),
+        *probes_log.probes(scratch),
         *probes_deltas.probes(scratch),
     ]
     tenants.remove()

@@ -57,7 +57,8 @@ class Statement:
 
     def keyword(self, at: int) -> str:
         """The token in upper case; '' for the name of a property, label or type, and the WITH of STARTS WITH."""
-        return "" if self.key(at - 1) in (".", ":", "STARTS", "ENDS") else self.key(at)
+        before, key = self.key(at - 1), self.key(at)
+        return "" if before in (".", ":") or (key == "WITH" and before in ("STARTS", "ENDS")) else key
 
     def until(self, at: int, ends: Collection[str]) -> list[int]:
         """Token `at` and the following ones on its level, up to one of `ends`."""
