@@ -29,7 +29,7 @@ DUMPS = [
     Mutant("refusals are changes", "dump_log", "'refusals' AS file", "'history' AS file"),
     Mutant("requests are refusals", "dump_log", "'requests' AS file", "'refusals' AS file"),
     Mutant("the first change is left out", "dump_log", "change.revision >= 0", "change.revision >= 2"),
-    Mutant("who lost the mark writes on", "restore_log", "WITH mark WHERE mark.loading = $load", "WITH mark"),
+    Mutant("who lost the mark writes on", "restore_log", " WHERE mark.loading = $load", ""),
     Mutant("no changes", "restore_log", "UNWIND $history AS row", "UNWIND [] AS row"),
     Mutant("no refusals", "restore_log", "UNWIND $refusals AS row", "UNWIND [] AS row"),
     Mutant("no requests", "restore_log", "UNWIND $requests AS row", "UNWIND [] AS row"),

@@ -80,7 +80,7 @@ ROOTS = [
         )
         for word, label in (
             *(("entity", "Entity"), ("change", "Change"), ("refusal", "Refusal"), ("request", "Request")),
-            *(("batch", "LoadedBatch"), ("doomed", "DoomedBatch"), ("part", "RulePart")),
+            *(("batch", "LoadedBatch"), ("doomed", "DoomedBatch"), ("lane", "LoadLane"), ("part", "RulePart")),
         )
     ),
     Mutant("one that exists is claimed", "claim_tenant", "WITH mark WHERE mark IS NULL\n", ""),

@@ -140,6 +140,8 @@ def _new(scratch: Tenants, folder: Path) -> object:
 def _lost(scratch: Tenants) -> object:
     """A batch of a load that another caller has undone."""
     auth = scratch("gravitino", root=ROOT_NAME)
-    given = {"history": [{"revision": 1, "id": "x"}], "deltas": [], "refusals": [], "requests": []}
+    auth.store.execute("CREATE (:LoadLane {root: $root, number: 0})", {"root": auth.tenant})
+    lists = {"history": [{"revision": 1, "id": "x"}], "deltas": [], "refusals": [], "requests": []}
+    given = {**lists, "lane": 0, "number": 1}
     loaded = cypher.load("restore_log")
     return auth.store.execute(loaded.text, {**given, "root": auth.tenant, "load": "gone"}), _log(auth)

@@ -15,6 +15,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.bulk_write import Bulk
+from grantpath.graph.transaction import Writing
 
 from ..conftest import Tenants
 from ..support.small_tenants import ROOT_NAME
@@ -122,18 +123,31 @@ def _stop(*_: object) -> int:
     raise InvalidInput("stopped")
 
 
+NO_EDGES: dict[str, list[int]] = {"starts": [], "ends": [], "privileges": []}
 LOST: dict[str, dict[str, Any]] = {
     "load_created": {"nodes": []},
-    "load_entities": {"type": "user", "labels": ["Subject", "User"], "exists": None, "rows": []},
-    "load_grants": {"allow": [], "deny": [], "owns": []},
-    "load_members": {"groups": [], "roles": []},
+    "load_entities": {
+        "type": "user",
+        "labels": ["Subject", "User"],
+        "exists": None,
+        "parents": [],
+        "refs": [],
+        "names": [],
+    },
+    "load_grants": {"privileges": [], "allow": NO_EDGES, "deny": NO_EDGES, "owns": NO_EDGES},
+    "load_members": {"groups": NO_EDGES, "roles": NO_EDGES},
 }
 
 
 def _lost(scratch: Tenants, query: str, parameters: dict[str, Any]) -> list[Any]:
     graph, text = scratch("lakehouse", root=ROOT_NAME), cypher.load(query).text
-    given = {**parameters, "root": graph.tenant, "load": "another"}
-    return graph.store.write(graph.tenant, lambda writing: list(writing.ask(text, given)), keep=False)
+    given = {**parameters, "root": graph.tenant, "load": "another", "lane": 0, "number": 1}
+
+    def look(writing: Writing) -> list[Any]:
+        writing.ask("CREATE (:LoadLane {root: $root, number: 0})", {"root": graph.tenant})
+        return list(writing.ask(text, given))
+
+    return graph.store.write(graph.tenant, look, keep=False)
 
 
 def _wrong(scratch: Tenants, folder: Path) -> Iterator[Probe]:

@@ -249,7 +249,7 @@ def _listed(store: Store) -> list[tuple[object, ...]]:
             registry.remove(store, name)
 
 
-COUNT = """MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch|RulePart {root: $root})
+COUNT = """MATCH (node:Entity|Change|Refusal|Request|LoadedBatch|DoomedBatch|LoadLane|RulePart {root: $root})
 RETURN count(node) AS count"""
 
 
