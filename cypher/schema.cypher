@@ -16,11 +16,11 @@ CREATE CONSTRAINT rule_policy_root IF NOT EXISTS FOR (policy:RulePolicy) REQUIRE
 CREATE INDEX rule_part IF NOT EXISTS FOR (part:RulePart) ON (part.root);
 CREATE INDEX rule_name IF NOT EXISTS FOR (part:RulePart) ON (part.root, part.name);
 // registers every label, relationship type and property that a query names, so that no query warns on a new database
-CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Delta:Refusal:Request:LoadedBatch:DoomedBatch:RulePolicy:RuleType
-    :RulePrivilege:RuleOperation:RuleClause:RuleTerm:RuleAtom:RuleFact:RulePart),
+CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Delta:Refusal:Request:LoadedBatch:DoomedBatch:LoadLane:RulePolicy
+    :RuleType:RulePrivilege:RuleOperation:RuleClause:RuleTerm:RuleAtom:RuleFact:RulePart),
   (keys {root: 0, ref: 0, type: 0, name: 0, exists: 0, builtin: 0, privilege: 0, policy: 0, digest: 0, source: 0,
     made: 0, revision: 0, begun: 0, turn: 0, locked: 0, id: 0, at: 0, actor: 0, as_role: 0, statement: 0, object: 0,
-    subject: 0, said: 0, reason: 0, request: 0, number: 0, ids: 0, revisions: 0, batches: 0, nodes: 0, edges: 0,
+    subject: 0, said: 0, reason: 0, request: 0, number: 0, ids: 0, revisions: 0, nodes: 0, edges: 0,
     unmade: 0, names: 0, by: 0, loading: 0, loading_what: 0, loading_done: 0, chain: 0, hash: 0, previous: 0,
     unchained: 0, pruned: 0, pruned_hash: 0, pruned_revision: 0, more: 0, holder: 0, head: 0,
     title: 0, root_type: 0, on_missing: 0, elsewhere: 0, active_roles: 0, granted_to: 0, hidden: 0, kind: 0, depth: 0,

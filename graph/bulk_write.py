@@ -4,9 +4,11 @@ A load is too big for one transaction. A transaction that stays open holds the r
 and heartbeats show that the load is alive (graph/heartbeat.py). Before its first batch the load commits a mark on the
 :Revision node: `begun` is one ahead of `revision`, so that no guarded read succeeds, and `loading` is the load's id, so
 that reads and changes fail at once with the reason. The mark is set only if the marks have not changed since the load
-read the facts. Each batch is one transaction. It locks the mark, continues only if the mark still has the load's id,
-and records the ids of everything that it wrote in a :LoadedBatch node. The last transaction writes the log entry,
-removes these records and makes the two marks equal, which makes the whole load visible.
+read the facts. Each batch is one transaction. It locks a :LoadLane node, continues only if the mark still has the
+load's id, and records the ids of everything that it wrote in a :LoadedBatch node. There are several lanes, so that the
+server can write several batches at the same time. Another caller that takes the load over locks all lanes before it
+changes the id on the mark. The last transaction writes the log entry, removes these records and makes the two marks
+equal, which makes the whole load visible.
 
 A load that also removes facts records them as :DoomedBatch nodes before it removes any. Its last transaction then
 leaves the marks unequal and sets `loading_done`: from here on the load is completed and never undone. The recorded
@@ -21,6 +23,7 @@ mistake the state after it for the state before it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from grantpath import cypher
@@ -35,6 +38,7 @@ from grantpath.graph.writer_lock import Held
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
 
+LANES = 2  # batches of one load that the server writes at the same time
 TRIES = 3  # attempts to learn the outcome; each waits for the server up to the timeout
 
 
@@ -46,6 +50,7 @@ class Bulk:
         self._base = base
         self._what = what
         self._own = {"root": held.root, "load": held.id}
+        self._numbers = count(1)
         self._recovery = Recovery(held.execute, held.root, held.id)
         self.began = False
 
@@ -72,7 +77,7 @@ class Bulk:
         """
         self.began = True
         self._held.beat()  # proves that the load is alive, even if it loses its lock at once
-        begun = {**self._base.key, **self._own, "what": self._what}
+        begun = {**self._base.key, **self._own, "what": self._what, "lanes": LANES}
         if not cypher.load("load_begin").run(self._held.execute, **begun):
             raise self.overtaken()
 
@@ -83,12 +88,18 @@ class Bulk:
             " run it again"
         )
 
+    def next_batch(self) -> dict[str, Any]:
+        """The parameters that every batch has: its lane, and its number. The highest number is undone first."""
+        number = next(self._numbers)
+        return {**self._own, "lane": number % LANES, "number": number}
+
     def write(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        """Runs the query of one batch, which locks and compares the mark and records what it wrote. Returns its row.
+        """Runs the query of one batch, which locks its lane, compares the mark and records what it wrote; `parameters`
+        contain those of `next_batch`. Returns its row.
 
         Raises Inconsistent if another caller has undone this load, Unavailable.
         """
-        rows = self._held.execute(text, {**parameters, **self._own})
+        rows = self._held.execute(text, parameters)
         if not rows:
             raise self._lost()
         return rows[0]

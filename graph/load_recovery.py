@@ -1,7 +1,7 @@
 """Undoes or completes a load of graph/bulk_write.py that died, batch by batch.
 
-The caller holds the writer lock and replaces the dead load's id on the mark with its own. This waits for a batch that
-is still running, and later batches of the dead load write nothing.
+The caller holds the writer lock and replaces the dead load's id on the mark with its own. This waits for batches that
+are still running, and later batches of the dead load write nothing.
 """
 
 from typing import Any

@@ -77,9 +77,9 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     """
     if not isinstance(text, str):
         raise InvalidReference(f"{short(repr(text))} is not a string; write a reference, e.g. table:a.b.c")
-    simple = _SIMPLE.match(text) if len(text) <= MAX_SEGMENT_BYTES else None
-    if simple:  # no rule can be broken, and this is the canonical spelling
-        type_, name = simple.groups()
+    simple = simple_parts(text)
+    if simple:  # no rule can be broken
+        type_, name = simple
         subject = type_ in subject_types
         segments = (name,) if subject else tuple(name.split("."))
         ref = Reference.__new__(
@@ -105,6 +105,12 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     for segment in segments:
         _check_segment(segment, text)
     return Reference(type_, segments, subject)
+
+
+def simple_parts(text: str) -> tuple[str, str] | None:
+    """The type and the name of a reference without quotes, in its canonical spelling; None for any other text."""
+    simple = _SIMPLE.match(text) if len(text) <= MAX_SEGMENT_BYTES else None
+    return (simple[1], simple[2]) if simple else None
 
 
 def _subject_segment(name: str, text: str) -> str:

@@ -7,7 +7,7 @@
 MATCH (mark:Revision {root: $root})
 SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $load
-SET mark.batches = null, mark.loading_done = true
+SET mark.loading_done = true
 WITH mark
 CALL () {
   MATCH (batch:LoadedBatch {root: $root})

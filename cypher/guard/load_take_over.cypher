@@ -10,6 +10,10 @@
 MATCH (mark:Revision {root: $root})
 SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.loading = $dead
+CALL () {
+  MATCH (lane:LoadLane {root: $root})
+  SET lane.locked = true // waits for batches that are still running, so that they are counted
+}
 SET mark.loading = $load
 RETURN COUNT { (:LoadedBatch {root: $root}) } AS left, COUNT { (:DoomedBatch {root: $root}) } AS removals,
   coalesce(mark.loading_done, false) AS done

@@ -11,4 +11,4 @@ CALL () {
   MATCH (doomed:DoomedBatch {root: $root})
   DELETE doomed
 }
-SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null, mark.batches = null
+SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null

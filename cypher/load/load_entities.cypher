@@ -1,22 +1,28 @@
 // load_entities.cypher: creates entities of one type below their parents. For bulk import.
-// $root    STRING          'metalake:ml'
-// $load    STRING          '5f0c', the load in progress; otherwise nothing is written
-// $type    STRING          'table'
-// $labels  LIST OF STRING  ['Securable', 'Table']
-// $exists  BOOLEAN         null, or false: only names with grants on them
-// $rows    LIST            [[1, 'table:hr.public.staff', 'staff']]: id of the parent in the database or null, ref, name
-// Returns one row, or none if the load is not in progress: refs LIST OF STRING, nodes LIST OF INTEGER (their ids)
+// $root     STRING           'metalake:ml'
+// $load     STRING           '5f0c', the load in progress; otherwise nothing is written
+// $lane     INTEGER          0, the lane in which the batch is written
+// $number   INTEGER          1, higher than those of the batches that this one needs
+// $type     STRING           'table'
+// $labels   LIST OF STRING   ['Securable', 'Table']
+// $exists   BOOLEAN          null, or false: only names with grants on them
+// $parents  LIST OF INTEGER  [1], for each entity the id of its parent in the database, or null
+// $refs     LIST OF STRING   ['table:hr.public.staff']
+// $names    LIST OF STRING   ['staff']
+// Returns one row, or none if the load is not in progress: entities LIST OF INTEGER (their places in the
+// lists), nodes LIST OF INTEGER (their ids)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', load: '5f0c', type: 'table', labels: ['Securable', 'Table'], exists: null, rows: [[1, 'table:hr.public.staff', 'staff']]}
-MATCH (mark:Revision {root: $root})
-SET mark.batches = coalesce(mark.batches, 0) + 1
-WITH mark WHERE mark.loading = $load
+// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, type: 'table', labels: ['Securable', 'Table'], exists: null, parents: [1], refs: ['table:hr.public.staff'], names: ['staff']}
+MATCH (lane:LoadLane {root: $root, number: $lane})
+SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
+WITH lane
+MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
 CALL () {
-  UNWIND $rows AS row
-  OPTIONAL MATCH (parent) WHERE id(parent) = row[0]
-  CREATE (entity:Entity:$($labels) {root: $root, ref: row[1], type: $type, name: row[2], exists: $exists})
+  UNWIND range(0, size($refs) - 1) AS at
+  OPTIONAL MATCH (parent) WHERE id(parent) = $parents[at]
+  CREATE (entity:Entity:$($labels) {root: $root, ref: $refs[at], type: $type, name: $names[at], exists: $exists})
   FOREACH (above IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | CREATE (entity)-[:CHILD_OF]->(above))
-  RETURN collect(entity.ref) AS refs, collect(id(entity)) AS nodes
+  RETURN collect(at) AS entities, collect(id(entity)) AS nodes
 }
-CREATE (:LoadedBatch {root: $root, number: mark.batches, nodes: nodes})
-RETURN refs, nodes
+CREATE (:LoadedBatch {root: $root, number: $number, nodes: nodes})
+RETURN entities, nodes

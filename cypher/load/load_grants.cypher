@@ -1,35 +1,40 @@
 // load_grants.cypher: writes grants, with ALLOW or DENY, and ownerships. For bulk import.
-// $root   STRING  'metalake:ml'
-// $load   STRING  '5f0c', the load in progress; otherwise nothing is written
-// $allow  LIST    [[1, 2, 'SELECT_TABLE']], ids in the database of the subject and the object, and the privilege
-// $deny   LIST    [[1, 2, 'MODIFY_TABLE']], the same for DENY
-// $owns   LIST    [[1, 2]], the owner and the object
+// $root        STRING          'metalake:ml'
+// $load        STRING          '5f0c', the load in progress; otherwise nothing is written
+// $lane        INTEGER         0, the lane in which the batch is written
+// $number      INTEGER         1, higher than those of the batches that this one needs
+// $privileges  LIST OF STRING  ['SELECT_TABLE', 'MODIFY_TABLE']
+// $allow       MAP             {starts: [1], ends: [2], privileges: [0]}: for each grant the ids of the subject and the object in the
+//   database, and the place of the privilege in the list
+// $deny        MAP             {starts: [1], ends: [2], privileges: [1]}, the same for DENY
+// $owns        MAP             {starts: [1], ends: [2]}, the ids of owners and objects
 // Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', load: '5f0c', allow: [[1, 2, 'SELECT_TABLE']], deny: [[1, 2, 'MODIFY_TABLE']], owns: [[1, 2]]}
-MATCH (mark:Revision {root: $root})
-SET mark.batches = coalesce(mark.batches, 0) + 1
-WITH mark WHERE mark.loading = $load
+// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, privileges: ['SELECT_TABLE', 'MODIFY_TABLE'], allow: {starts: [1], ends: [2], privileges: [0]}, deny: {starts: [1], ends: [2], privileges: [1]}, owns: {starts: [1], ends: [2]}}
+MATCH (lane:LoadLane {root: $root, number: $lane})
+SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
+WITH lane
+MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
 CALL () {
-  UNWIND $allow AS row
-  MATCH (subject:Subject) WHERE id(subject) = row[0]
-  MATCH (object:Securable) WHERE id(object) = row[1]
-  CREATE (subject)-[edge:ALLOW {privilege: row[2]}]->(object)
+  UNWIND range(0, size($allow.starts) - 1) AS at
+  MATCH (subject:Subject) WHERE id(subject) = $allow.starts[at]
+  MATCH (object:Securable) WHERE id(object) = $allow.ends[at]
+  CREATE (subject)-[edge:ALLOW {privilege: $privileges[$allow.privileges[at]]}]->(object)
   RETURN collect(id(edge)) AS allowed
 }
 CALL () {
-  UNWIND $deny AS row
-  MATCH (subject:Subject) WHERE id(subject) = row[0]
-  MATCH (object:Securable) WHERE id(object) = row[1]
-  CREATE (subject)-[edge:DENY {privilege: row[2]}]->(object)
+  UNWIND range(0, size($deny.starts) - 1) AS at
+  MATCH (subject:Subject) WHERE id(subject) = $deny.starts[at]
+  MATCH (object:Securable) WHERE id(object) = $deny.ends[at]
+  CREATE (subject)-[edge:DENY {privilege: $privileges[$deny.privileges[at]]}]->(object)
   RETURN collect(id(edge)) AS denied
 }
 CALL () {
-  UNWIND $owns AS row
-  MATCH (owner:Subject) WHERE id(owner) = row[0]
-  MATCH (object:Securable) WHERE id(object) = row[1]
+  UNWIND range(0, size($owns.starts) - 1) AS at
+  MATCH (owner:Subject) WHERE id(owner) = $owns.starts[at]
+  MATCH (object:Securable) WHERE id(object) = $owns.ends[at]
   CREATE (owner)-[edge:OWNS]->(object)
   RETURN collect(id(edge)) AS owned
 }
-CREATE (:LoadedBatch {root: $root, number: mark.batches, edges: allowed + denied + owned})
+CREATE (:LoadedBatch {root: $root, number: $number, edges: allowed + denied + owned})
 RETURN size(allowed) + size(denied) + size(owned) AS written

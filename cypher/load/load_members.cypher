@@ -1,27 +1,30 @@
 // load_members.cypher: writes memberships in groups and roles. For bulk import.
-// $root    STRING  'metalake:ml'
-// $load    STRING  '5f0c', the load in progress; otherwise nothing is written
-// $groups  LIST    [[1, 2]], ids in the database: the member and the group
-// $roles   LIST    [[1, 3]], the holder and the role
+// $root    STRING   'metalake:ml'
+// $load    STRING   '5f0c', the load in progress; otherwise nothing is written
+// $lane    INTEGER  0, the lane in which the batch is written
+// $number  INTEGER  1, higher than those of the batches that this one needs
+// $groups  MAP      {starts: [1], ends: [2]}, the ids of members and groups in the database
+// $roles   MAP      {starts: [1], ends: [3]}, the ids of holders and roles
 // Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', load: '5f0c', groups: [[1, 2]], roles: [[1, 3]]}
-MATCH (mark:Revision {root: $root})
-SET mark.batches = coalesce(mark.batches, 0) + 1
-WITH mark WHERE mark.loading = $load
+// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, groups: {starts: [1], ends: [2]}, roles: {starts: [1], ends: [3]}}
+MATCH (lane:LoadLane {root: $root, number: $lane})
+SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
+WITH lane
+MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
 CALL () {
-  UNWIND $groups AS row
-  MATCH (member:Subject) WHERE id(member) = row[0]
-  MATCH (group:Subject) WHERE id(group) = row[1]
+  UNWIND range(0, size($groups.starts) - 1) AS at
+  MATCH (member:Subject) WHERE id(member) = $groups.starts[at]
+  MATCH (group:Subject) WHERE id(group) = $groups.ends[at]
   CREATE (member)-[edge:MEMBER_OF]->(group)
   RETURN collect(id(edge)) AS members
 }
 CALL () {
-  UNWIND $roles AS row
-  MATCH (holder:Subject) WHERE id(holder) = row[0]
-  MATCH (role:Role) WHERE id(role) = row[1]
+  UNWIND range(0, size($roles.starts) - 1) AS at
+  MATCH (holder:Subject) WHERE id(holder) = $roles.starts[at]
+  MATCH (role:Role) WHERE id(role) = $roles.ends[at]
   CREATE (holder)-[edge:HAS_ROLE]->(role)
   RETURN collect(id(edge)) AS holders
 }
-CREATE (:LoadedBatch {root: $root, number: mark.batches, edges: members + holders})
+CREATE (:LoadedBatch {root: $root, number: $number, edges: members + holders})
 RETURN size(members) + size(holders) AS written

@@ -25,6 +25,8 @@ CALL () {
   UNION ALL
     MATCH (doomed:DoomedBatch {root: $root}) RETURN doomed AS node
   UNION ALL
+    MATCH (lane:LoadLane {root: $root}) RETURN lane AS node
+  UNION ALL
     MATCH (part:RulePart {root: $root}) RETURN part AS node
   UNION ALL
     MATCH (beat:Heartbeat {root: $root}) WHERE beat.holder <> $by RETURN beat AS node

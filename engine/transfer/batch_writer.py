@@ -7,12 +7,11 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Any
 
-from grantpath.graph.bulk_write import Bulk
+from grantpath.graph.bulk_write import LANES, Bulk
 from grantpath.graph.queries import load_query
 
 Row = Mapping[str, Any]
-# The lock of the mark lets the server execute one batch at a time; it receives the next one meanwhile.
-UNDER_WAY = 2
+UNDER_WAY = 2 * LANES  # the server executes one batch in each lane, and receives the next one meanwhile
 
 
 class BatchWriter:
@@ -43,9 +42,8 @@ class BatchWriter:
         """
         if len(self._under_way) == UNDER_WAY:
             self._take_oldest()
-        own = {"root": self._bulk.root, "load": self._bulk.id}
-        write = load_query(query).run
-        future = self._threads.submit(copy_context().run, lambda: write(self._bulk.write, **own, **parameters))
+        write, given = load_query(query).run, {**self._bulk.next_batch(), **parameters}
+        future = self._threads.submit(copy_context().run, lambda: write(self._bulk.write, **given))
         self._under_way.append((future, count, then))
 
     def settle(self) -> None:

@@ -1,15 +1,17 @@
 """Writes the facts that an import adds, in batches: entities, then the edges between them; notes what it removes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.batch_writer import BatchWriter
 from grantpath.engine.transfer.import_delta import DeltaBuilder
 from grantpath.engine.transfer.import_plan import ImportDelta, Removals
-from grantpath.engine.transfer.rows import ABSENT, Edges
+from grantpath.engine.transfer.reference_numbers import ABSENT
+from grantpath.engine.transfer.rows import Edges
 from grantpath.engine.transfer.tables import Ints
 from grantpath.graph.bulk_write import Bulk
 from grantpath.graph.progress import ReportCount
@@ -47,46 +49,67 @@ class FactWriter:
 
     # ---- entities ------------------------------------------------------------------------------------------------
     def _write_entities(self, writer: BatchWriter, numbers: Ints, exists: bool | None) -> None:
-        types = np.array([self._names.types[number] for number in numbers.tolist()], dtype=np.str_)
-        for type_ in dict.fromkeys(types.tolist()):
-            for part in _parts(numbers[types == type_]):
-                rows = [self._entity(number) for number in part.tolist()]
-                labels = self._policy.labels(type_)
-                writer.put(
-                    "load_entities", len(part), self._number, type=type_, labels=labels, exists=exists, rows=rows
-                )
+        types = self._names.type_codes()[numbers]
+        for code in dict.fromkeys(types.tolist()):
+            type_ = self._names.all_types[code]
+            same = {"type": type_, "labels": self._policy.labels(type_), "exists": exists}
+            for part in _parts(numbers[types == code]):
+                writer.put("load_entities", len(part), self._taking(part), **same, **self._entities(part))
             writer.settle()  # the next type needs the ids of its parents
 
-    def _entity(self, number: int) -> list[Any]:
-        parent = self._names.parents[number]
-        above = int(self._builder.node[parent]) if parent != ABSENT else None
-        return [above, self._names.texts[number], self._names.names[number]]
+    def _entities(self, part: Ints) -> dict[str, Any]:
+        at, names = part.tolist(), self._names
+        above = [names.parents[number] for number in at]
+        nodes = self._builder.node[above].tolist()
+        return {
+            "parents": [None if parent == ABSENT else node for parent, node in zip(above, nodes, strict=True)],
+            "refs": [names.texts[number] for number in at],
+            "names": [names.names[number] for number in at],
+        }
 
-    def _number(self, row: Mapping[str, Any]) -> None:
-        """Takes the database ids of new entities."""
-        self._builder.node[[self._names.known(ref) for ref in row["refs"]]] = row["nodes"]
+    def _taking(self, part: Ints) -> Callable[[Mapping[str, Any]], None]:
+        """A function that takes the database ids of these new entities."""
+
+        def take(row: Mapping[str, Any]) -> None:
+            self._builder.node[part[row["entities"]]] = row["nodes"]
+
+        return take
 
     # ---- edges ---------------------------------------------------------------------------------------------------
     def _write_edges(self, writer: BatchWriter, edges: Edges) -> None:
-        node, types = self._builder.node, self._policy.file.types
         words = np.array([label.partition(" ")[0] for label in self._labels], dtype=np.str_)
-        is_role = np.array([types[type_].kind == "role" for type_ in self._names.types], dtype=np.bool_)
-        for part in _parts(np.arange(len(edges.start), dtype=np.int64)):
-            pairs = np.stack([node[edges.start[part]], node[edges.end[part]]], axis=1)
-            label, role = edges.label[part], is_role[edges.end[part]]
-            word = words[label]
-            member = word == "MEMBER"
-            members = {"groups": pairs[member & ~role].tolist(), "roles": pairs[member & role].tolist()}
-            grants = {"owns": pairs[word == "OWNS"].tolist()}
-            for effect in ("ALLOW", "DENY"):
-                chosen = word == effect
-                grants[effect.lower()] = [*map(self._grant, pairs[chosen].tolist(), label[chosen].tolist())]
-            for query, lists in (("load_members", members), ("load_grants", grants)):
-                if count := sum(map(len, lists.values())):
-                    writer.put(query, count, **lists)
+        member = words == "MEMBER"
+        chosen = member[edges.label]
+        self._write_members(writer, edges.only(chosen))
+        self._write_grants(writer, edges.only(~chosen), words)
 
-    def _grant(self, pair: list[int], label: int) -> list[Any]:
-        return [*pair, self._labels[label].partition(" ")[2]]
+    def _write_members(self, writer: BatchWriter, edges: Edges) -> None:
+        is_role = np.array([self._policy.file.types[type_].kind == "role" for type_ in self._names.all_types])
+        to_role = is_role[self._names.type_codes()][edges.end]
+        for at in range(0, len(to_role), BATCH):
+            part, role = edges.only(slice(at, at + BATCH)), to_role[at : at + BATCH]
+            groups, roles = self._pairs(part.only(~role)), self._pairs(part.only(role))
+            writer.put("load_members", len(role), groups=groups, roles=roles)
+
+    def _write_grants(self, writer: BatchWriter, edges: Edges, words: npt.NDArray[np.str_]) -> None:
+        privileges = [label.partition(" ")[2] for label in self._labels]
+        for at in range(0, len(edges.label), BATCH):
+            part = edges.only(slice(at, at + BATCH))
+            word = words[part.label]
+            allow, deny, owns = (part.only(word == each) for each in ("ALLOW", "DENY", "OWNS"))
+            writer.put(
+                "load_grants",
+                len(word),
+                privileges=privileges,
+                allow={**self._pairs(allow), "privileges": allow.label.tolist()},
+                deny={**self._pairs(deny), "privileges": deny.label.tolist()},
+                owns=self._pairs(owns),
+            )
+
+    def _pairs(self, edges: Edges) -> dict[str, list[int]]:
+        """The database ids of both ends."""
+        node = self._builder.node
+        return {"starts": node[edges.start].tolist(), "ends": node[edges.end].tolist()}
 
 
 def note_removals(bulk: Bulk, removals: Removals) -> None:

@@ -1,7 +1,7 @@
 """Compares an import with the graph: which facts are new, and which conflict with existing ones."""
 
 from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,8 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
 from grantpath.engine.transfer.recorded_delta import recorded
-from grantpath.engine.transfer.rows import ABSENT, Edges, Links, Listed, ResolvedRows
+from grantpath.engine.transfer.reference_numbers import ABSENT
+from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.near_names import CANDIDATES, nearest
@@ -73,7 +74,7 @@ class DeltaBuilder:
         """The existing edges of subjects to entities that have a number: start, end, label, the edge's id."""
         nodes = self.node[distinct(starts)]
         nodes = nodes[nodes != ABSENT]
-        number = dict(zip(self.node.tolist(), range(len(self.node)), strict=True))
+        number = {node: at for at, node in enumerate(self.node.tolist()) if node != ABSENT}
         labels = {label: at for at, label in enumerate(self._rows.labels)}
         found = []
         for at in range(0, len(nodes), BATCH):
@@ -152,7 +153,8 @@ class DeltaBuilder:
         members = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
         above: dict[str, set[str]] = {}
         row_of: dict[tuple[str, str], tuple[Table, int]] = {}
-        containers = np.array([type_ in self._policy.file.members for type_ in self.names.types], dtype=np.bool_)
+        inner_types = [type_ in self._policy.file.members for type_ in self.names.all_types]
+        containers = np.array(inner_types, dtype=np.bool_)[self.names.type_codes()]
         for links in members:
             inner = links.only(containers[links.start])
             for row, start, end in zip(inner.rows.tolist(), inner.start.tolist(), inner.end.tolist(), strict=True):
@@ -163,7 +165,7 @@ class DeltaBuilder:
         for cycle in _cycles(above, row_of):
             table, row = next(row_of[edge] for edge in pairwise(cycle) if edge in row_of)
             text = f"this row closes a cycle: {' in '.join(cycle)}; remove one of its rows"
-            problems.rows(table, np.array([row]), _same(text))
+            problems.rows(table, np.array([row]), {row: text}.__getitem__)
 
     def _climb(self, above: dict[str, set[str]]) -> None:
         """Adds the containers that the graph has above the members and containers of the import."""
@@ -240,8 +242,8 @@ class DeltaBuilder:
         """Sorted so that parents come before their contents, and equal types together; otherwise in the given order."""
         depth = {type_: (len(self._policy.names.chain(type_)), at) for at, type_ in enumerate(self._policy.file.types)}
         ranks = {type_: at for at, (type_, _) in enumerate(sorted(depth.items(), key=lambda each: each[1]))}
-        order = np.array([ranks[self.names.types[number]] for number in numbers.tolist()], dtype=np.int64)
-        return numbers[np.argsort(order, kind="stable")]
+        order = np.array([ranks[type_] for type_ in self.names.all_types], dtype=np.int64)
+        return numbers[np.argsort(order[self.names.type_codes()[numbers]], kind="stable")]
 
     def _wanted_names(self) -> Marks:
         """Marks missing objects of grants, the missing names above them, and missing members of hidden subjects."""
@@ -276,10 +278,6 @@ class DeltaBuilder:
             members = [at for at in added.tolist() if self.names.types[at] == type_ and at != role]
             start = np.array(members, dtype=np.int64)
             yield Edges(start, np.full_like(start, role), np.full_like(start, self._rows.label("MEMBER")))
-
-
-def _same(text: str) -> Callable[[int], str]:
-    return lambda _: text
 
 
 def _cycles(above: dict[str, set[str]], row_of: Mapping[tuple[str, str], object]) -> Iterator[list[str]]:

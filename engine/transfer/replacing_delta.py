@@ -8,7 +8,8 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.transfer.import_delta import DeltaBuilder, Marks
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, Removals
 from grantpath.engine.transfer.recorded_delta import recorded
-from grantpath.engine.transfer.rows import ABSENT, Edges, Links
+from grantpath.engine.transfer.reference_numbers import ABSENT
+from grantpath.engine.transfer.rows import Edges, Links
 from grantpath.engine.transfer.tables import Ints
 
 

@@ -74,7 +74,7 @@ class Restore:
         for name in NOTES:
             for part in self._parts(name):
                 lists = {each: part if each == name else [] for each in NOTES}
-                query.run(bulk.write, root=bulk.root, load=bulk.id, **lists)
+                query.run(bulk.write, **bulk.next_batch(), **lists)
                 done += len(part)
                 yield done, max(done, self._of)
 

@@ -8,85 +8,13 @@ import numpy.typing as npt
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
-from grantpath.engine.transfer.tables import Column, Ints, Problems, Table
+from grantpath.engine.transfer.reference_numbers import ABSENT, ReferenceNumbers
+from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.messages import indefinite
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import Effect, Statement
-
-ABSENT = -1
-
-
-class ReferenceNumbers:
-    """Numbers references, and stores for each number the canonical text, the type and the parent's number."""
-
-    def __init__(self, policy: Policy, root: Reference) -> None:
-        self._policy = policy
-        self._root = root
-        self._types = {type_: at for at, type_ in enumerate(policy.file.types)}
-        special = [root.text, *policy.builtins]
-        self._special = {text: len(self._types) + at for at, text in enumerate(dict.fromkeys(special))}
-        self._numbers: dict[str, int] = {}
-        self.texts: list[str] = []
-        self.names: list[str] = []
-        self.types: list[str] = []
-        self.parents: list[int] = []
-        self._kinds: list[int] = []
-        self.root = self.number(root)
-        for builtin in policy.builtins:
-            self.parse(builtin)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def number(self, ref: Reference) -> int:
-        """The number of a reference; its parents get one, too."""
-        known = self._numbers.get(ref.text)
-        if known is not None:
-            return known
-        in_tree = ref != self._root and self._policy.is_securable(ref.type)
-        parent = self.number(self._policy.parent(ref, self._root)) if in_tree else ABSENT
-        self._numbers[ref.text] = len(self.texts)
-        self.texts.append(ref.text)
-        self.names.append(ref.name)
-        self.types.append(ref.type)
-        self.parents.append(parent)
-        self._kinds.append(self._special.get(ref.text, self._types[ref.type]))
-        return len(self.texts) - 1
-
-    def foreign(self, text: str) -> int:
-        """The number of an entity of the graph; it has no parent here unless a row names it."""
-        known = self._numbers.setdefault(text, len(self.texts))
-        if known == len(self.texts):
-            self.texts.append(text)
-            self.names.append("")
-            self.types.append(type_of(text))
-            self.parents.append(ABSENT)
-        return known
-
-    def known(self, text: str) -> int:
-        """The number of a canonical text; ABSENT if it has none."""
-        return self._numbers.get(text, ABSENT)
-
-    def kinds(self) -> Ints:
-        """For every number, the code on which the rules depend: its type, or its reference if the policy defines it."""
-        return np.array(self._kinds, dtype=np.int64)
-
-    def parse(self, text: str) -> int:
-        """The number of a reference in any spelling. Raises InvalidReference, Unknown."""
-        known = self._numbers.get(text)
-        return self.number(self._policy.reference(text, self._root)) if known is None else known
-
-    def column(self, column: Column) -> Ints:
-        """The numbers of a column; ABSENT for a value that is not a valid reference."""
-        numbers = np.full(len(column.values), ABSENT, dtype=np.int64)
-        for at, text in enumerate(column.values):
-            try:
-                numbers[at] = self.parse(text)
-            except GrantpathError:
-                continue
-        return numbers[column.codes]
 
 
 @dataclass(frozen=True)
@@ -112,7 +40,7 @@ class Edges:
     end: Ints
     label: Ints
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> "Edges":
+    def only(self, chosen: npt.NDArray[np.bool_] | slice) -> "Edges":
         """The chosen edges."""
         return Edges(self.start[chosen], self.end[chosen], self.label[chosen])
 
@@ -194,10 +122,10 @@ class ResolvedRows:
     def _listed(self, name: str) -> Listed:
         table = self.tables[name]
         rows, (refs,) = self._good(name, ["ref"])
-        at = dict(zip(rows.tolist(), refs.tolist(), strict=True))
+        numbers = self._numbers[name, "ref"]
 
         def resolve(row: int) -> None:
-            self._list(name, self.names.texts[at[row]])
+            self._list(name, self.names.texts[int(numbers[row])])
 
         good = self._verdicts(table, rows, [self._kinds[refs]], resolve)
         return Listed(table, rows[good >= 0], refs[good >= 0])

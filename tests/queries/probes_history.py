@@ -50,7 +50,8 @@ def kept_tenant(tenants: Tenants) -> Authorizer:
         graph.change("add store:st", id="once")
         graph.change_all([f"add store:{name}" for name in ("many", *names)], id="many")
     graph.store.execute(SET_BACK, {"root": graph.tenant})
-    graph.store.execute("CREATE (:LoadedBatch {root: $root}), (:DoomedBatch {root: $root})", {"root": graph.tenant})
+    left_over = "CREATE (:LoadedBatch {root: $root}), (:DoomedBatch {root: $root}), (:LoadLane {root: $root})"
+    graph.store.execute(left_over, {"root": graph.tenant})
     return graph
 
 
