@@ -23,7 +23,8 @@ Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names,
 
 @dataclass
 class _Found:
-    """An effect, while it is collected. `users` by their objects; `objects` are those of all users together."""
+    """An effect while it is collected. `users`: the users by the objects on which they have it; `objects`: the objects
+    of all these users."""
 
     users: dict[Extent, list[int]] = field(default_factory=lambda: defaultdict(list))
     objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans
@@ -33,18 +34,19 @@ class _Found:
 
 @dataclass
 class _Effects:
-    """All effects, while they are collected."""
+    """All effects while they are collected."""
 
     explained: bool
     by_key: dict[Key, _Found] = field(default_factory=lambda: defaultdict(_Found))
 
 
 def compare(before: Side, after: Side, statements: Iterable[str], explained: bool = True) -> Effects:
-    """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
+    """The effects of a change from `before` to `after`. `statements` are all facts that differ, as canonical
+    statements.
 
-    The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
-    grants and the common place, and a share may name a place with what is excepted there; otherwise `by` and `place`
-    are empty, and a share lists all that is meant, which can be long.
+    Both sides must be of the same root, and give a reference the same number. If `explained`, the effects name the
+    deciding grants and the common place, and a share may name a place with exceptions. Otherwise `by` and `place` are
+    empty, and a share lists every object or place, which can be long.
     """
     found = _found(before, after, statements, explained)
     omitted = {*names_with_second_objects(before.policy), *names_with_second_objects(after.policy)}
@@ -53,7 +55,10 @@ def compare(before: Side, after: Side, statements: Iterable[str], explained: boo
 
 @dataclass(frozen=True)
 class ChangedAccess:
-    """What users, by number, gain or lose: names on `objects`, and on all objects of the type inside `below`."""
+    """What users gain or lose: names on `objects`, and on all objects of the type inside the places `below`.
+
+    `users` are numbers of references.
+    """
 
     gained: bool
     type: str
@@ -64,7 +69,7 @@ class ChangedAccess:
 
 
 def changed_access(before: Side, after: Side, statements: Iterable[str]) -> Iterator[ChangedAccess]:
-    """The effects in parts, without deciding grants and counts: for a follower, which needs no texts of users."""
+    """The effects in parts, without deciding grants and counts. Users are numbers, since a follower needs no names."""
     for (gained, type_, names, _), entry in _found(before, after, statements, explained=False).by_key.items():
         for (objects, below, _, _), users in entry.users.items():
             yield ChangedAccess(gained, type_, names, users, objects, below)
@@ -90,7 +95,7 @@ def _found(before: Side, after: Side, statements: Iterable[str], explained: bool
 
 
 def _frame(policy: Policy) -> object:
-    """What decides about the answers of a policy beside its conditions."""
+    """Everything in a policy, except its conditions, on which answers depend."""
     chains = {type_: policy.names.chain(type_) for type_ in policy.names.types}
     return policy.user_types, policy.role_types, sorted(policy.hidden), sorted(policy.builtins), chains
 
@@ -132,7 +137,7 @@ def _compare_small(
     added_or_dropped: Collection[int],
     found: _Effects,
 ) -> bool:
-    """Compares without deciding grants, if the region is small. False if it is not."""
+    """Compares a block without deciding grants, and returns true; returns false if its region is not small."""
     region = SmallRegion(sides, block, names, added_or_dropped)
     if not region.fits:
         return False

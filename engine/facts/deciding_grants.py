@@ -1,4 +1,4 @@
-"""Finds the grants that decide a difference of access: they allow on one side, and not on the other one."""
+"""Finds the grants that decide a difference of access: because of them, one side allows and the other does not."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,13 +19,15 @@ from grantpath.engine.policy.facts import Fact, FactKind, place_type
 
 WITHOUT_GRANT = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
 Decided = tuple[tuple[Fact, bool], ...]  # facts; true: of the side that allows, false: a DENY of the other side
-Texts = Callable[[Sequence[int], int], Iterable[str]]  # the grants, given the positions of their places and a row
+Texts = Callable[[Sequence[int], int], Iterable[str]]  # (positions of the places, a row) -> the grants as text
 
 
 @dataclass(frozen=True)
 class DecidedParts:
-    """Parts of a difference, sorted by class, grants and target: half-open intervals of the numbers of targets, in each
-    of which the same grants decide. `by`: their index in `grants`."""
+    """Parts of a difference, sorted by class, grants and target. In a part, the same grants decide.
+
+    `low`, `high`: half-open intervals of the numbers of targets. `by`: the index of a part's grants in `grants`.
+    """
 
     of: Ints
     by: Ints
@@ -35,12 +37,12 @@ class DecidedParts:
 
     @staticmethod
     def whole(difference: AccessDifference) -> "DecidedParts":
-        """The difference as it is, without grants."""
+        """The whole difference, without grants."""
         return DecidedParts(difference.of, np.zeros_like(difference.of), difference.low, difference.high, [()])
 
     @staticmethod
     def merged(parts: Iterable[tuple[Ints, Ints, Ints, Ints]], grants: list[tuple[str, ...]]) -> "DecidedParts":
-        """The parts (class, grants, low, high), with adjacent ones that have the same class and grants as one."""
+        """Joins adjacent parts (class, grants, low, high) that have the same class and grants."""
         of, by, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort((low, by, of))
         of, by, low, high = (each[order] for each in (of, by, low, high))
@@ -65,7 +67,7 @@ class DecidingGrants:
         grants: dict[tuple[str, ...], int] = {}
         parts: list[tuple[Ints, Ints, Ints, Ints]] = []
         for texts, places, chosen in self._decisions(difference, cells, shown[cells.low]):
-            # a cell can have several places with the same facts, each with grants of its own
+            # the same facts can be on several places of a cell, by different grants
             cell, low, high = parted(cells.low[chosen], cells.high[chosen], places)
             columns = [cells.yes_row[chosen][cell], *(each[low] for each in places)]
             first, kind = kinds_of(columns)
@@ -79,7 +81,8 @@ class DecidingGrants:
     def _decisions(
         self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
     ) -> Iterator[tuple[Texts, list[Ints], Ints]]:
-        """What decides in the cells: texts, the places that they are about, by target, and the cells."""
+        """For each kind of cells: a function that writes the texts, by target the places of the texts, and the
+        cells."""
         if not exists.all():
             yield partial(self._existence, difference), [self._tops(difference)], np.flatnonzero(~exists)
         chosen = np.flatnonzero(exists)
@@ -94,7 +97,7 @@ class DecidingGrants:
             yield partial(self._texts, difference, decided), places, chosen[kind == number]
 
     def _tops(self, difference: AccessDifference) -> Ints:
-        """By target, the highest place above it, or itself, that is added or dropped."""
+        """By target: the highest place that is added or dropped together with it, which can be the target itself."""
         parent, other = self._region.numberings[0].parent, self._region.shown[not difference.gained]
         top = difference.targets.copy()
         while (higher := (parent[top] >= 0) & ~other[parent[top]]).any():
@@ -106,7 +109,7 @@ class DecidingGrants:
         yield f"{'add' if difference.gained else 'drop'} {self._region.numberings[0].refs[places[0]]}"
 
     def _places(self, difference: AccessDifference, fact: Fact) -> Ints:
-        """By target, the position of the fact's place; -1 for a named entity."""
+        """By target: the position of the fact's place; -1 for a fact that names its entity."""
         if fact.entity:
             return np.full(len(difference.targets), -1)
         key = (difference.gained, difference.name.type, place_type(fact.place))
@@ -132,10 +135,10 @@ class DecidingGrants:
 
 
 def decisive(clauses: Clauses, yes: AbstractSet[Fact], no: AbstractSet[Fact]) -> Decided:
-    """The facts that make the difference between a yes and a no, given the facts that are true in both.
+    """The facts that decide between two sides. `yes`: the true facts on the side that allows; `no`: on the other side.
 
-    These are the facts of the clause that holds that are true in the yes only; if there is none, the DENYs that are
-    true in the no only and stop that clause there; otherwise all facts of the clause.
+    The decisive facts belong to a clause that holds on the allowing side. They are its facts that are true on that side
+    only; if there are none, the DENYs on the other side that stop the clause there; otherwise all facts of the clause.
     """
     won = [fact for fact in winning(clauses, dict.fromkeys(yes, ())) if fact.kind not in WITHOUT_GRANT]
     new = [fact for fact in won if fact not in no]
@@ -179,7 +182,7 @@ class _Granted:
             self._by.setdefault((key, place), set()).add(by)
 
     def find(self, fact: Fact, place: int, principals: set[int], other: "_Granted") -> tuple[int, int]:
-        """A principal that has the fact, and the place where: preferably one that the other side lacks."""
+        """A principal that has the fact, and the place of its grant; a grant that the other side lacks is preferred."""
         candidates = self._candidates.get((fact, place))
         if candidates is None:
             candidates = self._having(fact, place, other), self._having(fact, place, None)
@@ -191,7 +194,7 @@ class _Granted:
         raise LookupError(f"no principal has the fact {fact}")
 
     def _having(self, fact: Fact, place: int, without: "_Granted | None") -> dict[int, int]:
-        """The principals that have a fact, each with the first place where; without the grants of `without`."""
+        """The principals that have a fact, each with the first place of its grant; omits the grants of `without`."""
         stored = [(base, on) for base, places in self._stored(fact, place) for on in places]
         return {
             by: on

@@ -6,12 +6,14 @@ import numpy as np
 
 from grantpath.engine.facts.intervals import Ints
 
-SPARSE = 16  # numbers up to so many times their count are grouped by a table
+SPARSE = 16  # numbers are grouped with a table if the largest one is at most this many times their count
 
 
 def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
-    row."""
+    """Groups equal rows of columns of numbers, which must be at least -1.
+
+    Equal rows are of one kind. Returns the index of the first row of each kind, and the kind of each row.
+    """
     kinds = np.zeros(len(columns[0]), np.int64)
     first = kinds[:1]
     for column in columns:
@@ -21,13 +23,13 @@ def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 
 def _numbered(numbers: Ints) -> tuple[Ints, Ints]:
-    """The index of the first one of each number, by value, and the rank of each number. Sorts only if they are large,
-    because a table of them is faster."""
+    """The index at which each different number occurs first, in ascending order of the numbers, and the rank of each
+    number. Sorts only if the numbers are large, because a table is faster."""
     if int(numbers.max(initial=0)) > SPARSE * len(numbers):
         _, first, ranks = np.unique(numbers, return_index=True, return_inverse=True)
         return first, ranks
     at = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
-    at[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of several values for an index, the last one stays
+    at[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # for repeated indexes numpy keeps the last value
     used = np.flatnonzero(at >= 0)
     rank = np.empty_like(at)
     rank[used] = np.arange(len(used))

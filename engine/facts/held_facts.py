@@ -1,4 +1,4 @@
-"""Finds the facts that users have on a place, by themselves or by their groups and roles, as bits."""
+"""Finds, as bits, the facts that users have on a place, directly or through their groups and roles."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from grantpath.graph.reference import type_of
 Words = Mapping[str, Mapping[str, int]]  # the bits of facts, as in FactBits
 HOLDS, IS = FactKind.HOLDS.value, FactKind.IS.value
 NO_WORDS: Mapping[str, int] = {}
-MANY_GRANTS = 400  # principals with a fact on a place; from here on, the facts of all users there are kept
-MOST_KEPT = 32  # places
+MANY_GRANTS = 400  # if more principals have a fact on a place, the facts of all users on it are kept
+MOST_KEPT = 32  # places whose facts are kept
 
 
 class PlaceFacts(NamedTuple):
-    """Users with facts on a place: their indexes, ascending, and their bits. `kinds`: a number for each value of the
-    bits; None if it takes long to find out."""
+    """Users with facts on a place: their indexes, ascending, and the bits of their facts. `kinds`: for each user a
+    number that stands for the value of its bits; None if it is not known."""
 
     users: Ints
     bits: Ints
@@ -33,7 +33,7 @@ class PlaceFacts(NamedTuple):
 
 
 class FactsOfOne:
-    """The facts of one user on one side."""
+    """The facts of one user on one side (before or after a change)."""
 
     def __init__(self, side: Side, user: int, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._user = side, side.version, user
@@ -65,8 +65,10 @@ class FactsOfOne:
 
 @dataclass(frozen=True)
 class KeptFacts:
-    """The facts of all users on a place, found from these grants and memberships: by number of a user its kind, and the
-    bits of each kind. It is not changed."""
+    """The facts of all users on a place, as found from the grants `granted` and the memberships `containers`.
+
+    `kinds`: by number of a user, the kind of its facts. `bits`: by kind, the facts as bits. Immutable.
+    """
 
     granted: Grants
     containers: LayeredMap[int, tuple[int, ...]]
@@ -75,15 +77,16 @@ class KeptFacts:
 
 
 class FactsOfMany:
-    """The facts of many users on one side."""
+    """The facts of many users on one side (before or after a change)."""
 
     def __init__(self, side: Side, users: Numbers, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._users = side, side.version, users
         self._bits, self._words = bits, words
-        self.held: Collection[int] = range(len(side.version.numbers.refs))  # all, because it takes long to find out
+        # all entities, because it takes long to find the effective principals of many users
+        self.held: Collection[int] = range(len(side.version.numbers.refs))
 
     def alike(self, other: "FactsOfMany", place: int) -> bool:
-        """Whether the facts on a place are the same on the other side, by what the two versions share."""
+        """Whether the facts on a place are surely the same on the other side, because the two versions share them."""
         return self._version.grants.get(place) is other._version.grants.get(place)
 
     def themselves(self) -> Ints:
@@ -111,7 +114,7 @@ class FactsOfMany:
         return self._with(np.zeros(len(self._users), np.int64), by)
 
     def _with(self, found: Ints, by: Mapping[int, int]) -> PlaceFacts:
-        """The users with facts, given some by user, to which those of principals are added."""
+        """Adds the bits `by` principals to the bits `found` by user, and returns the users with facts."""
         for principal, bits in by.items():
             for users in self._users_of(principal):
                 index = self._at[users]
@@ -121,7 +124,7 @@ class FactsOfMany:
 
     @cached_property
     def _at(self) -> Ints:
-        """By number, the index of a user; -1 for others."""
+        """By number of an entity: the index of the user; -1 if it is not one of the users."""
         at = np.full(len(self._version.numbers.refs), -1, np.int64)
         at[self._users] = np.arange(len(self._users))
         return at
@@ -137,7 +140,7 @@ class FactsOfMany:
 
     # ---- what is kept ------------------------------------------------------------------------------------------------
     def _kept_on(self, place: int, granted: Grants, read: int) -> PlaceFacts:
-        """The granted facts on a place, of those that are read."""
+        """The granted facts on a place, limited to the bits `read`."""
         kept = self._kept(place, granted)
         bits, kind = np.unique(kept.bits & read, return_inverse=True)
         kinds = kind[kept.kinds[self._users]]
@@ -146,7 +149,8 @@ class FactsOfMany:
         return PlaceFacts(chosen, found[chosen], kinds[chosen])
 
     def _kept(self, place: int, granted: Grants) -> KeptFacts:
-        """The granted facts of all users on a place. From one revision to the next, few users change."""
+        """The granted facts of all users on a place. Kept facts are updated, since few users change between
+        revisions."""
         version, every = self._version, _kept_about(self._version, self._bits)
         kept, size = every.get(place), len(version.numbers.refs)
         moved = None if kept is None else version.containers.changed_since(kept.containers)
@@ -160,7 +164,7 @@ class FactsOfMany:
             found[some] = kinds + 1
             kept = KeptFacts(granted, version.containers, found, np.append(0, values))
         elif moved or len(kept.kinds) < size:
-            # the first kind has no facts
+            # users with new numbers begin in kind 0, which has no facts
             kinds = np.concatenate([kept.kinds, np.zeros(size - len(kept.kinds), np.int64)])
             values = kept.bits
             for user in moved:
@@ -189,5 +193,5 @@ _KEPT: WeakKeyDictionary[EntityNumbers, dict[FactBits, dict[int, KeptFacts]]] = 
 
 
 def _kept_about(version: FactVersion, bits: FactBits) -> dict[int, KeptFacts]:
-    """What is kept about the versions of a copy, by place."""
+    """The kept facts of the versions of a copy, by place."""
     return _KEPT.setdefault(version.numbers, {}).setdefault(bits, {})

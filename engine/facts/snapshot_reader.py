@@ -27,7 +27,7 @@ from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 
 POLICY_FILE = "policy.json"
-CHANGES = "changes"  # the table of what users gained and lost; `follow` appends to it
+CHANGES = "changes"  # the table of the access that users gained and lost; `follow` appends to it
 CURRENT = "current"  # in a snapshot that was updated: the link to its current version
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a URI
 MAX_BYTES = 10_000_000  # for policy.json, and for meta.json
@@ -215,12 +215,12 @@ class SnapshotReader:
         return np.array(sorted(at for at in found if at is not None), np.int64)
 
     def closure(self, subjects: Ints | None = None, principals: Ints | None = None) -> Closure:
-        """The effective principals of these subjects, or of all subjects; with `principals`, only these of them."""
+        """The effective principals of these subjects, or of all subjects. With `principals`, the others are omitted."""
         if subjects is None:
             tables = self.stream("closure").tables  # all rows at once would take much memory
         else:
             field, ends = pads.field("subject"), np.sort(subjects)[[0, -1]].tolist() if len(subjects) else [0, -1]
-            # by the ends, files are left out
+            # comparing the lowest and highest subject lets Arrow skip files
             chosen = (field >= ends[0]) & (field <= ends[1]) & field.isin(subjects)
             tables = iter([self.table("closure", chosen=chosen)])
         wanted = np.ones(len(self.numbering), np.bool_)
@@ -263,7 +263,7 @@ def local_folder(location: Path | str) -> Path:
 
 
 def current_version(folder: Path) -> Path:
-    """The folder of the tables of a snapshot: for one that was updated, that of its current version."""
+    """The folder that contains the tables of a snapshot: if it was updated, the folder of its current version."""
     try:
         return folder / os.readlink(folder / CURRENT)
     except (OSError, ValueError):  # ValueError: a null byte in the path
