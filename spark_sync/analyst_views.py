@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class _View:
-    """A view of views.sql: its name, the files that it needs, and its statement with places to fill in."""
+    """A view of views.sql: its name, the files that it needs, and its statement with placeholders."""
 
     name: str
     needs: Sequence[str]
@@ -28,11 +28,11 @@ class _View:
 
 
 def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> list[str]:
-    """Makes the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
+    """Creates the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
 
-    `reach`, `exposure` and `names` need the snapshot's `access`, and `expand` an `access` with `--expand`; otherwise
-    they are omitted. The views of a snapshot that was registered before in this schema are replaced or removed. Spark
-    reads the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
+    `reach`, `exposure` and `names` are created only after `grantpath access`, and `expand` only after `grantpath access
+    --expand`. The views of a snapshot that was registered before in this schema are replaced or removed. Spark reads
+    the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
     """
     source, tables, views = _found(path, schema)
     spark.sql(f"create schema if not exists {schema}")
@@ -42,7 +42,7 @@ def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> lis
         spark.sql(f"drop table if exists {schema}.{_raw(name)}")
     for name, file in tables.items():
         location = place(file).replace("\\", "\\\\").replace("'", "\\'")
-        spark.sql(  # with patterns off: `*`, `[` and `{` in the path are ordinary characters
+        spark.sql(  # patterns are off, because `*`, `[` and `{` in the path are ordinary characters
             f"create table {schema}.{_raw(name)} using parquet options ('__globPaths__' 'false') location '{location}'"
         )
     for each in views:
@@ -53,7 +53,7 @@ def register(spark: SparkSession, path: Path | str, schema: str = SCHEMA) -> lis
 def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
     """The same views as statements for DuckDB, which reads the files itself: `duckdb.execute(duckdb_views("OUT"))`.
 
-    Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
+    Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
     """
     source, tables, views = _found(path, schema)
     lines = [f"create schema if not exists {schema};"]
@@ -67,7 +67,7 @@ def duckdb_views(path: Path | str, schema: str = SCHEMA) -> str:
 
 
 def _found(path: Path | str, schema: str) -> tuple[Snapshot, dict[str, Path], list[_View]]:
-    """The snapshot, its files by their names in views.sql, and the views that can be made of these."""
+    """The snapshot, its files by their names in views.sql, and the views for which all files exist."""
     if not _NAME.match(schema):
         raise InvalidInput(f"{short(schema)!r} cannot be the name of a schema; use letters, digits and _")
     source = Snapshot(path)

@@ -1,4 +1,5 @@
-"""The folder `changes` of a snapshot: what users gained and lost, a file for each run of revisions, in order."""
+"""The folder `changes` of a snapshot: the access that users gained and lost, with a file for each range of
+revisions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ from grantpath.engine.facts.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
 
 GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
-NEXT = "changes.next"  # beside the folder: the number of the next file, for the case that all files are removed
+NEXT = "changes.next"  # beside the folder: the number of the next file, which is needed if all files were removed
 _NAME = re.compile(r"(\d{10})_(\d{12})_(\d{12})\.parquet")
 _MADE = b"grantpath.made"  # in the schema's metadata: the creation id of the root
 _COLUMNS = ("effect", "user", "name", "type", "object")
@@ -32,12 +33,12 @@ class ChangeFile:
 
 
 class ChangeRows:
-    """Rows for a file, collected in columns. A text is stored once."""
+    """Rows for a file, collected in columns. Each text is stored once."""
 
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
-        self._code = np.empty(0, np.int32)  # by number of a user: that of its text; -1 for none
-        # (revision, effect, type), and rows of user, name, object, below; by the numbers of texts
+        self._code = np.empty(0, np.int32)  # by number of a user: the number of its text; -1 for none
+        # (revision, effect, type), and rows (user, name, object, below), which contain the numbers of texts
         self._parts: list[tuple[tuple[int, int, int], npt.NDArray[np.int32]]] = []
 
     def add(
@@ -50,11 +51,12 @@ class ChangeRows:
         objects: Iterable[str] = ("",),
         below: Iterable[str] = (),
     ) -> None:
-        """Adds a row for each user, name, and object or place inside which all objects of the type are meant."""
+        """Adds a row for each user, each name, and each object. A place in `below` stands for all objects inside it."""
         self._add((revision, effect, type_), [self._of(text) for text in users], names, objects, below)
 
     def add_found(self, revision: int, found: ChangedAccess, refs: Sequence[str]) -> None:
-        """Adds the rows of what users gain or lose. `refs`: the references of users by number, always the same list."""
+        """Adds rows for the access that users gain or lose. `refs`: the references of users by number; every call must
+        pass the same list."""
         if len(self._code) < len(refs):
             self._code = np.concatenate([self._code, np.full(len(refs) - len(self._code), -1, np.int32)])
         users = np.array(found.users, np.int64)
@@ -112,8 +114,8 @@ def change_files(out: Path) -> list[ChangeFile]:
 
 
 def next_number(out: Path) -> int:
-    """The number of the next file. It is never one that was used before, so that a stream with a checkpoint skips no
-    file. Raises InvalidInput if the number cannot be read, or a file is missing between two others."""
+    """The number of the next file. No number is used twice, so a stream with a checkpoint skips no file. Raises
+    InvalidInput if the number cannot be read, or a file is missing between two others."""
     if files := change_files(out):
         return files[-1].number + 1
     try:
@@ -127,7 +129,7 @@ def next_number(out: Path) -> int:
 
 
 def made_of(file: ChangeFile) -> str:
-    """The creation id of the root that the file is about. Raises InvalidInput if it does not say so."""
+    """The creation id of the root that the file is about. Raises InvalidInput if the file does not contain one."""
     try:
         made: bytes = (pq.read_schema(file.path).metadata or {})[_MADE]
         return made.decode()
@@ -152,7 +154,7 @@ def append(out: Path, made: str, number: int, first: int, last: int, rows: Chang
 
 
 def _reserve(out: Path, number: int) -> None:
-    """Notes that the number is used: first, because a number that is noted and not used does no harm."""
+    """Records the number as used. This comes before the file, because a recorded number without a file does no harm."""
     fresh = out / f".{NEXT}.new"
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)

@@ -70,7 +70,7 @@ def in_session(rows: DataFrame) -> DataFrame:
 
 
 def kept_in(folder: Path, spark: SparkSession) -> Keep:
-    """How a mirror keeps the rows of a round: in a local session by `in_session`, on a cluster in files in `folder`.
+    """The way in which a mirror keeps the rows of a round: `in_session` if Spark is local, files in `folder` otherwise.
 
     On a cluster, rows on the disks of the executors would be lost along with an executor.
     """

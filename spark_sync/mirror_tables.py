@@ -22,7 +22,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.spark_sync.snapshot import write_table
 
 Small = npt.NDArray[np.int32]
-ROWS = 4_000_000  # of the closure, written at a time
+ROWS = 4_000_000  # rows of the closure that are written at a time
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Members:
 
 @dataclass(frozen=True)
 class EffectivePrincipals:
-    """Every subject with its effective principals, itself included; sorted. 32-bit integers, because it is large."""
+    """Every subject with its effective principals, itself included; sorted. The columns are large, so they have 32
+    bits."""
 
     subject: Small
     holder: Small
@@ -66,7 +67,8 @@ class MirrorTables:
         )
 
     def write(self, folder: Path, policy: Policy, former: "MirrorTables", written: Path) -> None:
-        """Writes the tables into the folder. Those that are the same as in `former` are the files in `written`."""
+        """Writes the tables into the folder. A table that is the same as in `former` is not written again: its files in
+        the folder `written` are shared."""
         pairs = (
             (("objects", "subjects"), self.numbering is former.numbering),
             (("members",), self.members is former.members),
@@ -117,7 +119,7 @@ def are_subjects(numbering: Numbering, policy: Policy) -> Bools:
 
 
 def write_members(folder: Path, numbering: Numbering, policy: Policy, members: Members) -> None:
-    """Writes the table `members`. The type of a container says what kind of membership it is."""
+    """Writes the table `members`. The kind of a membership follows from the type of the group or role."""
     roles = [numbering.types.index(name) for name in policy.role_types]
     kind = np.where(np.isin(numbering.type[members.target], roles), "HAS_ROLE", "MEMBER_OF")
     columns: Mapping[str, Any] = {
@@ -143,7 +145,7 @@ def _parts(closure: EffectivePrincipals) -> Iterator[dict[str, Ints]]:
 
 
 def _share(table: Path, target: Path) -> None:
-    """Puts the files of a table into another folder: as hard links, or as copies where links are not possible."""
+    """Shares the files of a table with another folder: as hard links, or as copies if links are not possible."""
     target.mkdir()
     for file in table.glob("*.parquet"):
         try:

@@ -1,8 +1,8 @@
 """Numbers the entities of a large root in tree order, in Spark.
 
-Entities are sorted by TreeKeys: the key of an ancestor is a prefix of the key. Each partition has a range of
-keys, and a task numbers it by itself. From the counts and boundaries of the partitions, the driver computes what is
-added to the numbers of each.
+Entities are sorted by TreeKeys: the key of an ancestor is a prefix of an entity's key. Each partition has a range of
+keys, and a task numbers it by itself. From the counts and boundaries of the partitions, the driver computes for each
+partition the amounts to add to its numbers.
 """
 
 import json
@@ -23,13 +23,13 @@ from grantpath.engine.facts.intervals import Ints
 from grantpath.graph.reference import Reference
 from grantpath.spark_sync.graph_rows import TreeKeys
 
-PART_ROWS = 250_000  # entities of a partition, which a task has in memory
+PART_ROWS = 250_000  # entities in a partition, which a task has in memory
 _LOCAL = (
     "at bigint, last bigint, parent bigint, depth int, ref string, type string, exists boolean, builtin boolean, "
     "summary string"
 )
 _NUMBERED = "position bigint, last bigint, parent bigint, ref string, type string, exists boolean, builtin boolean"
-_NONE = -1  # not known inside the partition: a parent in an earlier one, the end of a subtree in a later one
+_NONE = -1  # not known inside the partition: the parent is in an earlier one, or the subtree ends in a later one
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def ordered(entities: DataFrame, keys: TreeKeys, root: str) -> Iterator[DataFram
 
 
 def _last_keys(in_order: DataFrame) -> dict[int, bytes]:
-    """By partition, the last key of those before it; none for the first partition that has rows."""
+    """By partition, the last key of all earlier partitions. The first partition with rows is omitted."""
     ends = in_order.groupBy(F.spark_partition_id().alias("part")).agg(F.max("key").alias("key")).orderBy("part")
     rows = ends.collect()
     return {row.part: bytes(before.key) for before, row in pairwise(rows)}
@@ -61,9 +61,11 @@ def _last_keys(in_order: DataFrame) -> dict[int, bytes]:
 # ---- in a task -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Summary:
-    """What the other partitions need of one. `closed`: for each ancestor of the first row that is in an earlier
-    partition, the number of rows of this one that are below it, -1 for all. `open`: the rows, from the top down, whose
-    subtrees may continue in the next partition.
+    """The properties of one partition that the others need.
+
+    `closed`: for each ancestor of the first row that is in an earlier partition, the number of rows of this partition
+    that are below it; -1 if all are. `open`: the rows, from the top down, whose subtrees may continue in the next
+    partition.
     """
 
     part: int
@@ -73,7 +75,7 @@ class _Summary:
 
 
 class _PartNumbering:
-    """Numbers the rows of one partition, which come in order."""
+    """Numbers the rows of one partition. They must be added in order."""
 
     def __init__(self, above: Sequence[bytes], keys: TreeKeys, root: str) -> None:
         """`above`: the keys of the ancestors in earlier partitions, from the root down."""
@@ -124,7 +126,7 @@ class _PartNumbering:
 def _number_part(
     last_keys: Mapping[int, bytes], keys: TreeKeys, root: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a partition with numbers that begin at 0, and then a row with its summary."""
+    """The rows of a partition, with numbers from 0 on, and after them a row with the summary of the partition."""
     context = TaskContext.get()
     assert context is not None
     part, numbering = context.partitionId(), None
@@ -141,7 +143,7 @@ def _number_part(
 
 
 def _above(key: bytes, before: bytes | None) -> list[bytes]:
-    """The keys of the ancestors of an entity in earlier partitions, of which `before` is the last key."""
+    """The keys of an entity's ancestors in earlier partitions. `before` is the last key of these partitions."""
     if before is None:
         return []
     words = key.split(b"\0")[:-1]
@@ -183,8 +185,8 @@ def _local_batch(columns: Mapping[str, Any], rows: int) -> pa.RecordBatch:
 # ---- across partitions -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Shift:
-    """What is added to the numbers of a partition: the position of its first row; by depth, the positions of the
-    ancestors of its first row in earlier partitions, and the ends of the subtrees that continue after it."""
+    """The amounts to add to the numbers of a partition: the position of its first row; by depth, the positions of the
+    ancestors of the first row in earlier partitions; and the ends of the subtrees that continue in later partitions."""
 
     base: int
     outer: Ints

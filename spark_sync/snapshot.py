@@ -1,4 +1,4 @@
-"""A snapshot for Spark: its tables as a GraphFrame, and the writing of small ones."""
+"""A snapshot for Spark: its tables as a GraphFrame; and the function that writes small tables."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -31,8 +31,8 @@ class Snapshot(SnapshotReader):
 
 
 def write_table(folder: Path, name: str, columns: Mapping[str, Any] | pa.Table, distinct: Collection[str] = ()) -> None:
-    """Writes a table as a folder with one part file. A dictionary would only slow down the columns in `distinct`,
-    whose values are not repeated."""
+    """Writes a table as a folder with one part file. The columns in `distinct` get no dictionary, which would only slow
+    them down, because their values are not repeated."""
     (folder / name).mkdir()
     table = pa.table(columns)
     with_dictionary = [column for column in table.column_names if column not in distinct]

@@ -1,4 +1,4 @@
-"""Writes the tables of a snapshot from a graph in this process, and what both ways of mirroring have in common."""
+"""Writes the tables of a snapshot from a graph in this process; and the functions that both ways of mirroring use."""
 
 import shutil
 import time
@@ -73,14 +73,14 @@ class Positions:
 
 
 def outside() -> Inconsistent:
-    """The error for a graph that the product cannot have written."""
+    """The error for a graph that was edited without grantpath."""
     return Inconsistent(
         "a relationship connects the tenant to an entity outside; the graph was edited by hand; remove the relationship"
     )
 
 
 def numbered_facts(numbering: Numbering, graph: Graph, where: Positions) -> FactTable:
-    """The facts of all principals, sorted by principal, then by the fact's words, then by object."""
+    """The facts of all principals, sorted by principal, then by the fact's text, then by object."""
     principal, start = where(graph.principal), where(graph.object)
     fact = pa.array(graph.fact, pa.string()).dictionary_encode()
     words = np.argsort(np.argsort(np.array(fact.dictionary.to_pylist(), object)))
@@ -105,7 +105,7 @@ def count(folder: Path, name: str) -> int:
 
 
 def need_complete(source: Snapshot) -> None:
-    """Raises InvalidInput if a table of the mirror lacks rows that the snapshot's metadata say."""
+    """Raises InvalidInput if the number of rows of a mirrored table differs from the snapshot's metadata."""
     for name in MIRRORED:
         try:
             found = count(source.folder, name)
@@ -127,7 +127,7 @@ def write_closure(folder: Path, engine: SparkEngine, progress: ReportLine) -> st
     rounds, members = folder / "rounds", read_parquet(engine.spark, folder / "members")
     pairs = close(composition(engine), subjects, members, kept_in(rounds, engine.spark))
     written, seconds = write_sorted(pairs, folder, "closure", "subject", "holder"), time.monotonic() - started
-    shutil.rmtree(rounds, ignore_errors=True)  # absent in a local session
+    shutil.rmtree(rounds, ignore_errors=True)  # a local session does not create it
     progress(f"computed the closure of {count(folder, 'members'):,} memberships: {written:,} pairs in {seconds:.0f} s")
     return composition(engine).name
 
