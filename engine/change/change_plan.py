@@ -6,11 +6,11 @@ from grantpath.graph.frozen import Frozen
 
 
 class ChangePlan(Frozen):
-    """What statements would do, made in one transaction at `revision`.
+    """The result that statements would have, if they were made in one transaction at `revision`.
 
-    `changes` has one Change for each statement, as `change_all` returns them for a dry run. `added` and `removed` are
-    the facts that all of them together would add and remove, as canonical statements. `effects` is the access that
-    would be gained and lost.
+    `changes` has one Change for each statement, as a dry run of `change_all` returns it. `added` and `removed` are the
+    facts that the statements together would add and remove, as canonical statements. `effects` is the access that users
+    would gain and lose.
     """
 
     revision: int

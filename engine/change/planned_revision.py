@@ -1,4 +1,4 @@
-"""The condition that a root is still at the revision for which a change was planned."""
+"""Checks that a root is still at the revision for which a change was planned."""
 
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.inputs import need_number
@@ -11,9 +11,9 @@ def check_revision(at_revision: int | None) -> None:
 
 
 def need_revision(tenant: str, revision: int, planned: int | None) -> None:
-    """Raises Inconsistent unless the root is at the planned revision, or none is given."""
+    """Raises Inconsistent if a planned revision is given, and the root is at another one."""
     if planned not in (None, revision):
         raise Inconsistent(
-            f"{tenant} is at revision {revision}, not at {planned}; nothing is done. See what the change would do now, "
-            "and repeat it with the present revision"
+            f"{tenant} is at revision {revision}, not at {planned}; nothing is done. Repeat the plan or dry run, and "
+            "pass its revision"
         )

@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 def mirror(session: CommandContext, target: Out, update: Update = False) -> None:
     """Mirror a root into a snapshot for Spark.
 
-    Writes Parquet files of one revision, with the transitive closure of memberships. With --update, the changes since
-    then are applied to the snapshot; where the log does not describe them, the root is mirrored again.
+    Writes Parquet files of one revision, with the transitive closure of memberships. --update applies the changes since
+    the revision of the snapshot OUT; if the log does not describe them, it mirrors the root again.
     """
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.graph_reader import mirror as mirror_graph
@@ -66,9 +66,9 @@ def _update(session: CommandContext, target: Path) -> None:
 def follow(session: CommandContext, snapshot: Snapshot) -> None:
     """Keep a snapshot current, and record who gains and who loses what.
 
-    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets rows for
-    each revision: what users gained and lost. Where the log does not describe the changes, the root is mirrored again,
-    and a row says so. A follower that was killed continues where it was.
+    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets a row for
+    all access that users gained and lost at each revision. If the log does not describe the changes, the root is
+    mirrored again, which a row records. After it was killed, the next run continues at the same revision.
     """
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.follower import Followed
@@ -87,7 +87,7 @@ def follow(session: CommandContext, snapshot: Snapshot) -> None:
 
 
 def _opened(session: CommandContext, target: Path) -> "AbstractContextManager[CommandAuthorizer]":
-    """The root of --root, or that of the snapshot."""
+    """The root that --root names, or else the root of the snapshot."""
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
 
     return session.at(session.root or Mirrored(target).meta.root).open()
