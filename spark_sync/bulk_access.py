@@ -63,7 +63,7 @@ def access(
     spark = engine(progress).spark
     facts = source.meta.counts["intervals"]
     joined = facts * FACT_BYTES > broadcast_mib * 2**20
-    folder, meta = source.folder.absolute(), source.meta.model_dump_json()  # absolute: workers have another working folder
+    folder, meta = source.folder.absolute(), source.meta.model_dump_json()  # absolute, for workers
     plan = Sweep(folder, meta, wanted, frozenset(expand), False, joined, ROWS)
     need_complete(source)
     with building(source.folder / "access", replace=True) as fresh, clear_errors():

@@ -167,7 +167,7 @@ def test_pruned_entries_cannot_be_undone(auth: Authorizer) -> None:
     assert auth.past(3).revision == 3
     with pytest.raises(
         InvalidInput,
-        match="as of revision 1: its log has no entries of revisions 2 to 3, e.g. because it was pruned; "
+        match=r"as of revision 1: its log has no entries of revisions 2 to 3, e\.g\. because it was pruned; "
         "pass a snapshot of revision 1, which",
     ):
         auth.past(1)
