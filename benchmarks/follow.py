@@ -36,9 +36,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=Size.users)
     parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
     parser.add_argument("--backlog", type=int, default=20_000, help="changes that the follower finds when it starts")
-    parser.add_argument(
-        "--singles", type=int, default=200, help="changes made one by one while the follower waits"
-    )
+    parser.add_argument("--singles", type=int, default=200, help="changes made one by one while the follower waits")
     options = parser.parse_args()
     size = replace(usual_size("gravitino", options.users, options.schemas), root=ROOT)
     estate = estate_files(f"follow-{options.users}-{options.schemas}", size, print_progress)

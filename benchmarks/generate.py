@@ -117,7 +117,7 @@ def a_few_each(rng: np.random.Generator, count: int, mean: float) -> Ints:
 
 
 def up_a_level(rng: np.random.Generator, count: int, levels: int, mean: float, skew: float) -> tuple[Ints, Ints]:
-    """Links from each level of a hierarchy to the next higher one, without cycles; there are `levels` levels at most."""
+    """Links from each level of a hierarchy to the next higher one, without cycles; at most `levels` levels."""
     shares = 4 ** np.arange(levels)
     bounds = -(-np.cumsum(shares) * count // shares.sum())  # rounded up: no level is empty
     starts = np.concatenate([[0], bounds[:-1]])
