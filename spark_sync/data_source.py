@@ -52,7 +52,7 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
     """Register it once in a session: `spark.dataSource.register(SnapshotSource)`.
 
     `load` takes the folder of the snapshot. The option `table` selects a table of docs/snapshot.md, e.g. `closure` or
-    `access/reach`; the default is `objects`. The columns are those of docs/snapshot.md, as bigint, string and boolean.
+    `access/reach`; the default is `objects`. docs/snapshot.md lists the columns, which are bigint, string or boolean.
     In Spark 4.1 and newer, tasks evaluate comparisons, `in` and `is [not] null` on single columns when they read the
     files, if `spark.sql.python.filterPushdown.enabled` is true. Only `changes` can be read as a stream. Raises
     InvalidInput if the folder is not a snapshot, or does not contain the table.

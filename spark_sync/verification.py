@@ -75,7 +75,7 @@ def verify(
     log: Callable[[int], Sequence[Entry]] = lambda _: (),
     past: Past | None = None,
 ) -> Verification:
-    """Compares a random sample of the snapshot's answers with those of `check_many`, the method of an Authorizer.
+    """Compares a random sample of the snapshot's answers with the answers of `check_many`, a method of Authorizer.
 
     About half of the sample are questions that Spark allows. `log` returns the changes after a revision. Questions that
     these changes may affect are compared with the graph at the snapshot's revision: `past` returns its checks. If

@@ -93,14 +93,14 @@ class Peer(ABC):
 
     @abstractmethod
     def list_users(self, privilege: str, table: str) -> Iterable[str]:
-        """All users who have the privilege on the table."""
+        """All users that have the privilege on the table."""
 
     @abstractmethod
     def change(self, grant: Grant, added: bool) -> None:
         """Adds or removes a grant. Every answer after this call must include the change."""
 
     def close(self) -> None:  # noqa: B027 most have nothing to close
-        """Ends what was started."""
+        """Ends the processes that were started."""
 
     def __enter__(self) -> Self:
         return self

@@ -114,8 +114,8 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: 
     exit code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore
     use `grantpath check`, and not build a question from them.
 
-    With --as-of, the answer is that of another revision. It is computed from the snapshot or from the present, with the
-    log in the database.
+    With --as-of, the answer is for another revision. It is computed from the snapshot or from the present, with the log
+    in the database.
     """
     from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored

@@ -129,7 +129,7 @@ class RevocableFacts:
         direct = [edge.to for edge in self.links if edge.by == subject]
         return list(dict.fromkeys([subject, *sorted(direct), *sorted(edge.to for edge in self.links)]))
 
-    # ---- who acts ----------------------------------------------------------------------------------------------------
+    # ---- acting principals -------------------------------------------------------------------------------------------
     def _every_role(self) -> list[str | None]:
         """The roles that act one at a time; None where all principals count together."""
         evaluation = self.evaluation
@@ -199,7 +199,7 @@ class RevocableFacts:
     def _down(self) -> dict[str, list[HeldEdge]]:
         return _grouped((edge.to, edge) for edge in self.links)
 
-    # ---- what is true ------------------------------------------------------------------------------------------------
+    # ---- true facts --------------------------------------------------------------------------------------------------
     def _true(self, reach: Reach, state: EdgeState, cut: frozenset[HeldEdge]) -> dict[Fact, list[Proof]]:
         """The facts that are true, except DENYs, each with its proofs by edges of `cut`, the shortest first."""
         found = {}

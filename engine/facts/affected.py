@@ -22,7 +22,7 @@ FREE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.EVERY_BELOW, FactKind.ALL)  
 
 @dataclass(frozen=True)
 class Side:
-    """The facts and the policy before a change, or those after it. Both sides number references alike."""
+    """The facts and the policy before a change, or after it. Both sides use the same numbers for references."""
 
     version: FactVersion
     policy: Policy
@@ -46,7 +46,8 @@ class Side:
         return self.chain(number) if type_of(self.version.numbers.refs[number]) in self.policy.names.types else ()
 
     def users(self) -> Numbers:
-        """The numbers of the users that answers may contain, ascending: the same array while they do not change."""
+        """The numbers of the users that answers may contain, ascending. While they do not change, it is the same
+        array."""
         return self.version.numbers.users_of(self.version.existing, self.policy.hidden)
 
     def shows(self, number: int) -> bool:
@@ -117,15 +118,15 @@ def _words(name: AskedName) -> Iterator[tuple[str, str]]:
 
 
 class Affected:
-    """What a delta affects. `names` are the questions that are compared."""
+    """Finds the users, objects and names that a delta affects, among the names that are compared."""
 
     def __init__(self, sides: tuple[Side, Side], names: Sequence[AskedName]) -> None:
         self._sides = sides
         self._names = names
         self._words: set[tuple[str, str]] = set()  # 'ALLOW SELECT_TABLE' or OWNS, and the type of the place
         self._all_names = False
-        self.added_or_dropped: set[int] = set()  # the entities; known after `blocks`
-        self.users_differ = False  # whether users or their memberships differ between the sides; known after `blocks`
+        self.added_or_dropped: set[int] = set()  # numbers of entities; set by `blocks`
+        self.users_differ = False  # whether users or their memberships differ between the sides; set by `blocks`
         self._reads = _what_is_read(tuple(names))
 
     def blocks(self, statements: Iterable[str]) -> list[Block]:
@@ -215,8 +216,8 @@ class Affected:
         self._everything_of(source, [container])
 
     def _everything_of(self, source: _Source, subjects: Iterable[int]) -> None:
-        """Adds the places on which the effective principals of the subjects have facts, and the places on which the
-        policy itself allows something to these principals."""
+        """Adds the places on which the effective principals of the subjects have facts, and all objects of conditions
+        that name one of these principals."""
         for side in self._sides:
             version, refs = side.version, side.version.numbers.refs
             held = set[int]().union(*(version.effective(each) for each in subjects))

@@ -15,7 +15,7 @@ WORD = 32  # facts whose truth is packed into one integer
 
 
 class DifferenceCells:
-    """The cells of a difference. All targets of a cell have the same facts on one side, and the same on the other side.
+    """The cells of a difference. On each side, all targets of a cell have the same facts.
 
     A cell is a class (`of`) and a half-open interval of targets (`low`, `high`); cells are sorted. `yes_row`: the row
     that is allowed there.

@@ -15,7 +15,8 @@ from grantpath.graph.reference import type_of
 
 
 def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
-    """The same facts under another policy, which may count other types as users and roles. Numbers stay."""
+    """The same facts under another policy, which may have other types of users and roles. Entities keep their
+    numbers."""
     refs = version.numbers.refs[:]  # other versions may add to the list meanwhile
     builder = FactVersionBuilder(policy, known=refs)
     for entity, _ in version.existing.items():

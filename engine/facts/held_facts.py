@@ -41,7 +41,7 @@ class FactsOfOne:
         self.held = side.version.effective(user)
 
     def itself(self) -> int:
-        """Whether the user exists and answers may contain it, and the entities that conditions name."""
+        """The bits for whether the user exists and answers may contain it, and for the named entities that it has."""
         find = self._version.numbers.find
         there = self._user in self._version.numbers.users and self._side.shows(self._user)
         return there * THERE | sum(bit for ref, bit in self._named.items() if find(ref) in self.held)
@@ -90,7 +90,8 @@ class FactsOfMany:
         return self._version.grants.get(place) is other._version.grants.get(place)
 
     def themselves(self) -> Ints:
-        """By user: whether it exists and answers may contain it, and the entities that conditions name."""
+        """By user, the bits for whether it exists and answers may contain it, and for the named entities that it
+        has."""
         shown = self._side.users()
         found = np.full(len(self._users), THERE, np.int64)
         if shown is not self._users:
@@ -138,7 +139,7 @@ class FactsOfMany:
             if users is not None:
                 yield users
 
-    # ---- what is kept ------------------------------------------------------------------------------------------------
+    # ---- kept facts --------------------------------------------------------------------------------------------------
     def _kept_on(self, place: int, granted: Grants, read: int) -> PlaceFacts:
         """The granted facts on a place, limited to the bits `read`."""
         kept = self._kept(place, granted)

@@ -111,7 +111,7 @@ class ActingPrincipals:
             begin = end
 
     def gather(self, facts: PrincipalFacts) -> IntervalRows:
-        """The facts of each row, which are those of its principals."""
+        """The facts of each row: all facts of its principals."""
         row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
         count = facts.offset[self.principal + 1] - facts.offset[self.principal]
         at = ranges(facts.offset[self.principal], count)

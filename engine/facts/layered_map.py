@@ -29,8 +29,8 @@ class LayeredMap(Generic[Key, Value]):
         yield from ((key, value) for key, value in self._latest.items() if value is not None)
 
     def changed_since(self, former: "LayeredMap[Key, Value]") -> set[Key] | None:
-        """The keys whose values can differ from those of another version; None if this is not known without comparing
-        all keys."""
+        """The keys whose values can differ between this and another version; None if this is not known without
+        comparing all keys."""
         if self is former:
             return set()
         if self._base is not former._base:

@@ -108,7 +108,7 @@ class _Slots:
 
     def spans(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """The objects of intervals of targets, as sorted spans."""
-        if self._one_run and 2 * int((high - low).sum()) > self._size:  # the others are fewer
+        if self._one_run and 2 * int((high - low).sum()) > self._size:  # the targets outside are fewer
             begin, end = _between(low, high, (0, self._size))
             return _between(*self._of_targets(ranges(begin, end - begin)), (int(self._low[0]), int(self._high[-1])))
         begin, end = self._of_targets(ranges(low, high - low))
@@ -173,7 +173,7 @@ class _Listed:
 
     def more_than(self, most: int, low: Ints, high: Ints) -> bool:
         """Whether `named` returns more than `most` references."""
-        if len(low) > most and not self._hidden:  # at least one for each span
+        if len(low) > most and not self._hidden:  # `named` has at least one for each span
             return True
         for place, begin, end in self._parts(zip(low.tolist(), high.tolist(), strict=True)):
             most -= 1 if place else end - begin

@@ -82,7 +82,7 @@ class RegionTree:
         return {number(ref, -1) for names, low, high in spans for ref in names[low:high]} | self.above
 
     def among(self, entities: Collection[int], types: Collection[str]) -> set[int]:
-        """Those of the entities that are of these types and in the region or above it."""
+        """The given entities that have these types and are in the region or above it."""
         if not types:
             return set()
         spans = (span for side in self._sides for span in self._spans(side.version, side.version.listed, types))
@@ -170,7 +170,8 @@ class RegionTree:
         return [span for span in spans if span[0] < span[1]]
 
     def span(self, at: int, number: int, type_: str) -> Span:
-        """An entity of the type, or those of the type in its subtree, in the list of a side (0: before)."""
+        """The span in the list of a side (0: before): of the entity, if it has the type; otherwise of the entities of
+        the type in its subtree."""
         side, ref = self._sides[at], self._refs[number]
         names = side.version.listed.get(type_, NOTHING)
         if type_of(ref) != type_:

@@ -83,7 +83,7 @@ class Replica:
     def current(self, policy: Policy, at_least: int | None = None) -> FactVersion | None:
         """The facts at the revision that the root has now; None if the database must answer.
 
-        They are at least those of the revision `at_least`. Raises Unavailable.
+        Their revision is `at_least` or later. Raises Unavailable.
         """
         version = self._proved(policy)
         if version is not None and (at_least is None or version.revision >= at_least):

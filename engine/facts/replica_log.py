@@ -56,7 +56,8 @@ class Proof:
     def _pruned(self) -> bool:
         """Whether entries may be missing.
 
-        The entry of a pruning tells what it removed, but may be on a later page. So each revision must have its entry.
+        The entry of a pruning lists the removed entries, but may be on a later page. So each revision must have an
+        entry.
         """
         if self.complete:
             return any((entry["pruned"] or 0) > self.after for entry in self.entries)

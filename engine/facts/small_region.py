@@ -77,7 +77,7 @@ class SmallRegion:
         self.fits = len(with_facts) * len(block.users) <= MOST_CELLS
         if not self.fits:
             return
-        self._effects: dict[tuple[int, int], int] = {(0, 0): 0}  # the names that are gained and lost, as bits
+        self._effects: dict[tuple[int, int], int] = {(0, 0): 0}  # number by (gained names, lost names), as bits
         depth = {each: self._bits.depth(type_of(self._refs[each])) for each in with_facts}
         self._ones = [_OnPlaces(OneUser.of(*facts), depth) for facts in ones]
         self._many = None
@@ -187,7 +187,7 @@ class SmallRegion:
 def _differing(
     roots: Collection[int], ones: Sequence[tuple[FactsOfOne, FactsOfOne]], added_or_dropped: Collection[int]
 ) -> Collection[int]:
-    """The roots on which the facts of one of the users differ: elsewhere, their access is the same."""
+    """The roots on which the facts of one of the users differ between the sides. On the others, access is the same."""
     if any(before.itself() != after.itself() for before, after in ones):
         return roots
     return [

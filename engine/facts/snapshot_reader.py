@@ -203,7 +203,7 @@ class SnapshotReader:
 
     @property
     def memberships(self) -> Iterator[tuple[int, int]]:
-        """The position of each member with that of a group or role that it is in directly."""
+        """The direct memberships as pairs of positions: the member, and the group or role."""
         table = self.table("members")
         ends = (self._positions("members", table, column).tolist() for column in ("source", "target"))
         return zip(*ends, strict=True)
