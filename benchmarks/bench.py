@@ -1,5 +1,4 @@
-"""Measures grantpath on a flat and a nested large estate: load, checks, batches, lists, Spark's answers for all
-users."""
+"""Measures grantpath on a flat and a nested estate: load, checks, batches, lists, Spark's answers for all users."""
 
 import argparse
 import json

@@ -1,5 +1,4 @@
-"""Measures Spark's answers for all users at several sizes: time, peak memory by process, files; and compares
-answers."""
+"""Measures Spark's answers for all users at several sizes: time, memory by process, files; and compares answers."""
 
 import argparse
 import json

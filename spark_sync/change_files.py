@@ -1,5 +1,4 @@
-"""The folder `changes` of a snapshot: the access that users gained and lost, with a file for each range of
-revisions."""
+"""The folder `changes` of a snapshot: the access that users gained and lost, a file for each range of revisions."""
 
 import re
 from collections.abc import Iterable, Sequence

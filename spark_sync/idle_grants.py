@@ -1,5 +1,4 @@
-"""Finds grants without effect: dead grants, which give access to no existing user, and shadowed ones, which a DENY
-cancels.
+"""Finds grants without effect: dead grants give access to no existing user, a DENY cancels shadowed grants.
 
 docs/report.md defines both. All sums are computed on columns; there are loops only over kinds of grants, conditions,
 and places with a DENY.

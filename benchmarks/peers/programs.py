@@ -1,5 +1,4 @@
-"""Installs the measured servers from their registries into the cache, and runs them, reachable from this machine
-only."""
+"""Installs the measured servers from their registries into the cache, and runs them for this machine only."""
 
 import os
 import shutil

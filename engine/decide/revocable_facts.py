@@ -1,5 +1,4 @@
-"""The facts on which an allowed check depends, with the edges that support them, and what remains true without some
-edges.
+"""The facts on which an allowed check depends, the edges that support them, and the facts left without some edges.
 
 An ALLOW or an ownership can only give access, a DENY can only take it away. A membership can do both, because the
 ALLOWs and the DENYs of the group or role count for the member. So the removal of an edge makes only those facts false
