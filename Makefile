@@ -1,12 +1,12 @@
 # make demo: the main job, end to end. make test: the tests. Needs nothing but Python 3.11 or newer.
 
-# Spark 3.5 wants Python below 3.13; a newer one gets Spark 4.0.
+# Spark 3.5 needs Python below 3.13; with a newer Python, Spark 4.0 is installed.
 PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3.14; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed
 RUN := .venv/bin/python
 PEERS := build/peers
-# Files of tests are spread over worker processes, which share one server.
+# Test files are distributed to worker processes, which share one server.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PACKAGES := $(addprefix -p grantpath.,graph cypher engine spark_sync tests)
@@ -23,10 +23,10 @@ help:
 	@echo "make bench-changes  measure changes beside a bare round trip"
 	@echo "make bench-bulk  measure Spark's answers for all users, with the memory that they need"
 	@echo "make bench-follow  measure how fast a snapshot follows the changes of its root"
-	@echo "make bench-peers  measure other authorization systems beside this one, on the same estate"
+	@echo "make bench-peers  measure grantpath and other authorization systems on the same estate"
 	@echo "make docs      build the pages of docs/ as a site, in build/site"
 	@echo "make lint      check style and types"
-	@echo "make clean     remove the environment and what was built"
+	@echo "make clean     remove the environment and all build results"
 
 install: $(INSTALLED)
 
@@ -64,7 +64,7 @@ docs: $(INSTALLED) types
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 	@echo "build/site/index.html"
 
-# Tools that read the code find the packages by a folder of links that has the form of an installed `grantpath`.
+# Type checkers and documentation tools find the packages in a folder of links, laid out like an installed `grantpath`.
 types:
 	@rm -rf build/types && mkdir -p build/types/grantpath
 	@for each in graph cypher engine spark_sync tests engine/front/__init__.py engine/front/py.typed; do \
@@ -76,7 +76,7 @@ lint: $(INSTALLED) types
 	@MYPYPATH=build/types $(RUN) -m mypy $(PACKAGES)
 	@MYPYPATH=build/types:benchmarks $(RUN) -m mypy benchmarks/*.py benchmarks/peers/*.py
 
-# Made again when what is to be installed changes; code is used where it stands.
+# The environment is installed again when pyproject.toml changes. The code is not copied into the environment.
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "grantpath needs Python 3.11 or newer with venv (on Debian: python3-venv); name one: make PYTHON=/path/to/python3"; exit 2; }
 	@echo "installing into .venv with $(PYTHON): once, about 1.5 GB"
@@ -85,7 +85,7 @@ $(INSTALLED): pyproject.toml
 		$(RUN) -m pip install $$quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-# Other systems have an environment of their own: grantpath depends on none of their packages.
+# The other systems are installed into a separate environment, because grantpath does not depend on their packages.
 $(PEERS)/.installed: pyproject.toml benchmarks/peers/requirements.txt
 	@$(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \

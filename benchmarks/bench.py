@@ -1,4 +1,4 @@
-"""Measures grantpath on large estates, flat and nested: loading, checks, batches, lists, Spark's answers for all."""
+"""Measures grantpath on a flat and a nested estate: load, checks, batches, lists, Spark's answers for all users."""
 
 import argparse
 import json
@@ -63,13 +63,13 @@ def _measure(policy: str, options: argparse.Namespace, progress: Callable[[str],
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--users", type=int, default=Size.users, help="a twentieth as many groups, a tenth roles, 2x grants"
+        "--users", type=int, default=Size.users, help="for 20 users, there are 1 group, 2 roles and 40 grants"
     )
-    parser.add_argument("--schemas", type=int, default=Size.schemas, help="in each of 10 catalogs, of 100 tables each")
+    parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
     parser.add_argument(
         "--policies", nargs="+", choices=ROOTS, default=list(ROOTS), help="gravitino flat, lakehouse nested"
     )
-    parser.add_argument("--no-spark", action="store_true", help="leave out mirror and access")
+    parser.add_argument("--no-spark", action="store_true", help="omit mirror and access")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
 
@@ -109,7 +109,7 @@ def _compare(
 
 
 def _checks(authorizer: Authorizer, questions: Sequence[Question], progress: Callable[[str], None]) -> Figures:
-    """Bare round trips, checks and batches by turns, so that whatever else the machine does meets all three."""
+    """Measures bare round trips, checks and batches by turns, so that other work on the machine affects all three."""
     progress("checking")
 
     def bare() -> None:
@@ -139,7 +139,7 @@ def _checks(authorizer: Authorizer, questions: Sequence[Question], progress: Cal
 
 
 def _lists(authorizer: Authorizer, questions: Sequence[Question], progress: Callable[[str], None]) -> Figures:
-    """Who may, and what may a user: the questions about tables that come first."""
+    """Measures `who` and `which` for the first questions about tables."""
     progress("listing")
     asked = [each for each in questions if each[2].startswith("table:")][:LISTS]
     found: Figures = {}

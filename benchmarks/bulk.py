@@ -1,4 +1,4 @@
-"""Measures Spark's answers for all users at several sizes: time, peak memory by process, files, and right answers."""
+"""Measures Spark's answers for all users at several sizes: time, memory by process, files; and compares answers."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ from grantpath.engine.transfer import importer
 from grantpath.graph.embedded.connect import connection
 
 NAMES = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
-ASKED = ("load_table", "alter_table", "drop_table")  # the names that plain Python answers, too
+ASKED = ("load_table", "alter_table", "drop_table")  # the names that plain Python also answers
 LAKEHOUSE: dict[str, Any] = {"policy": "lakehouse", "nested": True, "catalogs": 10}
 SIZES = {
     "S": Size(users=1_000, groups=50, roles=100, schemas=10, tables=10, grants=2_000, root="bulk-s", **LAKEHOUSE),
@@ -41,13 +41,13 @@ SIZES = {
     "skew": Size(users=600_000, groups=5_000, roles=10_000, grants=200_000, root="bulk-skew", **LAKEHOUSE),
 }
 MOST_STAGES = 1_000
-LEAST_SECONDS = 1.0  # of the longest task of a stage, so that its ratio says something
+LEAST_SECONDS = 1.0  # stages whose longest task is shorter are ignored, because their ratio has no meaning
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["S", "M"], help="skew: M with extreme popularity")
-    parser.add_argument("--questions", type=int, default=100_000, help="compared with plain Python at each size")
+    parser.add_argument("--questions", type=int, default=100_000, help="answers to compare at each size")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--one", choices=SIZES, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _apart(size: str, questions: int) -> Figures:
-    """The figures of a size, measured in a process of its own, whose memory starts small."""
+    """The figures of a size, measured in a new process, so that its memory starts small."""
     print_progress(f"--- size {size}")
     command = [sys.executable, __file__, "--one", size, "--questions", str(questions)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -73,7 +73,7 @@ def _measure(name: str, asked: int) -> Figures:
     from grantpath.spark_sync import access, mirror
 
     size = SIZES[name]
-    with ProcessPoolExecutor(1, get_context("spawn")) as other:  # its memory is not part of the driver's
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:  # not in the driver's memory
         more = _skew if name == "skew" else None
         estate = other.submit(estate_files, f"bulk-{name}", size, print_progress, more).result()
         root, seconds = other.submit(_loaded, size, estate).result()
@@ -125,7 +125,7 @@ def _append(estate: Path, table: str, rows: list[dict[str, str]]) -> None:
 
 
 def _task_ratios() -> float:
-    """The largest ratio of the longest task of a stage to its median task, of the stages whose longest one counts."""
+    """The largest ratio of a stage's longest task to its median task. Stages below LEAST_SECONDS are ignored."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.sql import SparkSession
 
@@ -142,7 +142,7 @@ def _task_ratios() -> float:
         try:
             attempt = store.lastStageAttempt(stage)
         except Py4JJavaError:
-            continue  # it was skipped, or there are no more
+            continue  # the stage was skipped, or does not exist
         found = store.taskSummary(stage, attempt.attemptId(), quantiles)
         if attempt.numTasks() >= 3 and found.isDefined():
             median, longest = (found.get().duration().apply(at) / 1000 for at in range(2))
@@ -152,7 +152,8 @@ def _task_ratios() -> float:
 
 
 def _compared(out: Path, estate: Path, asked: int) -> Figures:
-    """Answers of the snapshot, compared with those of plain Python, and the seconds of one list of each kind."""
+    """Compares answers of the snapshot with those of plain Python, and measures the seconds of one list of each
+    kind."""
     from grantpath.spark_sync import Snapshot, ask
     from grantpath.spark_sync.bulk_questions import conditions, prepare
     from grantpath.spark_sync.verification import allowed

@@ -64,7 +64,7 @@ def peers_size(users: int) -> Size:
 
 
 def compare(work: Work, names: list[str]) -> Iterator[Measured]:
-    """What was measured: grantpath first, whose database gives the bare round trips, then the named systems."""
+    """The measurements: first those of grantpath, whose database is used for the bare round trips, then the others."""
     grantpath_peer.drop(ROOT)
     with CypherPeer() as ours:
         print_progress(ours.name)
@@ -76,20 +76,20 @@ def compare(work: Work, names: list[str]) -> Iterator[Measured]:
                     yield measure(peer, work, ours.bare, PlainAnswers(work.facts))
             except NotInstalled as reason:
                 yield Measured(peer.name, peer.set_up, missing=str(reason))
-            except Exception as error:  # the others are measured all the same
+            except Exception as error:  # the other systems are still measured
                 yield Measured(peer.name, peer.set_up, missing=f"failed: {' '.join(str(error).split())[:200]}")
     grantpath_peer.drop(ROOT)
 
 
 def peer_named(name: str) -> Peer:
-    """A system that is not started. Its module imports the system's package only when it loads."""
+    """A system that is not started yet. Its module imports the system's package only in `load`."""
     found: Peer = getattr(importlib.import_module(f"peers.{name}_peer"), PEERS[name])()
     return found
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--users", type=int, default=1_000, help="and as many tables, and twice as many grants")
+    parser.add_argument("--users", type=int, default=1_000, help="users; as many tables, twice as many grants")
     parser.add_argument("--seconds", type=float, default=10.0, help="the longest time for each kind of question")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), help="the systems beside grantpath")
     return parser.parse_args()

@@ -15,14 +15,14 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 
 ROOT = ROOTS["gravitino"]
-MEMBERS = 10_000  # of the role that gets a grant on a catalog
+MEMBERS = 10_000  # the members of the role that gets a grant on a catalog
 TURNS = 5
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=Size.users)
-    parser.add_argument("--schemas", type=int, default=Size.schemas, help="in each of 10 catalogs, of 100 tables each")
+    parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
     parser.add_argument("--drop", action="store_true", help="remove the root afterwards; otherwise it is used again")
     options = parser.parse_args()
     directory = usual_estate(usual_size("gravitino", options.users, options.schemas), print_progress)
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _statements(auth: Authorizer) -> dict[str, str]:
-    """The changes to plan. A role with MEMBERS members is added for them, if the root does not have it."""
+    """The changes to plan, by description. Adds a role with MEMBERS members if the root does not have it."""
     role, few = "role:effects-many", "role:effects-few"
     users = auth.list("user", limit=MEMBERS).answer
     for ref, members in ((role, users), (few, users[:50])):
@@ -58,7 +58,7 @@ def _statements(auth: Authorizer) -> dict[str, str]:
 
 
 def _measured(work: Callable[[], Effects]) -> tuple[float, Effects]:
-    """The median of some turns, after one that is not counted."""
+    """The median time of some turns, and the result. A first turn is not counted."""
     effects, times = work(), []
     for _ in range(TURNS):
         start = time.perf_counter()

@@ -13,7 +13,7 @@ ROOTS = {"gravitino": "bench", "lakehouse": "bench-nested"}  # by policy; lakeho
 
 
 def usual_size(policy: str, users: int, schemas: int) -> Size:
-    """An estate with a twentieth as many groups as users, a tenth as many roles and twice as many grants."""
+    """An estate in which there are 1 group, 2 roles and 40 grants for 20 users."""
     return Size(
         users=users,
         groups=users // 20 or 1,
@@ -34,7 +34,7 @@ def usual_estate(size: Size, progress: Callable[[str], None]) -> Path:
 def estate_files(
     name: str, size: Size, progress: Callable[[str], None], change: Callable[[Path], None] | None = None
 ) -> Path:
-    """The folder with the estate's tables, which `change` may complete when they are generated."""
+    """The folder with the estate's tables. After they are generated, `change` may add rows."""
     directory = cache_folder() / "bench" / f"{name}-{SEED}"
     if not directory.is_dir():
         progress(f"generating an estate of {size.users:,} users for {size.policy} in {directory}")

@@ -1,4 +1,4 @@
-"""The figures of a benchmark: a table with a column for each estate, progress, and what processes use meanwhile."""
+"""Helpers for benchmarks: a table of figures with a column for each estate, progress, and the use of processes."""
 
 import sys
 import threading
@@ -22,7 +22,7 @@ def print_progress(text: str) -> None:
 
 
 def table(columns: dict[str, Iterable[FigureRow]]) -> str:
-    """The rows of all columns, which measure the same things, with the targets in the last column."""
+    """A table from columns that have the same rows. The targets are in the last column."""
     lines = [("", *columns, "target")]
     lines += [(rows[0][0], *(row[1] for row in rows), rows[0][2]) for rows in zip(*columns.values(), strict=True)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
@@ -31,9 +31,11 @@ def table(columns: dict[str, Iterable[FigureRow]]) -> str:
 
 
 class ProcessUse:
-    """What this process (the driver), Spark's JVM, its Python workers and the embedded database use from now on.
+    """The memory and CPU time that this process (the driver), Spark's JVM, its Python workers and the embedded database
+    use from now on.
 
-    The CPU time says how long a step takes on a machine that does nothing else: on two cores at least half of it.
+    CPU time does not depend on other work: on a quiet machine with two cores, a step takes at least half of its CPU
+    time.
     """
 
     def __init__(self) -> None:
@@ -60,7 +62,7 @@ class ProcessUse:
             self._look(new=0.0)
 
     def _look(self, new: float | None = None) -> None:
-        """Reads all processes. Those that are seen first began their work now, unless `new` is 0.0."""
+        """Reads all processes. The CPU time of a new process counts from now on; if `new` is 0.0, from its start."""
         now = dict.fromkeys(KINDS, 0.0)
         for process, kind in self._processes():
             try:

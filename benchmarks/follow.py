@@ -1,4 +1,4 @@
-"""Measures how fast a follower describes the changes of a large root, and that its tables are those of a new mirror."""
+"""Measures how fast a follower describes the changes of a large root, and compares its tables with a new mirror."""
 
 import argparse
 import random
@@ -35,9 +35,9 @@ OFTEN = {"table": 4, "schema": 1, "revoke": 2, "member": 3, "remove": 3, "new ta
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=Size.users)
-    parser.add_argument("--schemas", type=int, default=Size.schemas, help="in each of 10 catalogs, of 100 tables each")
+    parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
     parser.add_argument("--backlog", type=int, default=20_000, help="changes that the follower finds when it starts")
-    parser.add_argument("--singles", type=int, default=200, help="changes that are made while it waits for them")
+    parser.add_argument("--singles", type=int, default=200, help="changes made one by one while the follower waits")
     options = parser.parse_args()
     size = replace(usual_size("gravitino", options.users, options.schemas), root=ROOT)
     estate = estate_files(f"follow-{options.users}-{options.schemas}", size, print_progress)
@@ -78,7 +78,8 @@ def _loaded(estate: Path) -> str:
 
 
 def ordinary_changes(estate: Path, rng: random.Random) -> Iterator[str]:
-    """Grants on tables and schemas to roles, revocations, memberships of users, new tables and new users, by chance."""
+    """Random changes: grants on tables and schemas to roles, revocations, memberships of users, new tables and
+    users."""
     refs = [*_column(estate, "subjects", "ref"), *_column(estate, "objects", "ref")]
     users, groups, roles, schemas, tables = (
         [ref for ref in refs if ref.startswith(f"{type_}:")] for type_ in ("user", "group", "role", "schema", "table")

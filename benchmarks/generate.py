@@ -1,7 +1,7 @@
-"""Writes a seeded estate of any size, in the format of `grantpath load`, for the benchmarks to work on.
+"""Writes a seeded estate of any size, in the format of `grantpath load`, for the benchmarks.
 
-The popularity of groups, roles and objects falls off as in Zipf's law, because an even estate hides what is
-slow: a catalog with thousands of grants, a group with thousands of users, a role with thousands of grants.
+The popularity of groups, roles and objects follows Zipf's law. An estate with equal popularity would hide the slow
+cases: a catalog with thousands of grants, a group with thousands of users, a role with thousands of grants.
 """
 
 import argparse
@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 Ints = npt.NDArray[np.int64]
 
 DENY_SHARE = 0.05
-# How often a grant sits on each level, and how often it is picked as a DENY there compared with the others:
-# one DENY high up in a role that many hold would shut the whole estate.
+# The frequency of grants on each level, and the relative frequency of a DENY there. DENYs are rare on high levels,
+# because one DENY to a popular role would deny the whole estate.
 LEVELS = ("metalake", "catalog", "schema", "table")
 LEVEL_SHARE = (0.0002, 0.02, 0.22, 0.7598)
 DENY_WEIGHT = (0.02, 0.1, 0.7, 1.0)
@@ -37,7 +37,7 @@ ROLE_LEVELS = 3
 
 @dataclass(frozen=True)
 class Size:
-    """What to write: counts (schemas a catalog, tables a schema; the others in all), policy and root name."""
+    """The size of an estate: counts (schemas per catalog, tables per schema, others in total), policy, root name."""
 
     users: int = 100_000
     groups: int = 5_000
@@ -59,19 +59,19 @@ class Size:
 
     @property
     def first_of_level(self) -> Ints:
-        """Objects are numbered root, catalogs, schemas, tables: where each level starts, and the end."""
+        """The number of each level's first object, and the end. The order is root, catalogs, schemas, tables."""
         schemas = self.catalogs * self.schemas
         return np.cumsum([0, 1, self.catalogs, schemas, schemas * self.tables]).astype(np.int64)
 
 
 class Popularity:
-    """Picks numbers below `count`, the most popular about `count ** skew` times as often as the last."""
+    """Picks numbers below `count`: the most popular one about `count ** skew` times as often as the least popular."""
 
     def __init__(self, rng: np.random.Generator, count: int, skew: float) -> None:
         weights = (1.0 / np.arange(1, count + 1)) ** skew
         self._rng = rng
         self._edges = np.cumsum(weights / weights.sum())
-        self._names = rng.permutation(count)  # the popular ones are spread over the names
+        self._names = rng.permutation(count)  # so that popular numbers are not all next to each other
 
     def pick(self, count: int) -> Ints:
         places = np.searchsorted(self._edges, self._rng.random(count), side="right")
@@ -79,7 +79,7 @@ class Popularity:
 
 
 def numbered(prefix: "str | pa.Array", count: int) -> pa.Array:
-    """`prefix` and a number of fixed width, for one prefix or for `count` numbers below each of several."""
+    """Names of a prefix and a number of fixed width: `count` names for one prefix, or for each of several."""
     digits = len(str(count - 1))
     numbers = pc.utf8_lpad(pa.array(np.arange(count)).cast(pa.string()), digits, "0")
     if isinstance(prefix, str):
@@ -105,7 +105,7 @@ def subject_names(size: Size) -> pa.Array:
 
 
 def pairs(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """The different pairs among those given, in order."""
+    """The given pairs without duplicates, in order."""
     width = np.int64(right.max(initial=0) + 1)
     keys = np.unique(left * width + right)
     return keys // width, keys % width
@@ -117,7 +117,7 @@ def a_few_each(rng: np.random.Generator, count: int, mean: float) -> Ints:
 
 
 def up_a_level(rng: np.random.Generator, count: int, levels: int, mean: float, skew: float) -> tuple[Ints, Ints]:
-    """Links from each level of a hierarchy to the one above it: acyclic, and at most `levels` deep."""
+    """Links from each level of a hierarchy to the next higher one, without cycles; at most `levels` levels."""
     shares = 4 ** np.arange(levels)
     bounds = -(-np.cumsum(shares) * count // shares.sum())  # rounded up: no level is empty
     starts = np.concatenate([[0], bounds[:-1]])
@@ -132,7 +132,7 @@ def up_a_level(rng: np.random.Generator, count: int, levels: int, mean: float, s
 
 
 def memberships(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints]:
-    """Members and what they are in or hold, as subject numbers: about 20 roles a user, most by groups."""
+    """Members, and their groups and roles, as subject numbers. A user has about 20 roles, most through groups."""
     first_group, first_role = size.users, size.users + size.groups
     groups, roles = Popularity(rng, size.groups, 0.8), Popularity(rng, size.roles, 0.7)
     in_groups = a_few_each(rng, size.users, 1.7 if size.nested else 4.0)
@@ -152,7 +152,7 @@ def memberships(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints]:
 
 
 def owners(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints]:
-    """Owned objects and who owns them: root and catalogs always, schemas and tables in part."""
+    """Owned objects and their owners. The root and all catalogs have owners, some schemas and tables do."""
     starts = size.first_of_level
     shares = (1.0, 1.0, 0.6, 0.3)
     owned = np.concatenate(
@@ -162,7 +162,7 @@ def owners(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints]:
         ]
     )
     owner = Popularity(rng, size.users, 0.5).pick(len(owned))
-    if size.policy == "lakehouse":  # there a group or a role may own, too
+    if size.policy == "lakehouse":  # there a group or a role can also be an owner
         others = rng.random(len(owned)) < 0.2
         owner[others] = size.users + rng.integers(0, size.groups + size.roles, int(others.sum()))
     return owned, owner
@@ -171,8 +171,8 @@ def owners(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints]:
 class GrantDraw:
     """Draws grants as three columns of numbers: subject, object, privilege.
 
-    Each role has a home catalog where most of its grants are and which it can use: grants thrown at random
-    would almost never add up to a table that a user can load.
+    Each role has a home catalog, which it can use and where most of its grants are. With purely random grants, a user
+    could load almost no table.
     """
 
     def __init__(self, rng: np.random.Generator, size: Size) -> None:
@@ -185,7 +185,7 @@ class GrantDraw:
         self._home = self._catalogs.pick(size.roles)
 
     def home(self) -> tuple[Ints, Ints, Ints]:
-        """USE_CATALOG on a role's home catalog, and for half the roles USE_SCHEMA there, too."""
+        """USE_CATALOG on each role's home catalog; for half of the roles also USE_SCHEMA on it."""
         roles = np.arange(min(self._size.roles, max(1, self._size.grants // 6)), dtype=np.int64)
         both = roles[::2]
         subjects = np.concatenate([roles, both])
@@ -195,7 +195,7 @@ class GrantDraw:
         return self._role_numbers(subjects), self._first[1] + self._home[subjects], privileges
 
     def more(self, count: int) -> tuple[Ints, Ints, Ints]:
-        """`count` grants of any kind; some may be the same."""
+        """`count` grants of any kind; there may be duplicates."""
         rng, size = self._rng, self._size
         role = self._roles.pick(count)
         catalog = np.where(rng.random(count) < 0.8, self._home[role], self._catalogs.pick(count))
@@ -209,7 +209,7 @@ class GrantDraw:
             codes = [PRIVILEGE_NAMES.index(privilege) for privilege in PRIVILEGES[name]]
             privilege[here] = rng.choice(codes, int(here.sum()), p=list(PRIVILEGES[name].values()))
         subject = self._role_numbers(role)
-        if size.policy == "lakehouse":  # there a user or a group may be granted to, without a role
+        if size.policy == "lakehouse":  # there a user or a group can also be a grantee
             others = rng.random(count) < 0.2
             subject[others] = rng.integers(0, size.users + size.groups, int(others.sum()))
         return subject, place, privilege
@@ -221,14 +221,14 @@ class GrantDraw:
 def grants(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]]:
     """Exactly `size.grants` different grants: subject, object, privilege, and whether it is a DENY.
 
-    Raises ValueError where the estate is too small to have so many.
+    Raises ValueError if the estate is too small for this number of grants.
     """
     draw = GrantDraw(rng, size)
     columns = np.stack(draw.home())
     objects = int(size.first_of_level[-1])
     for _ in range(50):
         keys = (columns[0] * objects + columns[1]) * len(PRIVILEGE_NAMES) + columns[2]
-        first = np.sort(np.unique(keys, return_index=True)[1])[: size.grants]  # drawn first, kept first
+        first = np.sort(np.unique(keys, return_index=True)[1])[: size.grants]  # the first drawn ones
         columns = columns[:, first]
         lacking = size.grants - len(first)
         if not lacking:
@@ -241,7 +241,7 @@ def grants(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints, Ints, npt.
     subject, place, privilege = columns
     deny = np.zeros(size.grants, dtype=np.bool_)
     weight = np.array(DENY_WEIGHT)[np.searchsorted(size.first_of_level, place, side="right") - 1]
-    # The largest of random ** (1 / weight) are a weighted draw without putting back (Efraimidis, Spirakis).
+    # Items with the largest random ** (1 / weight): weighted sampling without replacement (Efraimidis, Spirakis).
     order = np.argsort(np.log(rng.random(size.grants)) / weight)
     deny[order[size.grants - round(size.grants * DENY_SHARE) :]] = True
     return subject, place, privilege, deny

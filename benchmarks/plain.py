@@ -1,4 +1,4 @@
-"""Answers the questions of the benchmarks from the files of an estate, by plain loops: what fast answers must equal."""
+"""Answers the questions of the benchmarks from the files of an estate by plain loops, to compare fast answers with."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -7,7 +7,8 @@ from questions import Question, column
 
 
 class PlainEstate:
-    """The rules for loading, altering, dropping and creating tables, the same in gravitino and lakehouse, as loops."""
+    """The rules for loading, altering, dropping and creating tables as loops. They are the same in gravitino and
+    lakehouse."""
 
     def __init__(self, directory: Path) -> None:
         self._above: dict[str, list[str]] = defaultdict(list)
@@ -26,7 +27,7 @@ class PlainEstate:
         return zip(*(column(directory, table, name).to_pylist() for name in names), strict=True)
 
     def check(self, question: Question) -> bool:
-        """May this subject use this operation on this object?"""
+        """Whether this subject is allowed this operation on this object."""
         subject, operation, ref = question
         principals, path = self._principals(subject), self._path(ref)
         catalog, schema = path[:2], path[:3]
@@ -62,7 +63,7 @@ class PlainEstate:
         return found
 
     def _path(self, ref: str) -> list[str]:
-        """The root and what is below it on the way to the object, itself last."""
+        """The places from the root down to the object, itself included."""
         names = ref.partition(":")[2].split(".")
         types = ("catalog", "schema", "table")
         return [self._root, *(f"{types[at]}:{'.'.join(names[: at + 1])}" for at in range(len(names)))]

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 Question = tuple[str, str, str]
 
-# Mostly reads, as a query engine asks them.
+# Mostly reads, as in the questions of a query engine.
 OPERATIONS = {"load_table": 70, "alter_table": 15, "create_table": 10, "drop_table": 5}
 
 
 class Estate:
-    """A generated estate, read for drawing users and tables from it."""
+    """A generated estate, from which users and tables are drawn."""
 
     def __init__(self, directory: Path) -> None:
         subjects = column(directory, "subjects", "ref")
@@ -40,7 +40,7 @@ class Estate:
         return str(self.subjects[int(among[rng.randrange(len(among))])])
 
     def user_under(self, rng: random.Random, subject: int) -> str:
-        """A user reached by walking down from the subject; any user if none is below it."""
+        """A user that belongs to the subject, found by a random walk; any user if the walk ends without one."""
         while not str(self.subjects[subject]).startswith("user:"):
             start, end = self._starts[subject], self._starts[subject + 1]
             if start == end:
@@ -64,10 +64,11 @@ def column(directory: Path, table: str, name: str) -> pa.Array:
 
 
 def sample_questions(directory: Path, n: int, seed: int) -> list[Question]:
-    """`n` questions (subject, operation, object), the same for the same seed, about a generated estate.
+    """`n` questions (subject, operation, object) about a generated estate. The same seed gives the same questions.
 
-    By quarters: a random user and table; a user of many memberships and a table where many grants are; a
-    user and a table that a grant connects; the same by an ownership. So yes and no both come often.
+    There are four kinds, equally often: a random user and table; a user with many memberships and a table with many
+    grants; a user and a table that a grant connects; a user and a table that an ownership connects. So both answers are
+    frequent.
     """
     estate, rng = Estate(directory), random.Random(seed)
     operations, weights = list(OPERATIONS), list(OPERATIONS.values())
@@ -87,7 +88,7 @@ def sample_questions(directory: Path, n: int, seed: int) -> list[Question]:
             table = estate.table_under(rng, str(estate.owned[owned]))
             user = estate.user_under(rng, int(estate.owners[owned]))
         (operation,) = rng.choices(operations, weights)
-        if operation == "create_table":  # asked on the schema
+        if operation == "create_table":  # a question about the schema
             table = "schema:" + table.removeprefix("table:").rpartition(".")[0]
         questions.append((user, operation, table))
     rng.shuffle(questions)

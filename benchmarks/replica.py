@@ -1,4 +1,4 @@
-"""Measures a copy of the facts in memory beside Cypher and a bare round trip, on one large root, in one run."""
+"""Measures a copy of the facts in memory on one large root, and compares it with Cypher and with a bare round trip."""
 
 import argparse
 import gc
@@ -52,7 +52,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=Size.users)
-    parser.add_argument("--schemas", type=int, default=Size.schemas, help="in each of 10 catalogs, of 100 tables each")
+    parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
     parser.add_argument("--drop", action="store_true", help="remove the root afterwards; otherwise it is used again")
     parser.add_argument("--json", action="store_true", help="also print the figures as one JSON object")
     return parser.parse_args()
@@ -133,10 +133,10 @@ def _different(plain: Authorizer, auth: Authorizer, questions: Sequence[Question
 
 
 def _processes(auth: Authorizer, questions: Sequence[Question]) -> Figures:
-    """Checks a second of one process and of several, which are forked and so share the memory of the copy."""
+    """Checks per second of one process and of several. These are forked, so they share the memory of the copy."""
     servers = [each for each in psutil.process_iter(["cmdline"]) if "CommunityEntryPoint" in str(each.info["cmdline"])]
     rates = {}
-    _forked.append(auth)  # not an argument: an open connection cannot be sent to a process
+    _forked.append(auth)  # not passed as an argument, because an open connection cannot be sent to a process
     for number in (1, PROCESSES):
         cpu = sum(sum(each.cpu_times()[:2]) for each in servers)
         fork = multiprocessing.get_context("fork")
@@ -163,7 +163,7 @@ def _ask(questions: Sequence[Question]) -> int:
 
 
 def _popular(directory: Path) -> str:
-    """A table in the catalog on which most principals have a grant."""
+    """A table in the catalog with the most grantees."""
     import pyarrow.parquet as pq
 
     grants = pq.read_table(directory / "grants.parquet").column("object").to_pylist()

@@ -1,4 +1,4 @@
-"""The JSON schemas of the answers; docs/reference/schemas contains them as files."""
+"""Generates the JSON schemas of the answers, which are stored in docs/reference/schemas."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ ERROR: dict[str, Any] = {
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON schema of each answer, and that of errors, by the name of its class."""
+    """The JSON schemas of the answers and of errors, by the name of the class."""
     found = {model.__name__: model.model_json_schema(mode="serialization") for model in MODELS}
     return {**found, "GrantpathError": ERROR}
 

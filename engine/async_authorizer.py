@@ -1,4 +1,4 @@
-"""AsyncAuthorizer: the methods of Authorizer for services on an event loop. It contains no logic of decisions.
+"""AsyncAuthorizer: the methods of Authorizer for services on an event loop. It contains no logic for decisions.
 
 A question runs the code of Authorizer in a greenlet. Its queries use the driver's async API, so many questions wait at
 once in one thread. A change runs the code of Authorizer in a thread, because its lock, queue and heartbeats block.
@@ -73,28 +73,29 @@ def _opened(
 
 
 class _Inner(Authorizer):
-    """The authorizer that answers, over a store whose waits do not block the event loop."""
+    """The synchronous authorizer, with a store whose waits do not block the event loop."""
 
     store_type = AsyncStore
 
 
 class AsyncAuthorizer:
-    """Answers questions about one root, and changes it, on one event loop. Any number of its tasks can share it.
+    """Answers questions about one root, and changes it, on one event loop. All tasks of the event loop can share it.
 
-    Its methods have the parameters, results and errors of the same methods of Authorizer:
+    Its methods have the same parameters, results and errors as the methods of Authorizer with the same names:
 
     - A cancelled question has no effect, and its connection is not used again.
-    - A cancelled change may still be made: it continues in its thread. Give it an `id`, and repeat it with this id.
-    - On another event loop, and in a forked process, each method raises Unavailable: open another one there.
+    - A cancelled change may still be made, because it continues in its thread. Give each change an `id`; after a
+      cancellation, repeat the change with this id.
+    - On another event loop and in a forked process, each method raises Unavailable. Open another AsyncAuthorizer there.
 
-    The text of a decision is computed where it is read, without the database: if the subject does not exist, `missing`
-    suggests similar names only in the decision of `explain`.
+    The text of a decision is computed when it is read, without the database. So if the subject does not exist,
+    `missing` suggests similar names only in the decision of `explain`.
     """
 
     open = staticmethod(_opened(_Inner.open))
 
     def __init__(self, inner: Authorizer, store: AsyncStore) -> None:
-        """For the running event loop; `inner` uses `store`. Use `open`."""
+        """Call `open` instead. Belongs to the running event loop; `inner` must use `store`."""
         self._inner = inner
         self._store = store
         self._loop = asyncio.get_running_loop()
@@ -156,7 +157,7 @@ class AsyncAuthorizer:
 
     # ---- life ----------------------------------------------------------------------------------------------------
     async def close(self) -> None:
-        """Closes the connections, once the changes that have begun are done."""
+        """Waits for the changes that have begun, then closes the connections."""
         self._need_own_loop()
         await self._store.close_all()
 
@@ -173,15 +174,15 @@ class AsyncAuthorizer:
         return await bridged(partial(_complete, question))
 
     def _need_own_loop(self) -> None:
-        """Raises Unavailable in another event loop or process: the connections belong to the first one."""
+        """Raises Unavailable in another event loop or process, because the connections belong to the first one."""
         if asyncio.get_running_loop() is not self._loop or os.getpid() != self._pid:
             raise Unavailable(
-                f"this AsyncAuthorizer of {self.tenant} belongs to another event loop or process; open one in each"
+                f"this AsyncAuthorizer of {self.tenant} belongs to another event loop or process; open one for each"
             )
 
 
 class Opening:
-    """An AsyncAuthorizer that is being opened: `async with` it, or await it and close the result."""
+    """An AsyncAuthorizer that is being opened. Use it with `async with`; or await it, and close the result."""
 
     def __init__(self, opening: Callable[[], Authorizer]) -> None:
         self._opening = opening
@@ -201,7 +202,7 @@ class Opening:
             await self._made.close()
 
     async def _open(self) -> AsyncAuthorizer:
-        """Opens it in a thread. If the caller is cancelled meanwhile, what the thread opens is closed."""
+        """Opens the Authorizer in a thread. If the caller is cancelled meanwhile, the opened Authorizer is closed."""
         opening = asyncio.ensure_future(asyncio.to_thread(_complete, self._opening))
         try:
             inner = await asyncio.shield(opening)

@@ -19,10 +19,10 @@ class RunQuestion(Protocol):
 
 
 class AsyncListing:
-    """The references that a question lists, as in Listing: `async for` reads them page by page.
+    """The references in the answer to a question, like Listing. `async for` reads them page by page.
 
-    Await it to read its first page at once, with the errors of the question and the revision. It can be iterated more
-    than once.
+    Awaiting the list reads its first page at once: this raises the errors of the question, and sets the revision. The
+    list can be iterated more than once.
     """
 
     def __init__(self, ask: RunQuestion, question: Callable[[], Listing]) -> None:
@@ -36,9 +36,9 @@ class AsyncListing:
 
     @property
     def revision(self) -> int:
-        """The revision of all references. Raises InvalidInput before the first page was read."""
+        """The revision of all references. Raises InvalidInput if no page was read yet."""
         if self._found is None:
-            raise InvalidInput("the list was not read yet, so it has no revision; await it first")
+            raise InvalidInput("the list has no revision before its first page is read; await the list first")
         return self._found.revision
 
     def __await__(self) -> Generator[Any, None, "AsyncListing"]:
@@ -53,7 +53,7 @@ class AsyncListing:
                 yield ref
 
     async def read(self) -> ReferencePage:
-        """All references as a pydantic model, as Listing.read."""
+        """All references as a pydantic model, like Listing.read."""
         listing = (await self._read())._found
         assert listing is not None
         references, found = listing.with_next(), list[str]()

@@ -1,4 +1,4 @@
-"""The methods that say what a change would give and take away, before it is made."""
+"""The methods that compute the access that a change would give and take away, before it is made."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from grantpath.engine.facts.fact_version import FactVersion
     from grantpath.engine.facts.replica import Replica
 
-TRIES = 20  # to read facts and to plan at one revision, while others change the root
-READ_AT = (3, 10)  # the tries before which a copy that cannot be proved is read again
+TRIES = 20  # of reading the facts and planning at the same revision, while others change the root
+READ_AT = (3, 10)  # before these tries, a copy that cannot be proved current is read again
 PAUSE = 0.02  # seconds between two tries
 Found = TypeVar("Found")
 
@@ -29,19 +29,19 @@ Found = TypeVar("Found")
 class EffectVerbs(ChangeVerbs):
     """Computes the effects of changes of one root. Threads can share it.
 
-    It needs all facts in memory: those of the copy, for `open(..., replica=True)`. Otherwise they are read when they
-    are first needed, and kept.
+    All facts must be in memory. With `open(..., replica=True)` they are those of the copy; otherwise they are read when
+    they are first needed, and kept.
     """
 
     replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
-    _facts: "Replica | None" = None  # the facts that were read for effects
+    _facts: "Replica | None" = None  # without a copy: the facts that were read for effects
 
     @following
     def plan(self, statements: Iterable[str], *, by: str | None = None, as_role: str | None = None) -> ChangePlan:
-        """What these statements would do, and their effects: who would gain and lose what. It changes nothing.
+        """The facts that these statements would change, and the effects: who would gain and lose what. Changes nothing.
 
-        The statements are those of one `change_all`, with its rules and its errors. Raises InvalidInput, too, if one of
-        them removes more than 200,000 facts, and Inconsistent if the root changes all the time. Needs the extra
+        The statements are planned as one call of `change_all`, with its rules and errors. Also raises InvalidInput if a
+        statement removes more than 200,000 facts, and Inconsistent if the root changes too often. Needs the extra
         `replica`.
         """
         with telemetry.span("plan", self.tenant, subject=by):
@@ -70,10 +70,11 @@ class EffectVerbs(ChangeVerbs):
     def effects_of(
         self, added: Iterable[str], removed: Iterable[str], *, at: int, policy: Policy | None = None
     ) -> Effects:
-        """The effects of facts that a dry run of a load or an upgrade lists. `at`: its revision; `policy`: the new one.
+        """The effects of the facts that a dry run of a load or an upgrade lists. `at`: the revision of the dry run;
+        `policy`: the new policy of an upgrade.
 
         `added` and `removed` are canonical statements, complete and in the order of a delta. Raises Inconsistent if the
-        root is not at that revision, or if a fact does not fit. Needs the extra `replica`.
+        root is at another revision, or if a fact does not fit. Needs the extra `replica`.
         """
         entry = {"added": [*added], "removed": [*removed]}
 
@@ -87,7 +88,8 @@ class EffectVerbs(ChangeVerbs):
         return self._with_facts(compared)
 
     def _with_facts(self, work: "Callable[[FactVersion], Found | None]") -> Found:
-        """The result of `work` on the facts at the revision of now. `work` returns None if they are of another one."""
+        """The result of `work` on the present facts. `work` returns None if it finds the root at another revision; it
+        is then called again with newer facts."""
         for turn in range(TRIES):
             version = self._facts_now(turn in READ_AT)
             if version is not None and (found := work(version)) is not None:
@@ -114,7 +116,7 @@ class EffectVerbs(ChangeVerbs):
         from grantpath.engine.facts.fact_draft import Contradiction
 
         copy = self.replica or self._facts
-        assert copy is not None, "the version is one of its own"
+        assert copy is not None, "the version comes from this copy"
         try:
             after = copy.planned(version, entries)
         except Contradiction as error:
@@ -128,15 +130,15 @@ class EffectVerbs(ChangeVerbs):
 
 
 def _base(changes: Iterable[Change], revision: int) -> int:
-    """The revision at which a dry run began. `revision`: the result if there are no changes."""
+    """The revision at which a dry run began; `revision` if there are no changes."""
     for each in changes:
         return each.revision - (each.id is not None)
     return revision
 
 
 def _need_facts(changes: Iterable[Change]) -> None:
-    """Raises InvalidInput if a dry run changes something and lists no fact, because they are too many."""
+    """Raises InvalidInput for a change whose facts a dry run does not list, because they are too many."""
     for index, each in enumerate(changes):
         if each.id is not None and not (each.added or each.removed):
-            text = "it would remove more than 200,000 facts, and a dry run does not list so many; drop smaller parts"
+            text = "removes more than 200,000 facts, which a plan cannot compare; drop smaller parts"
             raise one_of("statement", index, InvalidInput(f"{each.question.statement}: {text}"))

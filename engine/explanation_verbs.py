@@ -1,4 +1,4 @@
-"""The methods that say why a question is answered yes or no, and what would change the answer."""
+"""The methods that explain why the answer to a check is yes or no, and what would change it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -39,9 +39,11 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         at_least: int | None = None,
         as_of: "AsOf | None" = None,
     ) -> Explanation:
-        """The decision with paths that allow it, or with the paths of the DENYs and the nearest remedy. With `all` the
-        paths are those of every deciding fact, up to the bounds of Explanation. `as_of` as in `check`; the remedy is
-        that of the past, too. Raises the errors of `check`."""
+        """The decision, with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
+
+        With `all`, it has the paths of every deciding fact, within the limits of Explanation. `as_of` as in `check`;
+        the remedy is then that of the past state. Raises the errors of `check`.
+        """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
         return self._about(
             "explain", words, with_, at_least, lambda ask, decision: explained(ask, decision, all), as_of
@@ -59,9 +61,11 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         at_least: int | None = None,
         effects: bool = False,
     ) -> Revocation:
-        """The smallest set of statements after which `subject` cannot use `name` on `object` any more. It changes
-        nothing. With `effects` it also says what else these statements would take away, as `plan` does. Raises the
-        errors of `check`."""
+        """The smallest set of statements after which `subject` cannot use `name` on `object` any more. Changes nothing.
+
+        With `effects`, the result also has all access that these statements would take away, as for `plan`. Raises the
+        errors of `check`.
+        """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
         for _ in range(TRIES):
             found = self._about("revocation", words, with_, at_least, revocation)
@@ -73,7 +77,7 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         raise Inconsistent(f"{self.tenant} changes too often to be compared at one revision; ask again later")
 
     def _effects_at(self, revision: int, statements: Iterable[str]) -> "Effects | None":
-        """The effects of statements at a revision; None if the root is at another one now."""
+        """The effects of statements at a revision; None if the root is now at another revision."""
         try:
             planned = self.store.apart(partial(self.plan, statements))
         except Invalid:  # a concurrent change can make the statements impossible
@@ -91,7 +95,7 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         answer: Callable[[GuardedAsk, Decision], Found],
         as_of: "AsOf | None" = None,
     ) -> Found:
-        """The answer about the decision of one check, all of it read at one revision."""
+        """The decision of one check, and the answer about it, both read at the same revision."""
         named = {"subject": words["subject"], "object": words["object"]}
         with telemetry.span(verb, self.tenant, words["name"], **named) as span:
             check = request.as_words(Check, with_, **words)

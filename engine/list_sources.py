@@ -19,7 +19,7 @@ class ListSources(PastVerbs):
     """Reads the lists that answer `who` and `which`. Threads can share it."""
 
     def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
-        """The list, with its first page already read, so that the call itself raises the errors."""
+        """The list. Its first page is read now, so that the call itself raises the errors."""
         past = None if as_of is None else self._past(as_of, page.least)
         policy = (past or self).policy
         question = request.resolve(policy, self.root, words)

@@ -1,4 +1,4 @@
-"""Reads the facts that a root had at a past revision: from those of now or of a snapshot, by the deltas of the log."""
+"""Computes the facts of a root at a past revision, from the present facts or a snapshot and the deltas of the log."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from grantpath.graph.inputs import need_number
 from grantpath.graph.messages import short
 from grantpath.graph.remote_path import AnyPath
 
-LAST = datetime(9998, 12, 31, tzinfo=UTC)  # near the maximum of datetime, to which nothing can be added
+LAST = datetime(9998, 12, 31, tzinfo=UTC)  # before the maximum of datetime, so that a time can still be added
 
 
 class _Blocked(Exception):
-    """The log does not say which facts a revision changed: its entry does not list them, or it has no entry.
+    """The log does not describe a revision: the entry of `revision` does not list its facts, or there is no such entry.
 
-    `revision` is that revision; `begins` is the revision of the next entry that exists, if entries are missing.
+    If entries are missing, `begins` is the revision of the next entry that exists.
     """
 
     def __init__(self, revision: int, begins: int | None = None) -> None:
@@ -38,7 +38,8 @@ class _Blocked(Exception):
 
 @dataclass(frozen=True)
 class _Start:
-    """Facts from which the log leads to others: their revision and policy, and a function that reads them."""
+    """Known facts, from which the log leads to other revisions: revision, policy, and a function that reads the
+    facts."""
 
     revision: int
     policy: Policy
@@ -60,9 +61,9 @@ class PastReader:
 
     # ---- revisions and times -----------------------------------------------------------------------------------------
     def revision_of(self, as_of: int | str | datetime) -> int:
-        """The revision that is named, or the last one at or before a time. Raises InvalidInput, Unavailable."""
+        """The given revision, or the last one at or before the given time. Raises InvalidInput, Unavailable."""
         if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit():
-            as_of = int(as_of[:18])  # no root reaches a revision of more digits
+            as_of = int(as_of[:18])  # no root reaches a revision with more digits
         if isinstance(as_of, str):
             as_of = _time(as_of)
         if isinstance(as_of, datetime):
@@ -106,8 +107,8 @@ class PastReader:
     def facts_at(self, revision: int) -> tuple[FactVersion, Policy]:
         """The facts and the policy at a revision that the root has reached.
 
-        It starts from the nearest state from which the log leads there. Raises InvalidInput if there is none,
-        Inconsistent if the log contradicts the facts, Unavailable.
+        The start is the nearest known state from which the log leads to this revision. Raises InvalidInput if there is
+        none, Inconsistent if the log contradicts the facts, Unavailable.
         """
         now, found = self.tenant.state_now()
         made = found or ""
@@ -141,7 +142,7 @@ class PastReader:
 
     def _from(self, start: _Start, revision: int, made: str) -> tuple[FactVersion, Policy]:
         low, high = sorted((start.revision, revision))
-        deltas = self._deltas(low, high)  # before the facts, which take longer to read, and may not be needed
+        deltas = self._deltas(low, high)  # first, because reading the facts takes longer
         version = start.read()
         if version.revision > high:
             deltas += self._deltas(high, version.revision)
@@ -152,7 +153,7 @@ class PastReader:
             raise self.contradiction(version.revision, revision, error) from None
 
     def need_made(self, made: str, version: FactVersion) -> None:
-        """Raises Inconsistent if the root, or these facts, have another creation id."""
+        """Raises Inconsistent if the root or these facts do not have the creation id `made`."""
         if version.origin.made != made or (self.tenant.ask("revision")["made"] or "") != made:
             raise Inconsistent(f"{self.tenant.tenant} was created again while its past was read; ask again")
 
@@ -166,7 +167,7 @@ class PastReader:
         )
 
     def _deltas(self, after: int, until: int) -> list[RecordedDelta]:
-        """The deltas of the revisions after one, up to another. Raises _Blocked."""
+        """The deltas of the revisions after `after`, up to `until`. Raises _Blocked."""
         found: list[RecordedDelta] = []
         for delta in recorded(self.tenant.ask, after) if after < until else ():
             if delta.revision != after + len(found) + 1:
@@ -184,7 +185,7 @@ class PastReader:
         """The error for a revision that the deltas do not reach."""
         last = end.revision - 1
         if end.begins is not None:
-            what = f"its log has no entries of the revisions {end.revision} to {end.begins - 1}, as after a pruning"
+            what = f"its log has no entries of revisions {end.revision} to {end.begins - 1}, e.g. because it was pruned"
         else:
             statement = short(self.entry(end.revision).statement)
             what = f"entry {end.revision} of its log ({statement}) does not list the facts that it changed"
@@ -208,9 +209,9 @@ def _time(text: str) -> datetime:
 def travelled(
     version: FactVersion, policy: Policy, deltas: Sequence[RecordedDelta], revision: int
 ) -> tuple[FactVersion, Policy]:
-    """The facts and the policy at a revision; `deltas` are at least those between it and the version, oldest first.
+    """The facts and the policy at a revision. `deltas` must contain those between it and the version, oldest first.
 
-    An upgrade replaces the policy along with its facts. Raises Contradiction.
+    An upgrade changes the policy together with the facts. Raises Contradiction.
     """
     back, waiting = version.revision > revision, list[Facts]()
     low, high = sorted((version.revision, revision))

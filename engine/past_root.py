@@ -1,4 +1,4 @@
-"""A root as it was at a past revision: answers from the facts of that time, by the policy of that time."""
+"""A root as it was at a past revision: it answers from the facts of that time, with the policy of that time."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -21,13 +21,13 @@ from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import parse_check, parse_question
 
 Result = TypeVar("Result")
-SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
+SUGGEST_AMONG = 20_000  # with more names, finding the nearest one would take seconds
 
 
 class PastRoot:
-    """A root as it was at `revision`, with its `policy` of that time. It is immutable, and threads can share it.
+    """A root as it was at `revision`, with its `policy` of that time. Immutable; threads can share it.
 
-    Pass it as `as_of` to the questions of the Authorizer that returned it: they are answered without the database.
+    Pass it as `as_of` to questions of the Authorizer that returned it. They are answered without the database.
     """
 
     def __init__(self, tenant: str, root: Reference, policy: Policy, version: FactVersion) -> None:
@@ -38,7 +38,7 @@ class PastRoot:
 
     @property
     def revision(self) -> int:
-        """The revision that it was at."""
+        """The past revision."""
         return self._version.revision
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class PastRoot:
         return SnapshotAnswer(bool(decision(self, check, asked, row, marks)) == expected, self.revision)
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
-        """The row of one of the queries that explain a decision and show an entity; `at_least` is not needed here."""
+        """The row of one of the queries that explain a decision or show an entity. `at_least` has no effect here."""
         row = self._rows[query](**parameters)
         return {**row, "revision": self.revision, "made": self._version.origin.made}
 
@@ -95,7 +95,7 @@ class PastRoot:
 
     # ---- names -------------------------------------------------------------------------------------------------------
     def near(self, ref: str) -> str:
-        """` (did you mean X?)` with names of that time that are similar to a missing one; empty if there are none."""
+        """` (did you mean X?)` with names of that time that are similar to a missing name; empty if there are none."""
         known = self._version.listed.get(type_of(ref), [])
         if ref in known or len(known) > SUGGEST_AMONG:
             return ""
@@ -115,4 +115,4 @@ class PastRoot:
 
 
 AsOf = int | str | datetime | PastRoot
-"""A revision, a time (as text in ISO 8601; UTC if without an offset), or what `past` returned."""
+"""A revision, a time (or its text in ISO 8601; UTC if it has no offset), or a result of `past`."""

@@ -26,13 +26,13 @@ class PastVerbs(OpenTenant):
     def past(self, as_of: int | str | datetime, *, snapshots: "Iterable[AnyPath | str]" = ()) -> "PastRoot":
         """The root as it was at a revision, or after the last change at or before a time.
 
-        Pass the result to several questions as `as_of`: then the facts are read once. A time is a datetime or a text in
-        ISO 8601; without an offset it is in UTC.
+        Pass the result to several questions as `as_of`, so that the facts are read only once. A time is a datetime or a
+        text in ISO 8601; if it has no offset it is in UTC.
 
-        The start is the present, or the one of the `snapshots` of this root with the fewest changes in between. The log
-        leads from there, back or forward. Needs the extra `replica`. Raises InvalidInput if the root has not
-        reached the revision, had no change at or before the time, or the log does not lead there from any start;
-        Unknown, Inconsistent, Unavailable.
+        The facts are computed by the log, back or forward, from the present or from one of the `snapshots` of this
+        root, whichever needs the fewest changes. Needs the extra `replica`. Raises InvalidInput if the root has not
+        reached the revision, if it had no change at or before the time, or if the log does not describe all the changes
+        in between; Unknown, Inconsistent, Unavailable.
         """
         from grantpath.engine.past_reader import PastReader  # only here: it needs an extra
         from grantpath.engine.past_root import PastRoot
@@ -58,9 +58,9 @@ class PastVerbs(OpenTenant):
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
     ) -> "Since":
-        """Since when, without interruption, `subject` can (or cannot) use `name` on `object`, and by whose change.
+        """Since when, without interruption, `subject` can (or cannot) use `name` on `object`, and by which change.
 
-        The changes of the log are undone one by one until the answer is another one, or the question was not possible
+        The changes of the log are undone one by one until the answer is different, or the question was not possible
         yet, e.g. because the object did not exist. All facts of the root are read, as for `past`. Raises the errors of
         `check`, and Inconsistent if the log contradicts the facts.
         """
@@ -69,13 +69,13 @@ class PastVerbs(OpenTenant):
 
         with telemetry.span("since", self.tenant, name, subject=subject, object=object) as span:
             words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            request.resolve(self.policy, self.root, words)  # a wrong question raises before the facts are read
+            request.resolve(self.policy, self.root, words)  # raise an error in the question before the facts are read
             found = self.store.apart(lambda: since(self, PastReader.of(self, self.replica, ()), words))
             telemetry.decided(span, found.revision, found.allowed)
             return found
 
     def _past(self, as_of: "AsOf", at_least: int | None) -> "PastRoot":
-        """The past state that a question names. Raises InvalidInput and the errors of `past`."""
+        """The past state for the argument `as_of` of a question. Raises InvalidInput and the errors of `past`."""
         from grantpath.engine.past_root import PastRoot
 
         if at_least is not None:

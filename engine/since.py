@@ -8,11 +8,11 @@ from grantpath.graph.statement import Check
 
 
 class Since(Frozen):
-    """Since when the check `question` has had the answer `allowed` that it has at `revision`.
+    """Since when the check `question` has had its present answer, which is `allowed` at `revision`.
 
-    `since` is the revision from which on it had this answer without interruption, and `change` the entry of the
-    log that gave it. `change` is None if the answer was the same at all revisions that the log reaches: then `complete`
-    says whether these are all revisions of the root, from 0 on.
+    `since` is the first revision of the uninterrupted time with this answer, and `change` is the entry of the log that
+    caused the answer. `change` is None if the answer was the same at all revisions that the log describes; `complete`
+    then tells whether these are all revisions of the root, from 0 on.
     """
 
     question: Check
@@ -36,7 +36,7 @@ class Since(Frozen):
             ]
         if self.complete:
             return ["revision 0, the creation of the root"]
-        return [f"revision {self.since} or earlier: the log does not say which facts that revision changed"]
+        return [f"revision {self.since} or earlier: the log does not list the facts that this revision changed"]
 
     def _repr_html_(self) -> str:
         verdict = "allowed" if self.allowed else "not allowed"

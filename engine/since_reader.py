@@ -45,7 +45,7 @@ def since(tenant: OpenTenant, reader: PastReader, check: Check) -> Since:
 def _newest_first(tenant: OpenTenant, revision: int) -> Iterator[RecordedDelta | None]:
     """The deltas up to a revision, newest first; None at the end if the log does not begin with revision 1."""
     while revision > 0:
-        after = max(0, revision - PAGE + 1)  # one entry less than a page, so that one query is enough
+        after = max(0, revision - PAGE + 1)  # one entry less than a page, so that a single query is enough
         for delta in reversed(_between(tenant, after, revision)):
             if delta.revision != revision:
                 break

@@ -1,8 +1,8 @@
 """Bulk answers: a mirror of a root in Parquet, and the access of all users, computed by Spark.
 
 Start at `graph_reader.py`, which writes a snapshot; `bulk_access.py` answers from it for all users. The exported names
-are imported on first use. The package needs the extra `spark`; without it, the import raises a ModuleNotFoundError that
-says how to install it.
+are imported on first use. The package needs the extra `spark`. Without this extra, the import raises a
+ModuleNotFoundError that tells how to install it.
 """
 
 from typing import TYPE_CHECKING, Any

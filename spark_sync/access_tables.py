@@ -1,4 +1,4 @@
-"""Writes the tables of a bulk answer by Spark: names, reach, exposure and intervals, with a row for each name."""
+"""Writes the tables of a bulk answer with Spark: names, reach, exposure and expand, with a row for each name."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ TASK_STEPS = 64  # rows of a task that sums steps, about: each has those of one 
 
 
 class AccessTables:
-    """Writes tables into `folder` from the raw rows in its folder `raw`, which sweeps have written."""
+    """Writes tables into `folder`, from the rows that the sweeps have written into the folder `raw` below it."""
 
     def __init__(self, spark: SparkSession, folder: AnyPath, listed: Sequence[Name], source: Snapshot) -> None:
         self._spark, self._folder, self._listed, self._source = spark, folder, listed, source
@@ -30,7 +30,8 @@ class AccessTables:
         write_table(folder, "names", {"name": names, "type": types, "condition": conditions})
 
     def named(self, what: str, columns: Sequence[str], out: str) -> int:
-        """Writes the rows of a kind into `out`, one for each name of their condition. Returns the number of rows."""
+        """Writes the rows of a kind into `out`: each row once for every name of its condition. Returns the number of
+        written rows."""
         names = F.broadcast(read_parquet(self._spark, self._folder / "names"))
         renamed = [f"{old} as {new}" for old, new in zip("abc", columns, strict=False)]
         rows = self._raw(what, "condition", *renamed)
@@ -67,7 +68,7 @@ class AccessTables:
         return {(each.name, each.type): found.get((each.name, each.type), 0) for each in self._listed}
 
     def _before(self, totals: dict[tuple[int, int], int], block: int) -> dict[tuple[int, int], int]:
-        """By condition and block, the users of the last target before the block, if there are any."""
+        """By condition and block: the number of users of the last target before the block, if it is not 0."""
         objects = read_parquet(self._spark, self._source.folder / "objects").where("exists and not hidden")
         sizes = {row["type"]: row["count"] for row in objects.groupBy("type").count().collect()}
         before: dict[tuple[int, int], int] = {}

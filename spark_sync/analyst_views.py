@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class _View:
-    """A view of views.sql: its name, the files that it needs, and its statement with places to fill in."""
+    """A view of views.sql: its name, the files that it needs, and its statement with placeholders."""
 
     name: str
     needs: Sequence[str]
@@ -30,9 +30,9 @@ class _View:
 def register(spark: SparkSession, path: AnyPath | str, schema: str = SCHEMA) -> list[str]:
     """Makes the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
 
-    `reach`, `exposure` and `names` need the snapshot's `access`, and `expand` an `access` with `--expand`; otherwise
-    they are omitted. The views of a snapshot that was registered before in this schema are replaced or removed. Spark
-    reads the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
+    `reach`, `exposure` and `names` are created only after `grantpath access`, and `expand` only after `grantpath access
+    --expand`. The views of a snapshot that was registered before in this schema are replaced or removed. Spark reads
+    the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
     """
     source, tables, views = _found(path, schema)
     need_reach(spark, source.folder)
@@ -43,7 +43,7 @@ def register(spark: SparkSession, path: AnyPath | str, schema: str = SCHEMA) -> 
         spark.sql(f"drop table if exists {schema}.{_raw(name)}")
     for name, file in tables.items():
         location = place(file).replace("\\", "\\\\").replace("'", "\\'")
-        spark.sql(  # with patterns off: `*`, `[` and `{` in the path are ordinary characters
+        spark.sql(  # patterns are off, because `*`, `[` and `{` in the path are ordinary characters
             f"create table {schema}.{_raw(name)} using parquet options ('__globPaths__' 'false') location '{location}'"
         )
     for each in views:
@@ -54,7 +54,7 @@ def register(spark: SparkSession, path: AnyPath | str, schema: str = SCHEMA) -> 
 def duckdb_views(path: AnyPath | str, schema: str = SCHEMA) -> str:
     """The same views as statements for DuckDB, which reads the files itself: `duckdb.execute(duckdb_views("OUT"))`.
 
-    Raises InvalidInput if `path` is not a snapshot, or `schema` not a plain name.
+    Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
     """
     source, tables, views = _found(path, schema)
     lines = [f"create schema if not exists {schema};"]

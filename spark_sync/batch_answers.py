@@ -26,7 +26,7 @@ from grantpath.spark_sync.spark_session import SparkEngine, engine, read_parquet
 
 @dataclass(frozen=True)
 class BulkQuestion:
-    """A check or question about one state, which its id names."""
+    """A check or question about one tenant state, given by the id of the state."""
 
     state: str
     asked: Check | Who | Which
@@ -43,8 +43,8 @@ def answer_many(
 ) -> list[BulkAnswer]:
     """The answers in order: true or false for a check, references in byte order for a question.
 
-    The answer to an invalid question is its error (Unknown, Invalid, ...), and the other questions are answered. Raises
-    ServerError if Spark cannot start, InvalidInput for a question about a state that is not given.
+    An invalid question is answered with its error (Unknown, Invalid, ...); the other questions still get their answers.
+    Raises ServerError if Spark cannot start, InvalidInput for a question about a state that is not in `states`.
     """
     numbered = {state.id: _NumberedState(state) for state in states}
     answers: list[BulkAnswer] = [False] * len(questions)
@@ -118,7 +118,7 @@ class _NumberedState:
 
 
 def _close_all(spark: SparkEngine, numbered: list[_NumberedState]) -> None:
-    """Computes one closure for the memberships of all states, whose positions are concatenated."""
+    """Computes one closure for the memberships of all states. Their positions are concatenated."""
     begins = np.cumsum([0, *(len(one.numbering) for one in numbered)])
     with tempfile.TemporaryDirectory(prefix="grantpath-") as scratch:
         folder = Path(scratch)

@@ -1,4 +1,4 @@
-"""Bulk answers: the access of all users, as reach by subject and exposure by object, for many names in one pass."""
+"""Computes the bulk answers: the access of all users, by subject (reach) and by object (exposure), in one pass."""
 
 import time
 from dataclasses import dataclass, replace
@@ -19,15 +19,15 @@ from grantpath.spark_sync.snapshot_writer import need_complete
 from grantpath.spark_sync.spark_session import clear_errors, engine_for, place, read_parquet
 from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep, sweep_ranges
 
-BROADCAST_MIB = 256  # beyond this, Spark joins the facts to the subjects, and no worker has all of them
-ROWS = 200_000  # rows (subject, role, holder) of a sweep
-BLOCK = 65_536  # targets of one condition whose exposure a task sums at a time
+BROADCAST_MIB = 256  # if the facts need more, Spark joins them to the subjects, and no worker has all of them
+ROWS = 200_000  # rows (subject, role, holder) in a sweep
+BLOCK = 65_536  # a task sums the exposure of this many targets of one condition at a time
 FACT_BYTES = 32  # memory of one fact in a worker: four integers
 
 
 @dataclass(frozen=True)
 class AccessReport:
-    """A summary of what `access` wrote into the snapshot."""
+    """A summary of the tables that `access` wrote into the snapshot."""
 
     snapshot: AnyPath
     names: list[Name]
@@ -44,12 +44,12 @@ def access(
     progress: ReportLine,
     broadcast_mib: int = BROADCAST_MIB,
 ) -> AccessReport:
-    """Computes reach, exposure and, for the names in `expand`, intervals, into the snapshot's folder `access`.
+    """Writes reach, exposure and, for the names in `expand`, intervals into the snapshot's folder `access`.
 
-    `names` are privileges and operations, on all of their types; None means all that need no second object. Each worker
-    has all facts in memory if these take at most `broadcast_mib` MiB; otherwise Spark joins them to the subjects, which
-    takes longer. Raises Unknown or Invalid for a name, InvalidInput if the snapshot cannot be read, ServerError,
-    GrantpathError if the disk is full.
+    `names` are privileges and operations, each on all of its types; None means all names that need no second object.
+    Each worker has all facts in memory if they need at most `broadcast_mib` MiB. Otherwise Spark joins them to the
+    subjects, which takes longer. Raises Unknown or Invalid for a name, InvalidInput if the snapshot cannot be read,
+    ServerError, and GrantpathError if the disk is full.
     """
     started = time.monotonic()
     source = Snapshot(snapshot)
@@ -107,8 +107,11 @@ def _joined_rows(spark: SparkSession, source: Snapshot, plan: Sweep, parts: int)
 
 
 def acting_rows(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFrame:
-    """Rows (subject, role, holder): the principals that act together. With `one_role`, they are those of one role each;
-    otherwise all of a subject, and `role` is the subject."""
+    """Rows (subject, role, holder): the principals that act together, in the column `holder`.
+
+    With `one_role`, they are the principals of a subject with one of its roles active. Otherwise they are all of its
+    effective principals, and `role` is the subject.
+    """
     closure = read_parquet(spark, source.folder / "closure")
     rows = closure.select("subject", F.col("subject").alias("role"), "holder")
     if one_role:

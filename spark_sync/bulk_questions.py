@@ -11,7 +11,7 @@ from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid
 from grantpath.spark_sync.snapshot import Snapshot
 
-ALL_USERS = -1  # pseudo-subject: the access that every user has; a user without a row has only this
+ALL_USERS = -1  # pseudo-subject for the access that every user has; a user without a row has only this access
 
 
 class Name(NamedTuple):
@@ -23,7 +23,7 @@ class Name(NamedTuple):
 
 
 def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name], list[Requirement]]:
-    """The names by type, and their distinct questions. Raises Unknown, Invalid for a name that cannot be asked."""
+    """The names by type, and their distinct conditions. Raises Unknown, Invalid for a name without a bulk answer."""
     listed: list[Name] = []
     questions: list[Requirement] = []
     numbers: dict[object, int] = {}
@@ -38,7 +38,7 @@ def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name],
             except Invalid:
                 if names is not None:
                     raise
-                continue  # it needs a second object
+                continue  # the name needs a second object
             key = (type_, question.clauses, question.one_role)
             if key not in numbers:
                 numbers[key] = len(questions)
@@ -58,7 +58,7 @@ def _canonical(policy: Policy, name: str) -> str:
 
 
 def listed_objects(source: Snapshot, type_: str) -> Ints:
-    """The positions of the existing objects of a type, without hidden ones."""
+    """The positions of the existing objects of a type, without hidden objects."""
     chosen = source.numbering.of_type(type_) & source.numbering.exists
     chosen[source.hidden] = False
     return np.flatnonzero(chosen)
@@ -73,9 +73,9 @@ def users(source: Snapshot) -> Bools:
 
 
 def prepare(source: Snapshot, questions: Sequence[Requirement], facts: FactTable | None = None) -> Prepared:
-    """The questions, prepared for all existing objects of their types that are not hidden.
+    """Prepares questions for all existing objects of their types, without hidden objects.
 
-    `facts` are those of the snapshot by default.
+    `facts`: by default, all facts of the snapshot.
     """
     targets = {type_: listed_objects(source, type_) for type_ in {question.type for question in questions}}
     asked = [TargetedQuestion(each.clauses, each.type, targets[each.type]) for each in questions]

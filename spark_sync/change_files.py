@@ -1,4 +1,4 @@
-"""The folder `changes` of a snapshot: what users gained and lost, a file for each run of revisions, in order."""
+"""The folder `changes` of a snapshot: the access that users gained and lost, a file for each range of revisions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.remote_path import AnyPath, arrow_place
 
 GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
-NEXT = "changes.next"  # beside the folder: the number of the next file, for the case that all files are removed
+NEXT = "changes.next"  # beside the folder: the number of the next file, which is needed if all files were removed
 _NAME = re.compile(r"(\d{10})_(\d{12})_(\d{12})\.parquet")
 _MADE = b"grantpath.made"  # in the schema's metadata: the creation id of the root
 _COLUMNS = ("effect", "user", "name", "type", "object")
@@ -71,7 +71,8 @@ class ChangeRows:
         self._add((revision, effect, type_), self._coded("user", users), names, objects, below)
 
     def add_found(self, revision: int, found: ChangedAccess, refs: Sequence[str]) -> None:
-        """Adds the rows of what users gain or lose. `refs`: the references of users by number, always the same list."""
+        """Adds rows for the access that users gain or lose. `refs`: the references of users by number; every call must
+        pass the same list."""
         if len(self._code) < len(refs):
             self._code = np.concatenate([self._code, np.full(len(refs) - len(self._code), -1, np.int32)])
         codes = self._code[found.users]
@@ -159,7 +160,7 @@ def next_number(out: AnyPath) -> int:
 
 
 def made_of(file: ChangeFile) -> str:
-    """The creation id of the root that the file is about. Raises InvalidInput if it does not say so."""
+    """The creation id of the root that the file is about. Raises InvalidInput if the file does not contain one."""
     try:
         place, filesystem = arrow_place(file.path)
         made: bytes = (pq.read_schema(place, filesystem=filesystem).metadata or {})[_MADE]
@@ -187,7 +188,7 @@ def append(out: Path, made: str, number: int, first: int, last: int, rows: Chang
 
 
 def _reserve(out: Path, number: int) -> None:
-    """Notes that the number is used: first, because a number that is noted and not used does no harm."""
+    """Records the number as used. This comes before the file, because a recorded number without a file does no harm."""
     fresh = out / f".{NEXT}.new"
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""Computes the closure of memberships again, only for the subjects that changed memberships affect."""
+"""Updates the closure of memberships: computes it again only for the subjects that changed memberships affect."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ def changed_closure(
     """The closure after a change. `members`: all memberships after it; `sources`: the subjects whose direct memberships
     changed; `added`: the new subjects. All positions are new ones.
 
-    A subject is affected only if a source was one of its effective principals: up to the first changed membership on a
-    path, the path existed before, so the old closure has the subject with that source.
+    A subject is affected only if a source was one of its effective principals. For up to the first changed membership,
+    a path of the subject existed before, so the old closure has the pair of the subject and that source.
     """
     size = len(moved.numbering)
     subject, holder = moved.of(former.subject), moved.of(former.holder)
@@ -63,7 +63,7 @@ def _principals(closure: EffectivePrincipals, subject: int) -> Small:
 
 
 def _reach(start: int, begin: Ints, target: Ints) -> Ints:
-    """A subject with all its groups and roles, direct or through others."""
+    """A subject with all its groups and roles, directly or through others."""
     found, waiting = {start}, [start]
     while waiting:
         each = waiting.pop()

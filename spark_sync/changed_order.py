@@ -1,4 +1,4 @@
-"""Renumbers the entities of a mirror in tree order after some were added and dropped."""
+"""Renumbers the entities of a mirror in tree order after entities were added and dropped."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
@@ -18,7 +18,7 @@ from grantpath.spark_sync.graph_rows import TreeKeys
 
 @dataclass(frozen=True)
 class Rows:
-    """What decides which entities have a row: those that exist, or that an edge needs, and their ancestors."""
+    """Decides which entities have a row: those that exist, those that an edge needs, and their ancestors."""
 
     at: Mapping[str, int]  # the old positions of the references in the changes, for those that have one
     used: Bools  # by old position: whether an edge that stays needs the entity
@@ -28,8 +28,8 @@ class Rows:
 
 @dataclass(frozen=True)
 class Renumbering:
-    """The new numbering, and by old position the new one; -1 for a row that was removed. `added` marks new rows, by
-    new position, and `new` has their references."""
+    """The new numbering. `position`: by old position, the new position; -1 for a removed row. `added`: by new position,
+    whether the row is new. `new`: the references of the new rows."""
 
     numbering: Numbering
     position: Ints
@@ -42,12 +42,13 @@ class Renumbering:
         return bool(self.new) or bool((self.position < 0).any())
 
     def of(self, old: AnyInts) -> Ints:
-        """New positions of old ones."""
+        """The new positions for old positions."""
         found: Ints = self.position[old]
         return found
 
     def positions(self, at: Mapping[str, int]) -> dict[str, int]:
-        """The new positions of the references with these old ones, and of the new references."""
+        """The new positions of references. `at`: the references with their old positions; the new references are
+        added."""
         kept = {ref: int(self.position[old]) for ref, old in at.items() if self.position[old] >= 0}
         return kept | dict(self.new)
 
@@ -95,7 +96,7 @@ class _OldTree:
         return self._keys.key(ref, type_of(ref))
 
     def place(self, key: bytes) -> int:
-        """The position before which an entity with this key belongs, or that of the entity itself."""
+        """The position of the entity with this key, or else the position before which it would be inserted."""
         refs = self._numbering.refs
         return 1 + bisect_left(range(1, len(refs)), key, key=lambda at: self.key(refs[at])) if key else 0
 
@@ -105,15 +106,15 @@ class _OldTree:
         return at if at < len(self._numbering) and self._numbering.refs[at] == ref else None
 
     def parent(self, ref: str) -> str | None:
-        """The reference of the entity above; None for one below the root object."""
+        """The reference of the parent; None for an entity directly below the root object."""
         words = self.key(ref).decode().split("\0")[:-3]
         if not words:
             return None
         return Reference(words[-1], tuple(words[::2]), words[-1] in self._keys.one_segment).text
 
     def with_missing(self, wanted: Iterable[str]) -> tuple[list[str], list[int]]:
-        """These references and their ancestors, as far as they have no position, in tree order; and the positions of
-        the nearest ancestors that have one."""
+        """Those of these references and their ancestors that have no position, in tree order; and the positions of the
+        nearest ancestors that have one."""
         fresh, above = set[str](), [0]
         for ref in wanted:
             each: str | None = ref
@@ -173,7 +174,7 @@ def _parent(tree: _OldTree, ref: str, new: Mapping[str, int], position: Ints) ->
 
 
 def _last(parent: Ints) -> Ints:
-    """The last position of each subtree: the sizes are summed from the deepest level up."""
+    """The last position of each subtree. Sizes are summed from the deepest level upwards."""
     depth, above = np.zeros(len(parent), np.int64), parent.copy()
     while (below := above >= 0).any():
         depth += below

@@ -19,10 +19,10 @@ Edge = tuple[str, str, str]  # (member, kind, group or role) or (principal, fact
 
 @dataclass
 class ChangesMeanwhile:
-    """The facts that changes after the revision `base` added or removed, with whether they hold at the end.
+    """The facts that changes after the revision `base` added (true at the end) or removed (false at the end).
 
-    Any other fact is the same at all revisions from `base` on, and the last change of a fact says whether it holds. So
-    it does not matter at which of these revisions a range was read.
+    All other facts are the same at every revision from `base` on, and the last change of a fact decides whether it is
+    true. So it does not matter at which of these revisions a range was read.
     """
 
     base: int
@@ -53,10 +53,10 @@ class ChangesMeanwhile:
 
 
 def changes(ask: GuardedAsk, policy: Policy, after: int, until: int) -> ChangesMeanwhile:
-    """The changes of the revisions from `after` to `until`, as far back as the log says exactly what they did.
+    """The changes after the revision `after` up to `until`, as far back as the log describes them exactly.
 
-    `base` is `after`, or the last revision that the log does not describe: ranges that were read before it must be read
-    again. Raises the errors of `ask`.
+    The result's `base` is `after`, or the last revision that the log does not describe. Ranges that were read before
+    `base` must be read again. Raises the errors of `ask`.
     """
     found, expected = ChangesMeanwhile(after), after + 1
     for delta in recorded(ask, after):
@@ -96,9 +96,9 @@ def _edges(spark: SparkSession, rows: DataFrame, edges: Mapping[Edge, bool]) -> 
 def _entities(
     spark: SparkSession, found: ChangesMeanwhile, rows: DataFrame, edges: DataFrame, policy: Policy
 ) -> DataFrame:
-    """The existing entities, and the names with grants on them or with memberships, which do not exist.
+    """The existing entities, and the names that do not exist but have grants or memberships.
 
-    The log says when an entity is added and dropped. A name without an entity is stored as long as an edge needs it.
+    The log tells when an entity is added or dropped. A name that does not exist is stored while an edge needs it.
     """
     keys = TreeKeys.of(policy)
 

@@ -18,7 +18,7 @@ from grantpath.spark_sync.snapshot import Snapshot
 class AnsweredCondition:
     """A condition with bulk answers: the names that share it, and its number among all conditions of the policy.
 
-    Names that contain the type come first, then shorter ones: they are the clearest labels.
+    `names` begins with the clearest labels: names that contain the type, then shorter names.
     """
 
     number: int
@@ -35,7 +35,7 @@ class ConditionAnswers:
     questions: list[Requirement]  # all conditions of the policy without second objects, by number
     numbers: Mapping[tuple[str, str], int]  # by (name, type): the number of the condition
     users: Bools  # by position
-    common: Ints  # by condition: the number of objects that a user without a row of reach can use it on
+    common: Ints  # by condition: the number of objects on which users without a row in `reach` are allowed
     reach_subject: Ints
     reach_condition: Ints
     reach_objects: Ints

@@ -52,10 +52,10 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
     """Register it once in a session: `spark.dataSource.register(SnapshotSource)`.
 
     `load` takes the folder of the snapshot. The option `table` selects a table of docs/snapshot.md, e.g. `closure` or
-    `access/reach`; the default is `objects`. The schema is that of the page: bigint, string and boolean columns.
-    With Spark 4.1 and newer, comparisons, `in` and `is [not] null` on single columns are evaluated where the files are
-    read, if `spark.sql.python.filterPushdown.enabled` is true. Only `changes` can be read as a stream. Raises
-    InvalidInput if the folder is not a snapshot, or the table does not exist in it.
+    `access/reach`; the default is `objects`. docs/snapshot.md lists the columns, which are bigint, string or boolean.
+    In Spark 4.1 and newer, tasks evaluate comparisons, `in` and `is [not] null` on single columns when they read the
+    files, if `spark.sql.python.filterPushdown.enabled` is true. Only `changes` can be read as a stream. Raises
+    InvalidInput if the folder is not a snapshot, or does not contain the table.
     """
 
     @classmethod
@@ -93,7 +93,7 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
         if table in WRITERS and not snapshot.has(table):
             raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath {WRITERS[table]}`")
         self._table, self._files = table, snapshot.files(table)
-        self._chosen: list[tuple[str, str, Any]] = []  # the name of a filter, the column, the value
+        self._chosen: list[tuple[str, str, Any]] = []  # name of the filter, column, value
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         """Keeps the filters that a task can evaluate, and returns the others, which Spark evaluates."""
@@ -158,7 +158,7 @@ def _batches(tables: Iterable[pa.Table], kinds: Mapping[str, str]) -> Iterator[p
 
 
 def _expression(kind: str, column: str, value: Any) -> pads.Expression | None:
-    """A filter of Spark as one of Arrow; None if it has no equal. A comparison with null has none."""
+    """A filter of Spark as an expression of Arrow; None if there is no equivalent, as for a comparison with null."""
     field = pads.field(column)
     if kind == "IsNull":
         return field.is_null()

@@ -49,9 +49,10 @@ def _added(part: PartFile) -> "AddAction":
 
 
 def _statistics(part: PartFile) -> str:
-    """The statistics of a file as JSON, by which engines skip it: the least and greatest value of each column.
+    """The statistics of a file as JSON: the least and greatest value of each column. Engines skip files by them.
 
-    They cover every column or none: where only some columns have them, deltalake's dataset finds no row by the others.
+    They cover every column or none. If only some columns had them, deltalake's dataset would find no row when it
+    filters by one of the others.
     """
     footer = part.footer
     counts, least, greatest = {}, {}, {}

@@ -26,7 +26,7 @@ LOST = CompiledCondition([[[((BEFORE,), (AFTER,))]]], 2)
 
 @dataclass(frozen=True)
 class AccessChange:
-    """For one name on one type: the pairs of user and object gained and lost, in total and by user."""
+    """For one name on one type: the numbers of (user, object) pairs gained and lost, in total and by user."""
 
     name: str
     type: str
@@ -49,7 +49,8 @@ class Difference:
 def diff(before: AnyPath | str, after: AnyPath | str, names: list[str] | None = None) -> Difference:
     """The changes from one snapshot to another, with the access by `names` (None: only the facts).
 
-    Raises InvalidInput if one is not a snapshot, or they are of different tenants or policies; Unknown, Invalid.
+    Raises InvalidInput if one of them is not a snapshot, or they are of different tenants or policies; Unknown and
+    Invalid for a name.
     """
     old, new = Snapshot(before), Snapshot(after)
     if (old.meta.root, old.meta.policy) != (new.meta.root, new.meta.policy):
@@ -79,7 +80,7 @@ def _existing(source: Snapshot) -> set[str]:
 
 def _facts(source: Snapshot) -> set[str]:
     """Memberships, owners and grants as statements."""
-    refs = [*source.numbering.refs]  # as Python strings: each is looked up
+    refs = [*source.numbering.refs]  # as Python strings, because all of them are looked up
     facts = {f"member {refs[member]} of {refs[container]}" for member, container in source.memberships}
     fact_table = source.fact_table
     for principal, key, place in zip(

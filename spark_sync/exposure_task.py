@@ -1,4 +1,4 @@
-"""A Spark task that sums the exposure: from the users before a block of targets, and the steps inside it."""
+"""A Spark task that sums the exposure of a block of targets, from the users before the block and the steps in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ SCHEMA = "position long, name string, type string, users long"
 
 @dataclass(frozen=True)
 class Blocks:
-    """What the tasks need. `before`: by condition and block, the users of the last target before the block."""
+    """The data that the tasks need. `before`: by condition and block, the users of the last target before the block."""
 
     folder: AnyPath
     meta: str
     names: Mapping[int, Sequence[Name]]  # by condition
     before: Mapping[tuple[int, int], int]
-    size: int  # targets of a block
+    size: int  # the number of targets in a block
 
 
 def exposed(blocks: Blocks, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

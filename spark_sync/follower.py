@@ -1,4 +1,4 @@
-"""Keeps a snapshot current by the log's deltas, and records for each revision what users gained and lost."""
+"""Keeps a snapshot current by the log's deltas, and records for each revision the access that users gained and lost."""
 
 import gc
 import time
@@ -41,14 +41,15 @@ from grantpath.spark_sync.snapshot_writer import finish
 from grantpath.spark_sync.table_changes import advanced_tables
 
 PAGE = 500  # entries of the log between two files of changes
-PAUSE = 0.2  # seconds between two questions for new entries
+PAUSE = 0.2  # seconds between two reads of the log
 RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
 TABLES_SECONDS = 10.0  # the tables are written at most this often
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A step: the revisions that a new file of changes describes. `rebuilt` says why the whole graph was read."""
+    """A step: the revisions that a new file of changes describes. `rebuilt` is the reason if the whole graph was
+    read."""
 
     first: int
     last: int
@@ -66,10 +67,10 @@ def follow(
 ) -> None:
     """Keeps the snapshot `out` of the tenant `root` current until `stop()` is true.
 
-    Each file in its folder `changes` is complete, and together the files describe each revision once. A process that is
-    killed loses nothing: the next one continues after the last file. While a load is in progress or the database is
-    not available, it waits. Raises InvalidInput if `out` is not a snapshot of this root, or another process writes it;
-    otherwise the errors of `mirror`.
+    Each file in the snapshot's folder `changes` is complete, and together the files describe each revision once. If the
+    process is killed, nothing is lost: the next call continues after the last file. While a load is in progress or the
+    database is not available, `follow` waits. Raises InvalidInput if `out` is not a snapshot of this root, or another
+    process writes it; otherwise the errors of `mirror`.
     """
     target = local_path(out)
     with closing(opened(connection)) as store, alone(target):
@@ -116,11 +117,12 @@ class Follower:
 
     @property
     def source(self) -> Snapshot:
-        """The snapshot as it was written last."""
+        """The snapshot as last written."""
         return self._source
 
     def step(self) -> Followed | None:
-        """Follows a part of the log, and writes what users gained and lost. None if there is nothing new."""
+        """Follows a part of the log, and writes the access that users gained and lost. None if the log has no new
+        entry."""
         marks = self._ask("revision")
         if reason := another(self._source.meta, marks):
             return self._rebuild(reason)
@@ -136,7 +138,7 @@ class Follower:
         return done
 
     def write_tables(self, seconds: float = 0.0) -> None:
-        """Writes the tables at the revision of `changes`, or not if they were written in the last `seconds`."""
+        """Writes the tables at the revision of `changes`, unless they were written in the last `seconds`."""
         version, meta = self._version, self._source.meta
         if version is None or version.revision == meta.revision or time.monotonic() - self._written < seconds:
             return
@@ -153,12 +155,12 @@ class Follower:
             meta = self._source.meta
             origin = FactOrigin(meta.made or "", "", meta.policy_digest)
             self._version = read_snapshot(self._source.folder, meta.root, self._policy, origin, meta.revision)
-            gc.freeze()  # the facts stay in memory; to look through them again and again takes seconds
+            gc.freeze()  # the facts stay in memory, and each garbage collection would spend seconds on them
         return self._version
 
     def _follow(self, deltas: list[RecordedDelta]) -> Followed | str:
-        """Applies the deltas, up to the first one that does not fit, and writes a file about the revisions that no file
-        describes yet. Returns the reason if the first one already does not fit."""
+        """Applies the deltas before the first one that does not fit, and writes a file about the revisions that no file
+        describes yet. If not even the first delta fits, returns the reason."""
         version, rows, first = self._read(), ChangeRows(), self._described + 1
         begin, reason = version.revision, f"the log has no entry for revision {version.revision + 1}"
         for delta in deltas:
@@ -199,7 +201,7 @@ class Follower:
         self._described = last
 
     def _rebuild(self, reason: str) -> Followed:
-        """Reads the whole graph, and notes in `changes` that the revisions until then are not described."""
+        """Reads the whole graph, and records in `changes` that the revisions up to the new one are not described."""
         self._progress(f"{reason}; reading the whole graph")
         with next_version(self._out) as folder:
             meta = mirror_into(folder, self._connection, self._store, self._root, self._progress)
@@ -210,7 +212,7 @@ class Follower:
         return Followed(first, meta.revision, 1, reason)
 
     def _mark(self, made: str | None, first: int, last: int) -> None:
-        """Says in `changes` that these revisions are not described."""
+        """Records in `changes` that these revisions are not described."""
         rows = ChangeRows()
         rows.add(last, REBUILT)
         self._append(made, first, last, rows)

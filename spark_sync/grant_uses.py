@@ -15,9 +15,9 @@ _BELOW = (FactKind.ALLOW_BELOW, FactKind.EVERY_BELOW)
 class GrantUse(NamedTuple):
     """One way in which a condition counts a grant."""
 
-    target: str  # the grant counts for objects of this type, at or below its own object,
-    above: str | None  # or at or below the place of this type above it,
-    existing: bool  # and only if its own object exists
+    target: str  # the grant counts for objects of this type, at or below the grant's object
+    above: str | None  # if given: at or below the place of this type above the grant's object instead
+    existing: bool  # whether the grant counts only if its object exists
     condition: int | None  # the number of the condition; None for one with a second object
 
 
@@ -55,7 +55,8 @@ class GrantUses:
                     self._deniers[grant] = self._deniers.get(grant, cancelling) & cancelling
 
     def _denials(self, fact: Fact, atom: Atom) -> frozenset[Fact]:
-        """The DENY grants on places of the same object that make the atom false. The root is above every object."""
+        """The DENY grants on places of the same object that make the atom false. The root object is above every
+        object."""
         prefix = place_prefix(fact.place)
         return frozenset(
             Fact(FactKind.DENY, place_type(none.place), none.privileges)

@@ -23,17 +23,17 @@ from grantpath.spark_sync.snapshot_writer import write
 from grantpath.spark_sync.spark_session import clear_errors, engine_for, wanted_closure
 
 log = logging.getLogger("grantpath.spark")
-SMALL = 200_000  # entities and facts: starting Spark for a graph that is not larger would take longer than reading it
+SMALL = 200_000  # entities and facts; reading a graph up to this size takes less time than starting Spark
 CONNECT_SECONDS = 30.0
 
 
 def mirror(connection: Connection, root: str, out: AnyPath | str, progress: ReportLine) -> SnapshotMeta:
     """Writes the snapshot `out` of the tenant `root`, completely or not at all. `out` is a path or a URI.
 
-    It contains the policy of the tenant at that revision. Writers are not kept out. Raises InvalidInput if `out`
-    already exists, Unknown if the root does not exist or was dropped, Inconsistent if a load is in progress or changes
-    are too frequent to read one revision, InvalidPolicy if this version cannot read the policy, Unavailable,
-    ServerError, GrantpathError if the disk is full.
+    The snapshot contains the policy that the tenant has at its revision. Writers are not blocked. Raises InvalidInput
+    if `out` already exists, Unknown if the root does not exist or was dropped, Inconsistent if a load is in progress or
+    changes are too frequent to read one revision, InvalidPolicy if this version cannot read the policy, Unavailable,
+    ServerError, and GrantpathError if the disk is full.
     """
     target = path_at(out)
     with (
@@ -50,7 +50,7 @@ def mirror(connection: Connection, root: str, out: AnyPath | str, progress: Repo
 def mirror_into(folder: AnyPath, connection: Connection, store: Store, root: str, progress: ReportLine) -> SnapshotMeta:
     """Writes the files of a snapshot into an existing folder. Raises the errors of `mirror`."""
     with clear_errors():
-        wanted_closure()  # reports a wrong value before anything is read
+        wanted_closure()  # rejects an invalid value before anything is read
         [size] = query_by_name(store.read, root)("mirror_size", most=SMALL + 1)
         if size["entities"] + size["facts"] > SMALL:
             return mirror_in_tasks(engine_for(folder, progress), connection, store, root, folder, progress)
@@ -61,7 +61,7 @@ def mirror_into(folder: AnyPath, connection: Connection, store: Store, root: str
 
 
 def read(connection: Connection, root: str, progress: ReportLine) -> tuple[TenantMarks, Policy, Graph]:
-    """The marks, policy and graph of a small tenant. Reads again if a change was committed in between."""
+    """The revision marks, policy and graph of a small tenant. Reads again if a change was committed meanwhile."""
     started = time.monotonic()
 
     def work(ask: GuardedAsk) -> tuple[TenantMarks, Policy, Graph]:
@@ -88,5 +88,5 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[Tenan
 
 
 def opened(connection: Connection) -> Store:
-    """The store of the graph, with the time limit of a mirror. Close it."""
+    """The store of the graph, with the time limit of a mirror. The caller must close it."""
     return Store(connection, CONNECT_SECONDS)

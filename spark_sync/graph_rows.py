@@ -16,8 +16,8 @@ from grantpath.graph.store import Store
 
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
 # One row is an entity (ref, word: its type, key, exists, builtin), a membership (ref, word: its kind, other) or a fact
-# (ref: the principal, word, other: the object). A row of `range`
-# says how a range was read (exists: from the wanted root, with the wanted policy); see parallel_reader.py.
+# (ref: the principal, word, other: the object). A row of `range` describes how a range was read (exists: whether from
+# the wanted root, with the wanted policy); see parallel_reader.py.
 RAW = pa.schema(
     [
         ("what", pa.string()),
@@ -39,7 +39,7 @@ RAW_DDL = (
 
 @dataclass(frozen=True)
 class Graph:
-    """One tenant's graph, or a range of it, as columns of references, from `read_graph` or any other source."""
+    """One tenant's graph, or a range of it, as columns of references."""
 
     entities: list[Entity]
     member: list[str]
@@ -66,9 +66,9 @@ def guarded_ask(store: Store, root: str) -> GuardedAsk:
 
 
 def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) -> Graph:
-    """The entities whose references are from `low` to before `high`, and the edges that begin at these.
+    """The entities whose references are from `low` on and before `high`, and the edges that begin at these entities.
 
-    The root may change meanwhile: compare its marks before and after. Raises Unavailable.
+    The root may change meanwhile: compare its revision marks before and after. Raises Unavailable.
     """
     rows = query_by_name(store.read_all, root)  # type: ignore[arg-type]  # rows are streamed, not listed
     graph = Graph([], [], [], [], [], [], [])
@@ -89,8 +89,8 @@ def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) 
 class TreeKeys:
     """Sort keys of entities: their byte order is the order of the tree.
 
-    A key is the segments of a path with their types, each followed by a byte that neither contains. The key of an
-    ancestor is a prefix.
+    A key consists of the segments of a path and their types, each followed by a byte that cannot be part of them. The
+    key of an ancestor is a prefix of the key.
     """
 
     chains: Mapping[str, tuple[str, ...]]  # by type: the types of a path, from below the root down to it
@@ -103,7 +103,7 @@ class TreeKeys:
         return TreeKeys({**chains, policy.root_type: ()}, frozenset(policy.names.one_segment), policy.root_type)
 
     def key(self, ref: str, type_: str) -> bytes:
-        """The key of an entity; that of the root object is empty. Raises InvalidReference."""
+        """The key of an entity; empty for the root object. Raises InvalidReference."""
         down = self.chains[type_]
         if not down:
             return b""
@@ -112,7 +112,7 @@ class TreeKeys:
 
 
 def raw_batches(graph: Graph, keys: TreeKeys, number: int) -> Iterator[pa.RecordBatch]:
-    """The rows of a range of a graph, which has this number, in the form of RAW."""
+    """The rows of a range of a graph, in the form of RAW. `number` is the number of the range."""
     entities = graph.entities
     if entities:
         yield raw_batch(

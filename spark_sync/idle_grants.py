@@ -1,7 +1,7 @@
-"""Grants without effect: dead ones, which open nothing to any existing user, and shadowed ones, which a DENY cancels.
+"""Finds grants without effect: dead grants give access to no existing user, a DENY cancels shadowed grants.
 
-docs/report.md defines them. All sums are over columns; loops are over kinds of grants, conditions, and places with a
-DENY.
+docs/report.md defines both. All sums are computed on columns; there are loops only over kinds of grants, conditions,
+and places with a DENY.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Idle(IntEnum):
     """Why a grant has no effect. The first reason that applies counts."""
 
     NO_USER = 1  # no existing user is, or belongs to, its grantee
-    NO_OBJECT = 2  # no condition counts it for an existing object
-    SHADOWED = 3  # a DENY at or above its object cancels it for each user that has it
-    NOTHING_OPEN = 4  # no user can use any of the operations that count it, on any of the objects
+    NO_OBJECT = 2  # no condition counts the grant for an existing object
+    SHADOWED = 3  # a DENY at or above its object cancels the grant for each user that has it
+    NOTHING_OPEN = 4  # no user is allowed any operation that counts the grant, on any object for which it counts
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,15 @@ class _Judge:
 
     # ---- reach of a grant ------------------------------------------------------------------------------------
     def _region(self, rows: Ints, use: GrantUse) -> tuple[Ints, Ints]:
-        """For each grant, the half-open range of positions for which the use counts it; empty if it does not."""
+        """For each grant, the half-open range of positions for which it counts in this use; empty if it does not
+        count."""
         place = self.facts.place[rows]
         top = place if use.above is None else self.numbering.above(place, use.above)
         start, end = np.where(top < 0, 0, top), np.where(top < 0, 0, self.numbering.last[top] + 1)
         return (start, np.where(self.numbering.exists[place], end, start)) if use.existing else (start, end)
 
     def _existing_before(self, type_: str) -> Ints:
-        """By position: the number of existing objects of the type before it."""
+        """By position: the number of existing objects of the type at lower positions."""
         if type_ not in self._existing:
             self._existing[type_] = _counts_before(listed_objects(self.source, type_), len(self.numbering))
         return self._existing[type_]
@@ -99,7 +100,7 @@ class _Judge:
         rows, nearest = rows[order], nearest[order]
         places, first = np.unique(nearest, return_index=True)
         denials_of = np.zeros(len(self.numbering) if self._one_role else self.holders.total, np.int32)
-        counted: list[int] = []  # the places whose DENY grants `denials_of` counts at present
+        counted: list[int] = []  # the places whose DENY grants are at present included in `denials_of`
         for place, mine in zip(places.tolist(), np.split(rows, first[1:]), strict=True):
             path = self._path(place, denied)
             for at in {*path} ^ {*counted}:
@@ -128,11 +129,12 @@ class _Judge:
 
     @property
     def _one_role(self) -> bool:
-        """With one active role, a DENY of another role may be inactive: only a grantee's own DENY counts."""
+        """Whether one role is active at a time. A DENY of another role may then be inactive, so only a grantee's own
+        DENY counts."""
         return self.source.policy.active_roles
 
     def _count_denied(self, denials_of: AnyInts, holders: Ints, change: int) -> None:
-        """Adds `change` for each DENY of a grantee to its users (with one active role: to the grantee)."""
+        """Adds `change` to the count of each user of a grantee with a DENY (with one active role: of the grantee)."""
         for holder in holders.tolist():
             denials_of[holder if self._one_role else self.holders.of(holder)] += change
 
@@ -196,7 +198,7 @@ def idle_grants(source: Snapshot, answers: ConditionAnswers, holders: UsersByPri
 
 
 def _counts_before(positions: Ints, size: int) -> Ints:
-    """By position, and for the end: how many of these positions are before it."""
+    """By position, and for the end: the number of these positions that are lower."""
     here = np.zeros(size + 1, np.int64)
     here[positions + 1] = 1
     counts: Ints = np.cumsum(here)

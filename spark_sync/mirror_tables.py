@@ -23,7 +23,7 @@ from grantpath.graph.remote_path import AnyPath, local_path
 from grantpath.spark_sync.snapshot import write_table
 
 Small = npt.NDArray[np.int32]
-ROWS = 4_000_000  # of the closure, written at a time
+ROWS = 4_000_000  # rows of the closure that are written at a time
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Members:
 
 @dataclass(frozen=True)
 class EffectivePrincipals:
-    """Every subject with its effective principals, itself included; sorted. 32-bit integers, because it is large."""
+    """Every subject with its effective principals, itself included; sorted. The columns are large, so they have 32
+    bits."""
 
     subject: Small
     holder: Small
@@ -144,7 +145,7 @@ def _parts(closure: EffectivePrincipals) -> Iterator[dict[str, Ints]]:
 
 
 def _share(table: Path, target: Path) -> None:
-    """Puts the files of a table into another folder: as hard links, or as copies where links are not possible."""
+    """Shares the files of a table with another folder: as hard links, or as copies if links are not possible."""
     target.mkdir()
     for file in table.glob("*.parquet"):
         try:

@@ -26,11 +26,11 @@ class Entry(Protocol):
 
 
 class Touched:
-    """The questions that changes may affect: a superset of those that they do affect.
+    """The questions that changes may affect; it may contain more questions than are really affected.
 
     A change of a subject affects all subjects that have it as an effective principal. Adding or dropping an object
     affects its subtree, and each condition about descendants. Raises Inconsistent for changes whose effects the log
-    does not show: a load, an upgrade of the policy, and entries that the log no longer has.
+    does not show: a load, an upgrade of the policy, and pruned entries.
     """
 
     def __init__(self, source: Snapshot, entries: Sequence[Entry], newest: int) -> None:
@@ -61,10 +61,10 @@ class Touched:
         )
 
     def _affected(self, entry: Entry, statement: Statement) -> Iterable[int]:
-        """The subjects of the snapshot that gain or lose something through a change."""
+        """The subjects of the snapshot whose access a change may affect."""
         named = {"add": entry.actor, "drop": statement.object}.get(
             statement.kind, statement.subject
-        )  # the creator gains something
+        )  # the creator becomes the owner
         if named in self._at:
             yield self._at[named]
         if statement.kind == "owner" and statement.object in self._at:

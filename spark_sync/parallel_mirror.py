@@ -1,4 +1,4 @@
-"""Mirrors a large tenant in Spark's tasks: they read it, number it, and write its tables."""
+"""Mirrors a large tenant in Spark's tasks, which read the tenant, number its entities and write its tables."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,12 +24,12 @@ from grantpath.spark_sync.snapshot_writer import count, ddl, empty_values, finis
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
 OBJECTS = ("position", "last", "parent", "ref", "type", "exists", "builtin", "hidden")
-NO_DICTIONARY = {"parquet.enable.dictionary#ref": "false"}  # no reference is repeated
+NO_DICTIONARY = {"parquet.enable.dictionary#ref": "false"}  # no reference is repeated, so a dictionary would not help
 
 
 @dataclass(frozen=True)
 class _Read:
-    """A tenant whose ranges are all read; the changes bring them to the revision of the marks."""
+    """A tenant of which all ranges are read. The changes bring the ranges to the revision of the marks."""
 
     marks: TenantMarks
     policy: Policy
@@ -57,7 +57,7 @@ def mirror_in_tasks(
 def _read(
     engine: SparkEngine, connection: Connection, store: Store, root: str, raw: AnyPath, progress: ReportLine
 ) -> _Read:
-    """Reads each range at a revision of its own, and again as long as the log does not say what changed since then.
+    """Reads each range at a revision of its own. Reads a range again if the log does not describe every change since.
 
     Raises Inconsistent if the tenant is loaded or upgraded during each of TRIES tries.
     """
@@ -100,7 +100,7 @@ def _by_folder(found: Mapping[int, tuple[int, AnyPath]]) -> dict[AnyPath, list[i
 
 
 def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
-    """The marks of the tenant, and the policy that it has at that revision. Raises Unknown, InvalidPolicy."""
+    """The revision marks of the tenant, and its policy at that revision. Raises Unknown, InvalidPolicy."""
 
     def work(ask: GuardedAsk) -> tuple[TenantMarks, Policy]:
         row, kept = ask("revision"), registry.find(store, root)

@@ -1,8 +1,8 @@
 """Numbers the entities of a large root in tree order, in Spark.
 
-Entities are sorted by TreeKeys: the key of an ancestor is a prefix of the key. Each partition has a range of
-keys, and a task numbers it by itself. From the counts and boundaries of the partitions, the driver computes what is
-added to the numbers of each.
+Entities are sorted by TreeKeys: the key of an ancestor is a prefix of an entity's key. Each partition has a range of
+keys, and a task numbers it by itself. From the counts and boundaries of the partitions, the driver computes for each
+partition the amounts to add to its numbers.
 """
 
 import json
@@ -22,13 +22,13 @@ from grantpath.engine.facts.intervals import Ints
 from grantpath.graph.reference import Reference
 from grantpath.spark_sync.graph_rows import TreeKeys
 
-PART_ROWS = 250_000  # entities of a partition, which a task has in memory
+PART_ROWS = 250_000  # entities in a partition, which a task has in memory
 _LOCAL = (
     "at bigint, last bigint, parent bigint, depth int, ref string, type string, exists boolean, builtin boolean, "
     "summary string"
 )
 _NUMBERED = "position bigint, last bigint, parent bigint, ref string, type string, exists boolean, builtin boolean"
-_NONE = -1  # not known inside the partition: a parent in an earlier one, the end of a subtree in a later one
+_NONE = -1  # not known inside the partition: the parent is in an earlier one, or the subtree ends in a later one
 
 
 @contextmanager
@@ -75,9 +75,11 @@ def _part() -> int:
 
 @dataclass(frozen=True)
 class _Summary:
-    """What the other partitions need of one. `closed`: for each ancestor of the first row that is in an earlier
-    partition, the number of rows of this one that are below it, -1 for all. `open`: the rows, from the top down, whose
-    subtrees may continue in the next partition.
+    """The properties of one partition that the others need.
+
+    `closed`: for each ancestor of the first row that is in an earlier partition, the number of rows of this partition
+    that are below it; -1 if all are. `open`: the rows, from the top down, whose subtrees may continue in the next
+    partition.
     """
 
     part: int
@@ -87,7 +89,7 @@ class _Summary:
 
 
 class _PartNumbering:
-    """Numbers the rows of one partition, which come in order."""
+    """Numbers the rows of one partition. They must be added in order."""
 
     def __init__(self, above: Sequence[bytes], keys: TreeKeys, root: str) -> None:
         """`above`: the keys of the ancestors in earlier partitions, from the root down."""
@@ -153,7 +155,7 @@ def _number_part(
 
 
 def _above(key: bytes, before: bytes | None) -> list[bytes]:
-    """The keys of the ancestors of an entity in earlier partitions, of which `before` is the last key."""
+    """The keys of an entity's ancestors in earlier partitions. `before` is the last key of these partitions."""
     if before is None:
         return []
     words = key.split(b"\0")[:-1]
@@ -195,8 +197,8 @@ def _local_batch(columns: Mapping[str, Any], rows: int) -> pa.RecordBatch:
 # ---- across partitions -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Shift:
-    """What is added to the numbers of a partition: the position of its first row; by depth, the positions of the
-    ancestors of its first row in earlier partitions, and the ends of the subtrees that continue after it."""
+    """The amounts to add to the numbers of a partition: the position of its first row; by depth, the positions of the
+    ancestors of the first row in earlier partitions; and the ends of the subtrees that continue in later partitions."""
 
     base: int
     outer: Ints

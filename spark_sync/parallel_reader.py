@@ -27,7 +27,7 @@ from grantpath.spark_sync.graph_rows import (
 )
 from grantpath.spark_sync.spark_session import place, read_parquet
 
-TRIES = 60  # to read one part of a range, if changes disturb each try
+TRIES = 60  # of reading one part of a range, if changes are committed during each try
 TIMEOUT = 30.0  # seconds that a task waits for a connection
 ENTITIES = "ref string, type string, key binary, exists boolean, builtin boolean"
 EDGES = "ref string, word string, other string"
@@ -53,7 +53,8 @@ class TenantMarks:
 
 @dataclass(frozen=True)
 class RangeRead:
-    """How a range was read: at this revision and later ones. `same`: the tenant and its policy are the wanted ones."""
+    """How a range was read: its first part at `revision`, the others at later revisions. `same`: whether the tenant and
+    its policy were the wanted ones."""
 
     number: int
     revision: int
@@ -62,7 +63,7 @@ class RangeRead:
 
 @dataclass(frozen=True)
 class Reading:
-    """What every task needs. It is part of the task's code, which Spark shows nowhere: not in plans, logs or pages."""
+    """The data that every task needs. It is part of the task's code, which Spark shows in no plan, log or page."""
 
     connection: Connection
     root: str
@@ -73,7 +74,7 @@ class Reading:
 
 
 def marks(store: Store, root: str) -> TenantMarks:
-    """The marks of a tenant. Raises Unknown, Inconsistent if a load is in progress, Unavailable."""
+    """The revision marks of a tenant. Raises Unknown, Inconsistent if a load is in progress, Unavailable."""
     row = guarded_ask(store, root)("revision")
     return TenantMarks(row["revision"], row["made"] or "", row["policy"])
 
@@ -131,7 +132,7 @@ def _kind(spark: SparkSession, folder: AnyPath, what: str) -> DataFrame | None:
 
 
 def _error(kind: str, text: str) -> GrantpathError:
-    """The error of a task, as it was raised there."""
+    """The error that a task raised, with its type."""
     found = getattr(errors, kind, ServerError)
     error: GrantpathError = found(text)
     return error
@@ -145,7 +146,7 @@ def _nothing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _read_ranges(
     reading: Reading, numbers: Sequence[int], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the ranges. An error becomes a row: Spark would wrap its text in stack traces."""
+    """The rows of the ranges. An error becomes a row, because Spark would wrap a raised error in stack traces."""
     mine = [numbers[at] for batch in batches for at in batch.column(0).to_pylist()]
     if not mine:
         return
@@ -174,7 +175,8 @@ def _read_range(store: Store, reading: Reading, number: int) -> Iterator[pa.Reco
 
 
 def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[TenantMarks, Graph]]:
-    """The range in parts, each of which was read between two changes: a part that was disturbed is read in halves."""
+    """The range in parts, each of which was read between two changes. A part during which a change was committed is
+    read again, in halves."""
     rows, tries = graph_ranges.RANGE_ROWS, 0
     end, before = high, marks(store, root)
     while True:
@@ -191,5 +193,5 @@ def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[Tenan
                 raise Inconsistent(f"{root} changed during each of {TRIES} tries to read a part of it; try again later")
             time.sleep(0.001 * tries)
         end = min(graph_ranges.range_end(store, root, low, rows) or high, high)
-        # not `after`: writing a part takes long, and a change in that time would count as one during the next part
+        # read the marks again: writing a part takes long, and a change in that time did not disturb the next part
         before = marks(store, root)

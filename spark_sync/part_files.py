@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-PART_ROWS = 5_000_000  # a file of a table has about this many rows at most
+PART_ROWS = 5_000_000  # a file has at most about this many rows
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class PartFile:
 
 
 def write_parts(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> list[PartFile]:
-    """Writes the tables into the new folder, each as a row group. The order of the file names is that of the rows.
+    """Writes the tables into the new folder, each as one row group. The file names are in the order of the rows.
 
-    Without tables no file is written. The writers of other libraries are not used, because they keep more than one
-    table in memory, or write the tables in another order.
+    If there are no tables, no file is written. The writers of Delta and Iceberg libraries are not used, because they
+    keep more than one table in memory, or write the tables in another order.
     """
     folder.mkdir(parents=True)
     parts: list[PartFile] = []
@@ -31,7 +31,7 @@ def write_parts(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> 
         for table in tables:
             if writer is None:
                 path = folder / f"part-{len(parts):05}.parquet"
-                # without the schema of Arrow: so each engine reads the plain types of Parquet
+                # omit Arrow's schema, so that every engine reads the plain types of Parquet
                 writer, rows = pq.ParquetWriter(path, schema, compression="zstd", store_schema=False), 0
             writer.write_table(table.cast(schema), row_group_size=len(table))
             rows += len(table)

@@ -1,5 +1,5 @@
 "use strict";
-// Sorts and searches the tables of the page. Without this script they are complete, but fixed.
+// Sorts and searches the tables of the page. Without this script the tables are complete, but cannot be sorted.
 for (const listing of document.querySelectorAll(".listing")) {
   const body = listing.querySelector("tbody");
   const rows = Array.from(body.rows);

@@ -9,20 +9,21 @@ from grantpath.spark_sync.bulk_questions import listed_objects
 from grantpath.spark_sync.condition_answers import ConditionAnswers
 from grantpath.spark_sync.snapshot import Snapshot
 
-FOCUS = 4  # the conditions that get columns and plots of their own
-BARS = 12  # of a histogram, at most
-BASES = (2, 4, 10, 100, 1000)  # of the widths of its bars
+FOCUS = 4  # the number of conditions with columns and plots of their own
+BARS = 12  # the most bars of a histogram
+BASES = (2, 4, 10, 100, 1000)  # the factors by which bars can grow in width; the first that needs at most BARS is used
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """How far a set of objects is open. `pairs` counts (user, object) for each condition that has bulk answers."""
+    """The exposure of a set of objects. `pairs` are (user, object), counted for each condition that has bulk
+    answers."""
 
     objects: int
     open: int  # objects on which at least one user can use at least one name
-    pairs: int  # that are allowed
+    pairs: int  # the allowed pairs
     possible: int
-    most: int  # users of one object under one condition
+    most: int  # the most users that one object has under one condition
 
     @property
     def share(self) -> float:
@@ -35,8 +36,8 @@ class ConditionFigures:
     """The figures of one condition."""
 
     exposure: Exposure
-    reaching: int  # users that can use it on at least one object
-    widest: int  # objects of one user
+    reaching: int  # users that are allowed on at least one object
+    widest: int  # the most objects on which one user is allowed
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,15 @@ class Figures:
         self._types = [each.type for each in answers.conditions]
         self.focus = self._choose_focus(source)
         number = len(answers.conditions)
-        # for each object, the condition with the most users, in one number
+        # for each object, the condition with the most users and their count, packed into one number
         code = answers.exposed_users * number + (number - 1 - answers.exposed_condition)
         self._best = np.full(self._size, -1, np.int64)
         np.maximum.at(self._best, answers.exposed, code)
         self.pairs_at = np.bincount(answers.exposed, answers.exposed_users, self._size).astype(np.int64)
 
     def _choose_focus(self, source: Snapshot) -> list[int]:
-        """The conditions with the most pairs, in turn of each type of objects, except that of the root."""
+        """The conditions with the most pairs: one of each type, then a second one of each type, and so on. The types of
+        the root and of subjects are chosen only if there are no others."""
         policy = source.policy
         pairs = np.bincount(
             self.answers.exposed_condition, self.answers.exposed_users, minlength=len(self._types)
@@ -74,7 +76,7 @@ class Figures:
         by_type: dict[str, list[int]] = {}
         for at in np.argsort(-pairs, kind="stable").tolist():
             by_type.setdefault(self._types[at], []).append(at)
-        less = {policy.root_type, *policy.names.subject_types}  # types that say less about the data
+        less = {policy.root_type, *policy.names.subject_types}  # types that tell less about access to data
         filled = [type_ for type_ in by_type if len(self.listed[type_])]
         turns = [type_ for type_ in filled if type_ not in less] or filled
         turns.sort(key=lambda each: -len(self.listed[each]))
@@ -113,7 +115,7 @@ class Figures:
         return np.flatnonzero(chosen & np.isin(self.numbering.type, [self.numbering.types.index(t) for t in types]))
 
     def by_container(self, containers: Ints) -> "ContainerFigures":
-        """The exposure of everything in each container (itself included), in columns."""
+        """The exposure of all objects in each container, itself included, in columns."""
         exposed = self.answers.exposed
         inside = self._inside(containers, exposed)
         mine = inside >= 0
@@ -134,7 +136,7 @@ class Figures:
         )
 
     def _inside(self, containers: Ints, positions: Ints) -> Ints:
-        """For each position, the number of its container; -1 if it is in none."""
+        """For each position, the index of its container; -1 if it is in none of them."""
         if not len(containers):
             return np.full(len(positions), -1, np.int64)
         at = np.searchsorted(containers, positions, side="right") - 1
@@ -163,7 +165,8 @@ class Figures:
         return objects[self.answers.users]
 
     def histogram(self, condition: int) -> Histogram:
-        """The distribution of reach: no object, and then ranges whose widths grow by a factor."""
+        """The distribution of reach. The first bar is for 0 objects; then each bar is wider than the one before it by
+        the same factor."""
         reach, size = self._reach(condition), self.answers.conditions[condition].objects
         for base in BASES:
             edges = [0, 1]
@@ -185,9 +188,10 @@ class Figures:
         return chosen, total[chosen], [self._reach(at)[rank] for at in self.focus]
 
     def most_exposed(self, top: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """The objects with the most users: positions, users, the condition with these, and pairs of all conditions.
+        """The objects with the most users under one condition: positions, users, that condition, pairs of all
+        conditions.
 
-        Objects with equally many users are in order of their pairs.
+        Objects with equally many users are sorted by their pairs.
         """
         some = np.flatnonzero(self._best >= 0)
         number = len(self._types)

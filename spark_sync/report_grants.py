@@ -1,4 +1,4 @@
-"""The sections of a report about grants without effect, and about what the report leaves out."""
+"""The sections of a report about grants without effect, and about its limits."""
 
 import numpy as np
 
@@ -28,19 +28,19 @@ def idle(contents: Contents) -> Section:
     )
     shadowed = found.reason == Idle.SHADOWED
     dead = (
-        "Grants that open nothing to any existing user. No user has it: no existing user is its grantee, or belongs "
-        "to it. No existing object: no condition of the policy counts the grant for an object that exists. No user can "
-        "use its operations there: the operations that count the ALLOW are not allowed to any user on any object at or "
-        "below its own (those with a second object are not considered); usually another grant is missing."
+        "Grants that give access to no existing user. No user has it: no existing user is the grantee, or belongs to "
+        "it. No existing object: no condition of the policy counts the grant for an object that exists. No user can "
+        "use its operations there: no user is allowed any operation that counts the ALLOW, on any object at or below "
+        "the grant's object (operations with a second object are not considered); usually another grant is missing."
     )
     if found.not_judged:
         dead += (
-            f" {found.not_judged:,} ALLOW grants are not judged by the last rule: some of their operations have "
-            "no bulk answers here; run grantpath access without --names to judge them."
+            f" The last rule was not applied to {found.not_judged:,} ALLOW grants, because some of their operations "
+            "have no bulk answers here; run grantpath access without --names, then write the report again."
         )
     cancelled = (
-        "ALLOW grants of which a DENY at the same object or above it takes away the privilege, for each user that has "
-        "the grant. Other grants may still give these users access elsewhere."
+        "ALLOW grants that a DENY on the same object or above it cancels for each user that has the grant. Other "
+        "grants may still give these users access elsewhere."
     )
     return Section(
         "idle",
@@ -58,7 +58,7 @@ def idle(contents: Contents) -> Section:
 
 
 def _grants(contents: Contents, chosen: Bools, key: str, label: str, denied: bool) -> Markup:
-    """A table of grants. `denied`: with the place of the nearest DENY instead of the reason."""
+    """A table of grants. If `denied`, it has the place of the nearest DENY instead of the reason."""
     found, facts = contents.idle, contents.source.fact_table
     at = np.flatnonzero(chosen)
     rows = []
@@ -94,12 +94,12 @@ def left_out(contents: Contents) -> Section:
             f"Operations that need a second object have no bulk answers: {_some(second)}. Use grantpath ask or check."
         )
     if missing:
-        items.append(f"Names that grantpath access was not asked for: {_some(missing)}.")
+        items.append(f"Names that were not given to grantpath access: {_some(missing)}.")
     items += [
         "Objects that do not exist, and built-in entities that answers omit.",
-        "What groups and roles may do by themselves: only users and service principals are counted. Use grantpath can.",
-        "Who may change the graph: grants, memberships, owners. The figures are about questions, not about changes.",
-        "Ownership among the dead and shadowed grants: an owner is not a grant.",
+        "The access of groups and roles themselves: only users and service principals are counted. Use grantpath can.",
+        "The right to change grants, memberships and owners: the figures are about privileges and operations.",
+        "Ownership, in the table of dead and shadowed grants: an ownership is not a grant.",
         f"Changes after revision {contents.source.meta.revision:,}.",
     ]
     if policy.active_roles:

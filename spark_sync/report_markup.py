@@ -1,4 +1,4 @@
-"""Builds HTML and SVG. Every value that is not markup already is escaped here, in `element`."""
+"""Builds HTML and SVG. `element` escapes every value that is not markup already."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ class Markup(str):
 def element(tag: str, *children: object, **attributes: object) -> Markup:
     """An element. Children and values of attributes are escaped, with control characters shown, unless they are Markup.
 
-    An attribute that Python reserves ends with `_`; `_` between words means `-`. None omits an attribute or a child.
+    In the name of an attribute, `_` at the end is ignored (for words that Python reserves), and `_` between words means
+    `-`. An attribute or child that is None is omitted.
     """
     words = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{as_html(value)}"'
@@ -36,12 +37,14 @@ def joined(*children: object) -> Markup:
 
 
 def name(text: str) -> Markup:
-    """A reference or another name: isolated, so that letters written from right to left do not move its neighbours."""
+    """A reference or another name. It is isolated, so that right-to-left letters in it do not move the text around
+    it."""
     return element("bdi", text, class_="name")
 
 
 class Cell(NamedTuple):
-    """A cell of a table: its content, and the number by which it is sorted; without one it is sorted by its text."""
+    """A cell of a table: its content, and the number by which it is sorted. Without a number it is sorted by its
+    text."""
 
     content: object
     key: float | None = None
@@ -58,7 +61,7 @@ def decimal(value: float | None) -> Cell:
 
 
 def percent(share: float) -> str:
-    """A share from 0 to 1, so that only 0 and 1 are shown as 0% and 100%."""
+    """A share from 0 to 1 as text. Only exactly 0 and 1 are shown as 0% and 100%."""
     if share in (0, 1):
         return f"{share:.0%}"
     if share < 0.0005:
@@ -89,17 +92,18 @@ def _breakable(title: str) -> list[object]:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table of a report, with at most as many rows as the report shows; `total`: the number of all rows."""
+    """A table of a report. `rows` are the rows to show; `total` is the number of rows without the limit of the
+    report."""
 
     key: str  # its id in the page
-    label: str  # what the table lists, for readers that do not see it
+    label: str  # the content of the table, for screen readers
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     total: int
     order: str  # the order that decides which rows are shown
 
     def markup(self) -> Markup:
-        """The table with its search field. A script of the page sorts and searches it."""
+        """The table with its search field. The script of the page sorts and searches the table."""
         if not self.rows:
             return element("p", "None.", class_="none")
         numeric = [any(row[at].key is not None for row in self.rows) for at in range(len(self.columns))]

@@ -26,14 +26,14 @@ TOP = 100  # rows of a table
 
 @dataclass(frozen=True)
 class SnapshotReport:
-    """What `report` wrote."""
+    """A summary of the page that `report` wrote."""
 
     file: Path
     bytes: int
     revision: int
     users: int
     grants: int
-    dead: int  # grants that open nothing to any existing user
+    dead: int  # grants that give access to no existing user
     shadowed: int  # ALLOW grants that a DENY cancels for each of their users
 
 
@@ -81,7 +81,7 @@ def _write(out: Path, page: bytes) -> None:
 
 
 def _page(contents: Contents) -> str:
-    """The whole page. Its policy allows only its own style and script, by their digests, and no request."""
+    """The whole page. Its Content-Security-Policy allows only its own style and script, and no request."""
     style, script = _static("report.css"), _static("report.js")
     rules = "; ".join(
         [
@@ -135,7 +135,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
 
 
 def _static(file: str) -> Markup:
-    """A file of the package. It is trusted, and has no characters that would end its element."""
+    """A file of the package, which is not escaped: it contains no characters that would end its element."""
     return Markup(Path(__file__).with_name(file).read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""The plots of a report as SVG: histograms, and a bar of parts."""
+"""The plots of a report as SVG: histograms, and bars that show the parts of a whole."""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from grantpath.spark_sync.report_figures import Histogram
 from grantpath.spark_sync.report_markup import Markup, element
 
 WIDTH, HEIGHT = 360, 200
-LEFT, RIGHT, TOP, BOTTOM = 8, 8, 20, 40  # the margins of the bars
-WIDEST = 56  # of a bar
-LOG_FROM = 50  # the ratio of the highest to the lowest bar from which the scale is logarithmic
+LEFT, RIGHT, TOP, BOTTOM = 8, 8, 20, 40  # the margins around the bars
+WIDEST = 56  # the greatest width of a bar
+LOG_FROM = 50  # the scale is logarithmic if the highest bar is at least this many times the lowest one
 PARTS = 1000  # the width of a bar of parts
 
 
@@ -90,7 +90,7 @@ def short(count: int) -> str:
 
 
 def parts(title: str, counted: Sequence[tuple[str, int]]) -> Markup:
-    """A bar that is divided by the counts, with a legend. The first part is the normal one."""
+    """A bar whose parts show the counts, with a legend. The first part is the normal case."""
     total = sum(count for _, count in counted)
     drawn, left = [], 0.0
     for at, (label, count) in enumerate(counted):

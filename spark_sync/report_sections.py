@@ -14,12 +14,12 @@ from grantpath.spark_sync.report_plots import histogram
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.users_by_principal import UsersByPrincipal
 
-SHOWN_NAMES = 4  # of one condition
+SHOWN_NAMES = 4  # the most names that are shown for one condition
 
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a report shows. `top`: the rows of a table."""
+    """The content of a report. `top`: the most rows of a table."""
 
     source: Snapshot
     answers: ConditionAnswers
@@ -111,8 +111,8 @@ def levels(contents: Contents) -> Section:
         rows.append(shown)
     about = text(
         "How open the objects of each level are. Open to some: at least one user can use at least one name on them. "
-        "Share: of all (user, object) pairs, summed over the names with different conditions, those that are allowed. "
-        "Not existing: names that have grants before an object is created."
+        "Share: the allowed part of all (user, object) pairs, summed over the names with different conditions. "
+        "Not existing: references of objects that do not exist, but have grants."
     )
     columns = ["Level", "Existing", "Not existing", "Open to some", "Most users of one", "Share"]
     listing = ReportTable(
@@ -161,7 +161,7 @@ def reach(contents: Contents) -> Section:
     ]
     about = text(
         "How many users can use a name on how many objects. The bars begin at 0 objects. "
-        "Shown are the names with the most allowed pairs, in turn of each type; the table of names has more."
+        "The plots show the names with the most allowed pairs of each type; the table of names has more."
     )
     return Section("reach", "Distribution of reach", [about, element("div", *plots, class_="plots")])
 

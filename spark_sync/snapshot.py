@@ -1,4 +1,4 @@
-"""A snapshot for Spark: its tables as a GraphFrame, and the writing of small ones."""
+"""A snapshot for Spark: its tables as a GraphFrame; and the function that writes small tables."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any

@@ -20,12 +20,12 @@ from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
 
 Format = Literal["delta", "iceberg"]
-_NO_PATH = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff#?%\\]")  # libraries read some of these differently in locations
+_NO_PATH = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff#?%\\]")  # libraries disagree about these characters in locations
 
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """A table that `export` wrote. `path`: the folder of a Delta table, the metadata file of an Iceberg table."""
+    """A table that `export` wrote. `path`: the folder of a Delta table, or the metadata file of an Iceberg table."""
 
     name: str
     rows: int
@@ -34,7 +34,7 @@ class ExportedTable:
 
 @dataclass(frozen=True)
 class SnapshotExport:
-    """What `export` wrote."""
+    """A summary of the tables that `export` wrote."""
 
     folder: Path
     format: Format
@@ -55,12 +55,12 @@ class _Writer(Protocol):
 def export(snapshot: AnyPath | str, out: Path | str, format: Format, progress: ReportLine) -> SnapshotExport:
     """Writes the tables of a snapshot into the new folder `out`, as Delta or Iceberg tables; completely or not at all.
 
-    The tables are those that the snapshot has: objects, subjects, members, closure, intervals; after `access` names,
-    reach, exposure; after `access --expand` expand. The changes that `follow` writes are not exported. Columns, types
-    and the order of the rows are those of the snapshot. The properties of each table, and of its commit, are
-    `grantpath.root`, `grantpath.revision`, `grantpath.policy`, `grantpath.policy_digest` and `grantpath.created`. Rows
-    are streamed: the memory is that of about one row
-    group. An export is not a backup; `grantpath dump` writes one.
+    It exports the tables that the snapshot has: objects, subjects, members, closure and intervals; after `access` also
+    names, reach and exposure; after `access --expand` also expand. The changes that `follow` writes are not exported.
+    Columns, types and the order of the rows are the same as in the snapshot. Each table and its commit have the
+    properties `grantpath.root`, `grantpath.revision`, `grantpath.policy`, `grantpath.policy_digest` and
+    `grantpath.created`. Rows are streamed, so the export needs about the memory of one row group. An export is not a
+    backup; `grantpath dump` writes one.
 
     Raises InvalidInput if the snapshot cannot be read or is incomplete, `out` exists, cannot be created or contains a
     character that locations cannot contain, or the format is unknown; ModuleNotFoundError if the format's extra is not
@@ -90,7 +90,7 @@ def export(snapshot: AnyPath | str, out: Path | str, format: Format, progress: R
 
 
 def _tables(source: Snapshot) -> list[str]:
-    """The tables of the snapshot. Raises InvalidInput if one that it must have does not exist."""
+    """The tables of the snapshot. Raises InvalidInput if a required table does not exist."""
     found = []
     for name in (each for each in TABLES if each != CHANGES):
         if source.has(name):
@@ -122,7 +122,7 @@ def _writer(format: Format, fresh: Path, out: Path, properties: dict[str, str]) 
 
 
 def _write(source: Snapshot, name: str, writer: _Writer, progress: ReportLine) -> ExportedTable:
-    """Writes one table. Raises InvalidInput if it does not have the rows that the snapshot's metadata say."""
+    """Writes one table. Raises InvalidInput if its number of rows differs from the snapshot's metadata."""
     started = time.monotonic()
     stream = source.stream(name)
     counted = source.meta.counts.get(name, stream.rows)

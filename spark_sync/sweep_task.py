@@ -1,6 +1,6 @@
-"""A Spark task of a bulk answer: it sweeps over its share of the subjects, and counts.
+"""A Spark task of a bulk answer: it sweeps over its share of the subjects, and counts their objects.
 
-A worker reads the snapshot's files itself, once, so that nothing that grows with the root passes through the driver.
+Each worker reads the snapshot's files itself, once, so that no data that grows with the root passes through the driver.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,8 @@ _NOTHING = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Sweep:
-    """What the tasks of one pass answer. By `meta`, its metadata, a worker notices that the snapshot was replaced.
+    """The parameters of the tasks of one pass. `meta` is the snapshot's metadata, by which a worker notices that the
+    snapshot was replaced.
 
     Kinds of rows: reach (a: subject, b: number of objects), interval (a: subject, b to c: positions), step (for the
     targets of the a-th block, `steps` has as 64-bit integers how many more subjects each has than the one before; b is
@@ -46,12 +47,12 @@ class Sweep:
 
 @dataclass(frozen=True)
 class _Work:
-    """A pass, prepared in a worker."""
+    """The prepared data of a pass in a worker."""
 
     prepared: Prepared
     numbers: Ints  # the number of each condition
-    common: Ints  # by condition: the objects that every user has; users with only these get no row
-    shared: list[tuple[Ints, Ints]]  # by condition: the same as half-open intervals of targets
+    common: Ints  # by condition: the number of objects that every user can use; users with only these get no row
+    shared: list[tuple[Ints, Ints]]  # by condition: these objects as half-open intervals of targets
     expanded: Bools  # by condition: whether to write intervals
     users: Bools  # by position: whether the entity is a user that answers can contain
 
@@ -145,7 +146,7 @@ def _swept(plan: Sweep, tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def _pieces(work: _Work, table: pa.Table, joined: bool) -> Iterator[tuple[ActingPrincipals, IntervalRows | None]]:
-    """The rows in parts that fit into one sweep, each with its facts if they came with the rows."""
+    """The rows in parts that fit into one sweep. If `joined`, each part comes with its facts."""
     subject, role, holder = (table[name].to_numpy() for name in ("subject", "role", "holder"))
     row = np.cumsum(_changes(subject, role)) - 1
     if not joined:
@@ -158,7 +159,7 @@ def _pieces(work: _Work, table: pa.Table, joined: bool) -> Iterator[tuple[Acting
 
 
 def _changes(*columns: Ints) -> Bools:
-    """By row: whether it differs from the one before it."""
+    """By row: whether it differs from the previous row."""
     fresh = np.ones(len(columns[0]), np.bool_)
     fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return fresh
@@ -175,12 +176,12 @@ class _Steps:
 
     prepared: Prepared
     sums: dict[int, Ints] = field(default_factory=dict)
-    waiting: dict[int, list[tuple[Ints, Ints]]] = field(default_factory=dict)  # not in the sums yet
+    waiting: dict[int, list[tuple[Ints, Ints]]] = field(default_factory=dict)  # intervals that are not yet in the sums
 
     def add(self, at: int, low: Ints, high: Ints) -> None:
         waiting = self.waiting.setdefault(at, [])
         waiting.append((low, high))
-        # a sum goes through all targets, so it waits until there are about as many intervals
+        # summing visits all targets, so it is delayed until there are about as many intervals as targets
         if sum(len(each) for each, _ in waiting) > len(self.prepared.asked[at].targets):
             self._sum(at)
 
@@ -243,7 +244,7 @@ def _batch(parts: list[tuple[str, int, Columns]], steps: list[bytes] | None = No
 
 
 def _whole_subjects(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Combines batches to about this many rows, so that all rows of a subject are in one table."""
+    """Combines batches into tables of about this many rows. All rows of a subject are in one table."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

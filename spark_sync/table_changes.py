@@ -1,4 +1,4 @@
-"""Brings the tables of a mirror to a later revision by the changes that the log describes."""
+"""Advances the tables of a mirror to a later revision by the changes that the log describes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from grantpath.spark_sync.mirror_tables import Members, MirrorTables, are_subjec
 
 @dataclass(frozen=True)
 class _Edges:
-    """Edges in columns of positions, sorted. `key`: the number of the kind of a fact."""
+    """Sorted edges, in columns of positions. `key`: the number of the edge's kind of fact."""
 
     one: Ints
     key: Ints
@@ -32,14 +32,14 @@ class _Edges:
         return chosen
 
     def packed(self, keys: int, size: int) -> Ints:
-        """One number for each edge, in their order."""
+        """Each edge as one number. The order of the numbers is the order of the edges."""
         return (self.one * keys + self.key) * size + self.other
 
     def take(self, chosen: Bools) -> "_Edges":
         return _Edges(self.one[chosen], self.key[chosen], self.other[chosen])
 
     def merged(self, more: "_Edges", keys: int, size: int) -> "_Edges":
-        """These sorted edges and others, sorted together."""
+        """These edges and `more`, sorted together."""
         order = np.argsort(more.packed(keys, size))
         at = np.searchsorted(self.packed(keys, size), more.packed(keys, size)[order])
         pairs = ((self.one, more.one), (self.key, more.key), (self.other, more.other))
@@ -49,7 +49,7 @@ class _Edges:
 def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Policy) -> MirrorTables:
     """The tables after the changes. Tables that do not change are the same objects as before.
 
-    The changes must be all those since the revision of the tables.
+    `found` must contain all changes since the revision of the tables.
     """
     former = tables.numbering
     words, ranks = _ranked(tables.facts, {fact for _, fact, _ in found.facts})
@@ -94,14 +94,15 @@ def _mapped(edges: _Edges, moved: Renumbering) -> _Edges:
 
 
 def _positions(refs: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
-    """The positions of those of the references that have one."""
+    """The positions of the wanted references that have one."""
     listed = [*wanted]
     found = pc.index_in(pa.array(listed, pa.string()), pa.array(refs, pa.string())).to_pylist()
     return {ref: at for ref, at in zip(listed, found, strict=True) if at is not None}
 
 
 def _ranked(facts: FactTable, more: Iterable[str]) -> tuple[list[str], Ints]:
-    """All words of facts (`ALLOW SELECT_TABLE`, `OWNS`) in the order of the table, and the number of each row's."""
+    """All words of facts (`ALLOW SELECT_TABLE`, `OWNS`) in the order of the table, and for each row the number of its
+    word."""
     words = [" ".join((fact.kind.value, *fact.privileges)) for fact in facts.keys]
     known = sorted({*words, *more})
     rank = {word: number for number, word in enumerate(known)}

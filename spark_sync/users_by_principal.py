@@ -1,4 +1,4 @@
-"""The users of each principal: those whose effective principals contain it."""
+"""The users of each principal: the users that have it as one of their effective principals."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from grantpath.spark_sync.snapshot import Snapshot
 
 
 class UsersByPrincipal:
-    """The closure of memberships, from principals to users. Users are numbered from 0 on, in order of position."""
+    """The closure of memberships, by principal. Users are numbered from 0 on, in order of position."""
 
     def __init__(self, source: Snapshot, users: Bools) -> None:
         """`users`: by position. Raises InvalidInput if the closure cannot be read."""

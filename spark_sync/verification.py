@@ -75,13 +75,13 @@ def verify(
     log: Callable[[int], Sequence[Entry]] = lambda _: (),
     past: Past | None = None,
 ) -> Verification:
-    """Compares a random sample of the snapshot's answers with those of `check_many`, the method of an Authorizer.
+    """Compares a random sample of the snapshot's answers with the answers of `check_many`, a method of Authorizer.
 
-    About half of them are questions that Spark allows. `log` returns the changes after a revision. Questions that these
-    may affect are compared with the graph as it was at the snapshot's revision: `past` gives its checks. Where it
-    raises InvalidInput, since the log does not lead back there, they are left out. Raises Inconsistent if this leaves
-    none: the log does not show the changes (a load, an upgrade, a pruned log), or the root was created again;
-    InvalidInput if there is nothing to verify, and the errors of `check_many`.
+    About half of the sample are questions that Spark allows. `log` returns the changes after a revision. Questions that
+    these changes may affect are compared with the graph at the snapshot's revision: `past` returns its checks. If
+    `past` raises InvalidInput, because the log does not lead back to that revision, such questions are left out. Raises
+    Inconsistent if no question is left: the log does not show the changes (a load, an upgrade, a pruned log), or the
+    root was created again; InvalidInput if there is nothing to verify; and the errors of `check_many`.
     """
     source = Snapshot(snapshot)
     closure = source.closure()

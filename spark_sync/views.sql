@@ -1,7 +1,7 @@
 -- views.sql: the tables of a snapshot as views with references in place of positions, for Spark and for DuckDB.
--- {schema} is the schema of the views. Its tables raw_* are the snapshot's files, with positions. After `from`, a comment
--- names the files that a view needs. {subject_types} and {user_types} are types of the policy, e.g. 'user', 'service_principal'.
--- {each}({numbers}(a, b, step)) gives a row for each number from a to b.
+-- {schema} is the schema of the views. Its tables raw_* are the snapshot's files, with positions. The comment above a view
+-- begins with `from` and the files that the view needs. {subject_types} and {user_types} are lists of the policy's types, such
+-- as 'user', 'service_principal'. {each}({numbers}(a, b, step)) gives a row for every step-th number from a to b.
 
 -- from objects: every object and subject; `name` is the last segment of the reference, unquoted
 create or replace view {schema}.objects as
@@ -23,7 +23,7 @@ select o.ref, o.type, o.name, o.exists from {schema}.objects o where o.type in (
 create or replace view {schema}.users as
 select o.ref, o.type, o.name, o.position from {schema}.objects o where o.type in ({user_types}) and o.exists and not o.hidden;
 
--- from objects: every object with each place that it is in: itself, and all above it
+-- from objects: every object with each place that contains it: the object itself, and all places above it
 create or replace view {schema}.below as
 select p.ref as place, p.type as place_type, o.ref as object, o.type as object_type, o.exists
 from {schema}.raw_objects p, lateral {each}({numbers}(p.position, p.last, 1)) as inside(position)
@@ -63,7 +63,7 @@ where i.effect = 'OWNS';
 create or replace view {schema}.names as
 select n.name, n.type from {schema}.raw_names n;
 
--- from objects, access/reach: on how many objects of the type a user can use the name; no row for 0
+-- from objects, access/reach: the number of objects of the type on which a user can use the name; no row for 0
 create or replace view {schema}.reach as
 select s.ref as subject, r.name, r.type, r.objects
 from {schema}.raw_reach r join {schema}.raw_objects s on s.position = r.subject
@@ -75,13 +75,13 @@ where everyone.subject = -1 and not exists (
   where own.subject = u.position and own.name = everyone.name and own.type = everyone.type
 );
 
--- from objects, access/exposure: how many users can use the name on the object; no row for 0
+-- from objects, access/exposure: the number of users that can use the name on the object; no row for 0
 create or replace view {schema}.exposure as
 select o.ref as object, e.type, e.name, e.users
 from {schema}.raw_exposure e join {schema}.raw_objects o on o.position = e.position;
 
--- from objects, access/reach, access/expand: each user, and each object on which it can use the name. Intervals and
--- objects meet in blocks of 64 positions, which Spark joins by their numbers.
+-- from objects, access/reach, access/expand: each user, with each object on which it can use the name. Intervals and
+-- objects are joined by blocks of 64 positions, because Spark joins equal numbers quickly.
 create or replace view {schema}.expand as
 select mine.subject, mine.name, o.ref as object, o.type
 from (

@@ -1,1 +1,1 @@
-"""Other authorization systems beside grantpath: each loads the same estate and answers the same questions."""
+"""The authorization systems that are measured: each loads the same estate and answers the same questions."""

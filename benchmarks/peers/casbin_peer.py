@@ -18,11 +18,11 @@ e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
 [matchers]
 m = r.object == p.object && r.privilege == p.privilege && g(r.subject, p.subject)
 """
-OBJECT, PRIVILEGE, EFFECT = 1, 2, 3  # places in a policy
+OBJECT, PRIVILEGE, EFFECT = 1, 2, 3  # indexes in a row of a policy
 
 
 class CasbinPeer(Peer):
-    """Its role manager knows groups and roles. The tree of objects is this class's: it asks once for each level."""
+    """Casbin's role manager has the groups and roles. This class has the object tree, and asks once for each level."""
 
     name = "casbin"
     set_up = (
@@ -90,7 +90,7 @@ class CasbinPeer(Peer):
         return self._enforcer.model.model["p"]["p"].policy
 
     def _users_in(self, subject: str) -> set[str]:
-        """The users that are the subject, or in it over any number of steps."""
+        """The users that are the subject, or belong to it directly or through others."""
         found, waiting = {subject}, [subject]
         while waiting:
             new = set(self._members[waiting.pop()]) - found
@@ -100,7 +100,8 @@ class CasbinPeer(Peer):
 
 
 class _Rows:
-    """The adapter, which gives the rows as a database would: single additions compare each row with all before it."""
+    """An adapter that passes all rows at once, as for a database. Adding rows one by one would compare each row with
+    all earlier ones."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts

@@ -11,13 +11,14 @@ LEVELS = ("resource", "resource.up", "resource.up.up", "resource.up.up.up")  # f
 
 
 class CedarPeer(Peer):
-    """Objects have sets of principals, allow_P and deny_P, for each privilege P granted on them, and `up`."""
+    """For each privilege P that is granted on an object, the object has the sets of principals allow_P and deny_P. `up`
+    is the object above it."""
 
     name = "Cedar"
     set_up = (
         "`cedarpy` in memory. Each privilege has one `permit` and one `forbid`, which look for the principal in sets "
         "at each level of an object's path. Policies and entities are parsed once; a change parses the entities again. "
-        "Cedar has no lists: they check every candidate, in one batch."
+        "Cedar has no lists: every candidate is checked, in one batch."
     )
     distribution = "cedarpy"
 

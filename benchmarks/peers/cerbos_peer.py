@@ -1,4 +1,4 @@
-"""Cerbos: a server with one policy, which compares the principals and the grants that the application sends along."""
+"""Cerbos: a server with one policy, which compares the principals with the grants that the application sends."""
 
 import tempfile
 from collections import defaultdict
@@ -35,14 +35,14 @@ resourcePolicy:
 
 
 class CerbosPeer(Peer):
-    """The application keeps all facts in dictionaries: it sends the user's groups and roles, and the path's grants."""
+    """The application keeps all facts in dictionaries. It sends the user's groups and roles, and the path's grants."""
 
     name = "Cerbos"
     set_up = (
         "The server on the same machine, asked by gRPC by its Python client. It keeps no facts: the application sends "
-        "the groups and roles of the user and the grants on the object's path, from dictionaries in its memory, where "
-        "a change is made. One policy allows and denies by their intersection. One request is for one user and up to "
-        f"{MANY} objects. Lists check every candidate: of all users, in a request each."
+        "the groups and roles of the user and the grants on the object's path, from dictionaries in its memory; a "
+        "change is made there. One policy allows or denies if they intersect. One request is for one user and up to "
+        f"{MANY} objects. For lists every candidate is checked, with one request for each user."
     )
     distribution = "cerbos"
     _server: Server | None = None

@@ -34,7 +34,7 @@ def read_facts(directory: Path, root: str) -> Facts:
 
 
 def read_questions(directory: Path, number: int, seed: int) -> list[Question]:
-    """`number` questions about tables: popular and random users and tables, so that yes and no both are frequent."""
+    """`number` questions about tables, with popular and random users and tables, so that both answers are frequent."""
     drawn = sample_questions(directory, number + number // 3 + 20, seed)
     asked = [Question(user, PRIVILEGE[name], object_) for user, name, object_ in drawn if name in PRIVILEGE]
     return asked[:number]
@@ -43,8 +43,8 @@ def read_questions(directory: Path, number: int, seed: int) -> list[Question]:
 def draw_changes(facts: Facts, number: int, seed: int) -> list[tuple[Grant, bool, Question]]:
     """At least `number` changes, each a grant that is added or removed, and a question about a user and a table.
 
-    By fours: an allow on a table or its schema to a group or role of the user, a deny there to the user, the end of the
-    deny, the end of the allow.
+    Changes come in groups of four: an allow on a table or its schema to a group or role of the user, a deny on the same
+    object to the user, the revocation of the deny, the revocation of the allow.
     """
     rng = random.Random(seed)
     taken = {each[1:] for each in facts.grants}

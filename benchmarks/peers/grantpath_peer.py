@@ -1,4 +1,4 @@
-"""grantpath itself, answered by Cypher and from a copy of the facts in memory."""
+"""grantpath itself: it answers by Cypher, and from a copy of the facts in memory."""
 
 from collections.abc import Iterable, Sequence
 
@@ -47,7 +47,7 @@ class CypherPeer(Peer):
 
 
 class ReplicaPeer(CypherPeer):
-    """The same root, asked by way of a copy of its facts that each answer proves current."""
+    """The same root, asked through a copy of its facts, which each answer proves to be current."""
 
     name = "grantpath, replica"
     set_up = "The same root with `replica=True`. Its load is the start of the copy from the graph."

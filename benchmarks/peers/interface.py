@@ -31,8 +31,8 @@ class Grant(NamedTuple):
 class Facts:
     """An estate without its owners: references (type:name) and pairs of them.
 
-    `above` has the object that each catalog, schema and table is in. `members` has (member, group or role). `directory`
-    has the same as Parquet files.
+    `above` maps each catalog, schema and table to its parent. `members` has pairs (member, group or role). `directory`
+    has the same facts as Parquet files.
     """
 
     directory: Path
@@ -49,7 +49,7 @@ class Facts:
         return [each for each in self.above if each.startswith("table:")]
 
     def path(self, object_: str) -> list[str]:
-        """The object and everything that it is in, up to the root."""
+        """The object and all places above it, up to the root."""
         path = [object_]
         while path[-1] in self.above:
             path.append(self.above[path[-1]])
@@ -57,18 +57,19 @@ class Facts:
 
 
 class NotInstalled(Exception):
-    """This system cannot run here; the text says why, in one line."""
+    """This system cannot run here. The text is the reason, in one line."""
 
 
 class Peer(ABC):
-    """One system in one set-up. A user has a privilege if an allow on the path counts for it and no deny does."""
+    """One system in one configuration. A user has a privilege if an allow on the path counts for it and no deny
+    does."""
 
     name: ClassVar[str]
     set_up: ClassVar[str]  # how it is configured, in one or two sentences
     distribution: ClassVar[str | None] = None  # the Python package that has its version
 
     def version(self) -> str:
-        """The version of the system, or an empty text where the name says it."""
+        """The version of the system; empty if the name contains it."""
         return (self.distribution and find_distribution(self.distribution)) or ""
 
     def install(self) -> None:
@@ -78,7 +79,7 @@ class Peer(ABC):
 
     @abstractmethod
     def load(self, facts: Facts) -> None:
-        """Takes over all facts, from nothing to the first answer."""
+        """Loads all facts. The time of this call is from the empty system to the first possible answer."""
 
     @abstractmethod
     def check(self, question: Question) -> bool: ...
@@ -92,14 +93,14 @@ class Peer(ABC):
 
     @abstractmethod
     def list_users(self, privilege: str, table: str) -> Iterable[str]:
-        """All users who have the privilege on the table."""
+        """All users that have the privilege on the table."""
 
     @abstractmethod
     def change(self, grant: Grant, added: bool) -> None:
-        """Adds or removes a grant. It counts in every answer after this."""
+        """Adds or removes a grant. Every answer after this call must include the change."""
 
     def close(self) -> None:  # noqa: B027 most have nothing to close
-        """Ends what was started."""
+        """Ends the processes that were started."""
 
     def __enter__(self) -> Self:
         return self

@@ -16,7 +16,7 @@ Asked = TypeVar("Asked")
 
 @dataclass(frozen=True)
 class Work:
-    """What every system is asked, in this order. `seconds` is the time after which a kind of question ends early."""
+    """The questions for every system, in this order. After `seconds`, a kind of question ends early."""
 
     facts: Facts
     checks: Sequence[Question]
@@ -41,7 +41,7 @@ class Figure:
 
 @dataclass
 class Measured:
-    """One column of the table: the figures of a system by their names, or why there are none."""
+    """The measurements of one system: its figures by name, or the reason why there are none."""
 
     name: str
     set_up: str
@@ -51,7 +51,7 @@ class Measured:
     missing: str = ""
 
     def ratio(self, kind: str) -> float:
-        """The median time as a multiple of the median bare round trip in all of this system's turn."""
+        """The median time, divided by the median of all bare round trips during the measurement of this system."""
         bare = [seconds for each in self.figures.values() for seconds in each.bare]
         return self.figures[kind].p50() / statistics.median(bare)
 
@@ -103,7 +103,8 @@ def _timed(
 
 
 def _changes(peer: Peer, work: Work, bare: Callable[[], object], oracle: PlainAnswers) -> Figure:
-    """Each change is followed by a check that must know it. All are made, in fours, so that none remains."""
+    """Each change is followed by a check whose answer must include the change. Changes are made in groups of four, and
+    all of a group, so that no change remains."""
     figure = Figure()
     for at, (grant, added, question) in enumerate(work.changes):
         if at % 4 == 0 and sum(figure.times) > work.seconds:
@@ -116,7 +117,7 @@ def _changes(peer: Peer, work: Work, bare: Callable[[], object], oracle: PlainAn
 
 
 def _compare(figure: Figure, answer: object, right: object) -> None:
-    """Counts answers: each check of a batch is one, and a list is one."""
+    """Counts answers: each check of a batch counts as one, and a whole list counts as one."""
     if isinstance(answer, list) and answer and isinstance(answer[0], bool) and isinstance(right, list):
         figure.answers += len(right)
         figure.wrong += sum(a != b for a, b in zip(answer, right, strict=True))

@@ -23,7 +23,7 @@ SUBJECTS = [
 
 
 class OpenFgaPeer(Peer):
-    """Each privilege has relations for its allows and denies, which descend, and one that excludes the denied."""
+    """Each privilege has inherited relations for its allows and denies, and a relation for allowed and not denied."""
 
     name = "OpenFGA"
     set_up = (
@@ -60,7 +60,7 @@ class OpenFgaPeer(Peer):
         tuples = list(_tuples(facts))
         for at in range(0, len(tuples), MANY):
             self._ask("write", {"writes": {"tuple_keys": tuples[at : at + MANY]}})
-            if self._database and at % (10 * MANY) == 0:  # else its plans are those for an empty table
+            if self._database and at % (10 * MANY) == 0:  # otherwise PostgreSQL keeps its plans for an empty table
                 self._database.analyze()
 
     def check(self, question: Question) -> bool:
@@ -69,7 +69,7 @@ class OpenFgaPeer(Peer):
     def check_many(self, questions: Sequence[Question]) -> list[bool]:
         checks = [{"tuple_key": _key(each), "correlation_id": str(at)} for at, each in enumerate(questions)]
         answers = self._ask("batch-check", {"checks": checks})["result"]
-        failed = [each for each in answers.values() if "error" in each]  # its `allowed` is false then
+        failed = [each for each in answers.values() if "error" in each]  # `allowed` is false in these
         if failed:
             raise RuntimeError(f"OpenFGA could not answer {len(failed)} checks of a batch: {failed[0]}")
         return [bool(answers[str(at)].get("allowed", False)) for at in range(len(questions))]

@@ -6,7 +6,8 @@ from peers.interface import Facts, Grant, Question
 
 
 class PlainAnswers:
-    """An allow on the object or above it counts if no deny is there, for the user and all its groups and roles."""
+    """The rule: a user is allowed if, on the object or above it, the user and its groups and roles together have an
+    allow and no deny."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -52,7 +53,7 @@ class PlainAnswers:
         }
 
     def principals(self, user: str) -> frozenset[str]:
-        """The user and all groups and roles that it is in, over any number of steps."""
+        """The user and all its groups and roles, directly or through others."""
         if user not in self._kept:
             found, waiting = {user}, [user]
             while waiting:

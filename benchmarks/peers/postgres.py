@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for a server that is measured, on this machine alone and in a temporary folder."""
+"""Starts a separate PostgreSQL for a measured server, only reachable from this machine, in a temporary folder."""
 
 import os
 import shutil
@@ -15,12 +15,12 @@ USER = "postgres"
 
 
 class Postgres:
-    """It starts empty, and is removed by `close`. Its other settings, among them what makes it durable, are usual."""
+    """An empty PostgreSQL, which `close` removes. Its settings are the defaults, including those for durability."""
 
     def __init__(self) -> None:
         self._programs = _programs()
         self._folder = tempfile.TemporaryDirectory()
-        user = USER if os.geteuid() == 0 else None  # it refuses to be root's
+        user = USER if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
         data, port = Path(self._folder.name) / "data", str(free_port())
         data.mkdir()
         if user:
@@ -35,7 +35,7 @@ class Postgres:
         self._server = Server(command, self._ready, user)
 
     def analyze(self) -> None:
-        """Lets its planner know what was loaded."""
+        """Updates the statistics of the planner after a load."""
         run([str(self._programs / "vacuumdb"), "--analyze", "--quiet", *self._address, USER], Path("/"))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Installs the servers that are measured, from their registries into the cache, and runs them on this machine alone."""
+"""Installs the measured servers from their registries into the cache, and runs them for this machine only."""
 
 import os
 import shutil
@@ -16,11 +16,11 @@ POM = (
     "<project><modelVersion>4.0.0</modelVersion><groupId>peers</groupId><artifactId>peers</artifactId>"
     "<version>1</version><dependencies><dependency>{}</dependency></dependencies></project>"
 )
-START = 60  # seconds that a server has to answer for the first time
+START = 60  # seconds within which a server must give its first answer
 
 
 def built_by_go(name: str, package: str, version: str) -> Path:
-    """The program of a Go package at a version, which is built once: that takes minutes. Raises NotInstalled."""
+    """The program of a Go package at a version. It is built once, which takes minutes. Raises NotInstalled."""
 
     def build(folder: Path) -> Path:
         for command in (
@@ -48,7 +48,7 @@ def from_npm(name: str, package: str, version: str, path: str) -> Path:
 
 
 def from_maven(name: str, artifact: str) -> Path:
-    """The folder with the jars of an artifact, group:name:version, and of all that it needs. Raises NotInstalled."""
+    """The folder with the jars of an artifact, group:name:version, and of its dependencies. Raises NotInstalled."""
     group, called, version = artifact.split(":")
 
     def install(folder: Path) -> Path:
@@ -61,7 +61,8 @@ def from_maven(name: str, artifact: str) -> Path:
 
 
 class Server:
-    """A process that is ready when `ready` says so, and ends by `close`. Its output is in a file meanwhile."""
+    """A process of a server. It is ready when `ready()` is true, and `close` ends it. Its output goes to a temporary
+    file."""
 
     def __init__(self, command: Sequence[str | Path], ready: Callable[[], bool], user: str | None = None) -> None:
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 open as long as the process
@@ -98,7 +99,7 @@ def free_port() -> int:
 
 
 def connects(address: str) -> Callable[[], bool]:
-    """Whether a server of gRPC takes connections at this address."""
+    """A function that tells whether a gRPC server accepts connections at this address."""
     import grpc
 
     def ready() -> bool:
@@ -124,7 +125,8 @@ def _installed(folder: str, name: str, install: Callable[[Path], Path]) -> Path:
 def run(
     command: Sequence[str], folder: Path, environment: dict[str, str] | None = None, user: str | None = None
 ) -> None:
-    """Runs a command to its end in the folder, with more of an environment. Raises NotInstalled if it fails."""
+    """Runs a command in the folder until it ends. `environment` is added to the environment of this process. Raises
+    NotInstalled if the command fails."""
     try:
         environment = os.environ | (environment or {})
         subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment, user=user)

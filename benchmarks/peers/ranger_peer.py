@@ -18,14 +18,14 @@ CREATED, UPDATED = 0, 1  # kinds of changes of policies
 
 
 class RangerPeer(Peer):
-    """A policy for each object with grants, which covers what is inside. Groups are made flat, as by usersync."""
+    """A policy for each object with grants, which covers all objects inside. Groups are flattened, as by usersync."""
 
     name = "Apache Ranger, plugin"
     set_up = (
-        "`ranger-plugins-common` in this process, in a Java machine, without audit and without its server, from which "
-        "changes come at the next poll: here they are given to the plugin as policy deltas at once. Ranger has nested "
-        "roles but no nested groups, so each request has all groups of the user. It has no lists: they check every "
-        "candidate, in one batch."
+        "`ranger-plugins-common` in this process, in a Java machine, without audit. There is no Ranger server, from "
+        "which changes would come at the next poll: the benchmark gives them to the plugin at once, as policy deltas. "
+        "Ranger has nested roles but no nested groups, so each request has all groups of the user. It has no lists: "
+        "every candidate is checked, in one batch."
     )
     distribution = "jpype1"
 
@@ -136,7 +136,7 @@ class RangerPeer(Peer):
         ]
 
     def _groups_of_users(self) -> dict[str, Any]:
-        """The names of all groups of each user, also those that a group is in."""
+        """The names of all groups of each user, direct and through other groups."""
         above: dict[str, list[str]] = defaultdict(list)
         for member, of in self._facts.members:
             if of.startswith("group:"):

@@ -1,4 +1,4 @@
-"""Writes what was measured as a table in Markdown, with the set-up of each system under it."""
+"""Writes the measurements as a table in Markdown, and below it the configuration of each system."""
 
 from collections.abc import Iterator, Sequence
 
@@ -62,7 +62,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _short(number: float) -> str:
-    """Two digits that count, or all digits before the point."""
+    """A number with two significant digits, or with all digits before the decimal point."""
     if number >= 10:
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 1 else f"{number:.2g}"

@@ -17,7 +17,7 @@ SUBJECTS = "user | group#member | role#holder"
 
 
 class SpiceDbPeer(Peer):
-    """Each privilege has relations for its allows and denies, which descend, and a permission without the denied."""
+    """Each privilege has inherited relations for its allows and denies, and a permission for allowed and not denied."""
 
     name = "SpiceDB"
     set_up = (

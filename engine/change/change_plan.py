@@ -6,7 +6,7 @@ from grantpath.graph.frozen import Frozen
 
 
 class ChangePlan(Frozen):
-    """What statements would do, made in one transaction at `revision`.
+    """The result that statements would have, if they were made in one transaction at `revision`.
 
     `root_id` is the creation id of the root: a root that is dropped and created again has another one. `changes` has
     one Change for each statement, as `change_all` returns them for a dry run. `added` and `removed` are the facts that

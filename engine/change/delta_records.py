@@ -1,7 +1,7 @@
 """Stores the delta of a log entry, and reads the deltas of a log.
 
-The facts of a revision are those of the revision before it, without `removed`, with `added`. A short delta is on its
-:Change node; a long one is in :Delta nodes beside it, whose content the entry proves by a hash.
+The facts of a revision are the facts of the previous revision, without `removed` and with `added`. A short delta is
+stored on its :Change node, a long one in separate :Delta nodes; the entry has a hash of their content.
 """
 
 import hashlib
@@ -13,18 +13,18 @@ from typing import Any
 from grantpath.engine.change.deltas import BULK, Delta
 from grantpath.engine.tenants.one_revision import GuardedAsk
 
-SHORT = 1_000  # facts that fit on the :Change itself
-PART = 10_000  # facts of one :Delta
-PAGE = 500  # entries of one query
+SHORT = 1_000  # a delta with at most this many facts is stored on its :Change node
+PART = 10_000  # facts in one :Delta node
+PAGE = 500  # entries that one query reads
 
 
 @dataclass(frozen=True)
 class RecordedDelta:
-    """The facts that the log says a revision added and removed, as canonical statements.
+    """The facts that a revision added and removed according to the log, as canonical statements.
 
-    `bulk`: they are not recorded, because they are too many or the entry is older than deltas, or a pruning is removing
-    them. Readers must then read the graph. `policy` has the sources of the policy before and after, if the revision
-    replaced it.
+    `bulk`: the facts are not recorded, because they are too many, or an older version wrote the entry, or a pruning is
+    just removing them. Readers must then read the graph. `policy` has the sources of the policy before and after, if
+    the revision replaced it.
     """
 
     revision: int
@@ -35,8 +35,8 @@ class RecordedDelta:
 
 
 def as_properties(entry: Mapping[str, Any], delta: Delta) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The properties that an entry gets for its delta, and its :Delta nodes. `touched` are the references that are
-    neither the entry's object nor its subject."""
+    """The properties that store a delta on its entry, and the :Delta nodes. The property `touched` has the references
+    other than the entry's object and subject."""
     facts = len(delta.added) + len(delta.removed)
     if delta.bulk or facts > BULK:
         return {"bulk": True}, []
@@ -52,7 +52,7 @@ def as_properties(entry: Mapping[str, Any], delta: Delta) -> tuple[dict[str, Any
 
 
 def _contents(added: list[str], removed: list[str], touched: list[str]) -> Iterator[dict[str, list[str]]]:
-    """The lists in parts, `removed` first, because it is undone before `added` is done."""
+    """The lists in parts. `removed` comes first, because readers apply it before `added`."""
     for name, texts in (("removed", removed), ("added", added), ("touched", touched)):
         for at in range(0, len(texts), PART):
             yield {"added": [], "removed": [], "touched": [], name: texts[at : at + PART]}
@@ -76,7 +76,7 @@ def recorded(ask: GuardedAsk, after: int) -> Iterator[RecordedDelta]:
     """The deltas of all later revisions, oldest first; `ask` runs a guarded query. Raises the errors of `ask`."""
     while entries := ask("log_deltas", after=after, limit=PAGE)["entries"]:
         for entry in entries:
-            assert entry["revision"] > after, "the pages of the log are not in order"  # else this would never end
+            assert entry["revision"] > after, "the pages of the log are not in order"  # or the loop could be endless
             after = entry["revision"]
             yield _read(ask, entry)
 

@@ -1,8 +1,8 @@
 """Deltas: the facts that a change adds and removes, as canonical statements.
 
-A delta is complete: it includes the facts that a drop removes together with its object, and those that the creator of
-an object gets. The statements are in an order in which they can be applied: additions from the top down, entities
-before edges; removals in the reverse order. A removed fact is written as the statement that adds it.
+A delta is complete: it includes the facts that a drop removes together with its object, and the facts that the creator
+of an object gets. The statements are in an order in which they can be applied: additions from the top down, with
+entities before edges; removals in the reverse order. A removed fact is written as the statement that adds it.
 """
 
 from collections import defaultdict
@@ -17,13 +17,13 @@ from grantpath.graph.transaction import AskByName
 Scope = dict[str, Any]
 StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part
 ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
-BULK = 200_000  # a delta of more facts is not kept: readers read the graph again
+BULK = 200_000  # a delta with more facts is not stored, and readers must read the graph again
 
 
 @dataclass
 class Delta:
-    """The statements of the added and of the removed facts, and all references in them. `bulk`: there are so many that
-    none is listed."""
+    """The statements of the added and removed facts, and all references in them. `bulk`: the facts are too many, and
+    none of them is listed."""
 
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -54,7 +54,8 @@ class Watch:
         self._before = self._facts()
 
     def deltas(self) -> list[Delta]:
-        """The deltas, in the order of the changes' numbers. A fact that several changes affect is in the first only."""
+        """The deltas, in the order of the changes' numbers. A fact that several changes affect is only in the first
+        delta."""
         after, found = self._facts(), []
         seen: set[StoredFact] = set()
         for at in sorted({scope["at"] for scope in self._scopes}):

@@ -9,7 +9,8 @@ from grantpath.engine.policy.policy import Policy
 
 
 class FactCollector:
-    """The facts that each change of a level adds and removes. If several remove a fact, the first delta has it."""
+    """The facts that each change of a level adds and removes. If several changes remove a fact, the first delta has
+    it."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -18,20 +19,20 @@ class FactCollector:
         self._of: dict[tuple[str, str], ChangeStep] = {}  # by query and reference, the change that writes the row
 
     def writes(self, step: ChangeStep, query: str, ref: str) -> None:
-        """Notes that the change writes the row of `query` that has this reference."""
+        """Records that the change writes the row of `query` with this reference."""
         self._of[query, ref] = step
 
     def add(self, step: ChangeStep, *facts: StoredFact) -> None:
-        """Notes facts that the change adds."""
+        """Records facts that the change adds."""
         self._added.setdefault(step, {}).update(dict.fromkeys(facts))
 
     def remove(self, step: ChangeStep, *facts: StoredFact) -> None:
-        """Notes facts that the change removes."""
+        """Records facts that the change removes."""
         self._removed.setdefault(step, {}).update(dict.fromkeys(facts))
 
     # ---- what the queries found ----------------------------------------------------------------------------------
     def written(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Notes what a query of cypher/changes/ returned about the graph before it wrote."""
+        """Records the facts that a query of cypher/changes/ found in the graph before it wrote."""
         for row in rows:
             match query:
                 case "add":

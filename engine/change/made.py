@@ -25,10 +25,10 @@ class Change(Frozen):
     """An accepted change: its id in the log (None: it changed nothing) and the first revision that includes it.
 
     `already`: the change was made earlier with this id, and nothing was done now. `hash`: the hash of its log entry,
-    with which `verify_log` proves all entries up to it; None if the change changed nothing, was a dry run, or was
-    pruned. `added` and `removed` are set by a dry run: every fact that would be added or removed, as canonical
-    statements, including those that a drop removes with its object and those that a creator gets. Two changes with the
-    same question, id and revision are equal.
+    with which `verify_log` proves all entries up to that entry; None if the change changed nothing, was a dry run, or
+    was pruned. A dry run sets `added` and `removed`: every fact that would be added or removed, as canonical
+    statements, including the facts that a drop removes with its object and the facts that a creator gets. Two changes
+    with the same question, id and revision are equal.
     """
 
     id: str | None

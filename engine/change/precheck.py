@@ -1,8 +1,8 @@
 """Reads a root before its lock is taken: a refused change needs no lock, and the answers can be reused under the lock.
 
-A writer first runs its queries without the lock, while the two marks are equal. If it then gets the lock at the same
-revision, no commit came between, so the answers are still valid. If a change is wrong, and the marks are unchanged
-after the queries, then it is wrong in that committed state and is refused.
+A writer first runs its queries without the lock, while the two revision marks are equal. If it then gets the lock at
+the same revision, there was no commit in between, so the answers are still valid. If a change is refused, and the marks
+are unchanged after the queries, then the refusal is right for that committed state.
 """
 
 from collections import deque
@@ -98,7 +98,7 @@ class PrecheckedWriting:
         return self._writing.next_revision()
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query. The first new query ends the reuse, because it may write."""
+        """The rows of a query. The first query that differs ends the reuse, because it may write."""
         if self._answers:
             asked, given, rows = self._answers.popleft()
             if (asked, given) == (text, parameters):

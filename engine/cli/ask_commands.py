@@ -47,7 +47,7 @@ After = Annotated[
 
 
 RevocationEffects = Annotated[
-    bool, typer.Option("--effects", help="also say what else the statements would take away; reads all facts")
+    bool, typer.Option("--effects", help="also list what else the statements would take away; reads all facts")
 ]
 
 
@@ -88,7 +88,7 @@ def check(
     """
     if file is not None:
         if subject is not None or with_ or as_:
-            raise InvalidInput("--file cannot be combined with a check, --with or --as; write them into the lines")
+            raise InvalidInput("--file cannot be combined with a check, --with or --as; write these into the file")
         from grantpath.engine.cli.check_file import check_file
 
         return check_file(session, file, at_least, as_of, snapshot)
@@ -126,10 +126,10 @@ def explain(
 ) -> int:
     """Explain why SUBJECT can use NAME on REF, or why not.
 
-    If it is allowed, this prints paths in the graph that allow it; if not, the nearest remedy, with the path of
-    each DENY that it revokes. If other grants or memberships decide the same, the last line says so, and --all prints
-    their paths too. --json has the statements of the remedy as `remedy`, and whether the paths are complete as
-    `complete`. Exit codes as for check.
+    If it is allowed, this prints paths in the graph that allow it; if not, the nearest remedy, with the path of each
+    DENY that the remedy revokes. If further grants or memberships lead to the same decision, the last line tells so,
+    and --all prints their paths too. --json has the statements of the remedy as `remedy`, and whether the paths are
+    complete as `complete`. Exit codes as for check.
     """
     with session.open() as authorizer:
         explanation = authorizer.explain(
@@ -165,9 +165,9 @@ def revocation(
 ) -> int:
     """List the smallest set of statements after which SUBJECT cannot use NAME on REF any more. It changes nothing.
 
-    The statements are revokes, removals of memberships and changes of owner. `or` lists DENYs of which each alone has
-    the same effect. The set is proved smallest if at most 20 facts are candidates; the last line says whether it is.
-    --effects also says what else the statements would take away, from SUBJECT and from others.
+    The statements are revokes, removals of memberships and changes of owner. `or` lists DENYs that each have the same
+    effect alone. The set is proved smallest if at most 20 facts are candidates; the last line tells whether it is.
+    --effects also lists what else the statements would take away, from SUBJECT and from others.
     Exit code 0: there is such a set, or SUBJECT is not allowed anyway, 1: there is none, 2: an error.
     """
     with session.open() as authorizer:

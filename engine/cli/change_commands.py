@@ -38,7 +38,7 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="list what would be added and removed, without changing anything")
 ]
 ShowEffects = Annotated[
-    bool, typer.Option("--effects", help="with --dry-run: also say who would gain and lose what; reads all facts")
+    bool, typer.Option("--effects", help="with --dry-run: also list who would gain and lose what; reads all facts")
 ]
 By = Annotated[
     str | None,
@@ -74,8 +74,8 @@ def change(
     --create, the facts can be the first ones of a new root. Before dropping the root itself, this asks for its name;
     without a terminal, --yes must confirm it.
 
-    --dry-run --effects also says who would gain and who would lose which privileges and operations on what, the widest
-    effect first, with the grants that decide. Exit code 0: done, 1: refused, 2: an error.
+    --dry-run --effects also lists who would gain and who would lose which privileges and operations on what, with the
+    deciding grants. The widest effect comes first. Exit code 0: done, 1: refused, 2: an error.
     """
     from grantpath.graph.statement import parse_statement
 
@@ -111,7 +111,7 @@ def change(
 
 @contextmanager
 def naming_the_line(file: str, lines: list[tuple[int, str]]) -> Iterator[None]:
-    """Words an error about one of the statements of a file with its line."""
+    """Adds the line to an error about one of the statements of a file."""
     try:
         yield
     except GrantpathError as error:
@@ -185,7 +185,8 @@ def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
 
 
 def batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
-    """`hash` is that of the last entry, which proves the whole batch; `added` and `removed` are the net effect."""
+    """A batch as JSON. `hash` is the hash of the last entry, which proves the whole batch; `added` and `removed` are
+    the net facts."""
     from grantpath.engine.change.deltas import net
 
     hashes = [each.hash for each in made if each.hash]
@@ -202,7 +203,7 @@ def show_changes(
     summary: dict[str, Any],
     effects: "Effects | None" = None,
 ) -> None:
-    """Prints changes, or what a dry run would change; `summary` is its JSON."""
+    """Prints changes that were made, or that a dry run would make. `summary` is their JSON."""
     from grantpath.engine.change.deltas import net
 
     already = dry_run and made[0].already

@@ -28,8 +28,8 @@ def register(app: typer.Typer) -> None:
 def export(session: CommandContext, snapshot: Snapshot, target: Out, table_format: Format) -> None:
     """Write a snapshot's tables as Delta or Iceberg tables, for other engines.
 
-    OUT/objects is the table of objects, and so on; the access tables are written if the snapshot has them. Properties
-    of each table say its root, revision and policy. This needs no server, no Spark session and no jar, but the package
+    Each table is a folder, e.g. OUT/objects. The access tables are written if the snapshot has them. The properties of
+    a table contain its root, revision and policy. This needs no server, no Spark session and no jar, but the package
     for the format: pip install 'grantpath[delta]' or 'grantpath[iceberg]'. To back up a root, use `grantpath dump`.
 
     The keys of --json are export, format, root, revision, tables (a list of name, rows, path) and seconds.

@@ -47,7 +47,7 @@ def load(
     owners(object, owner), grants(effect, privilege, object, subject). Loading it a second time changes nothing.
     A load only adds; with --replace it also removes everything that the folder does not list, and prints what it
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
-    --yes must confirm it. --create creates a new root. --dry-run --effects also says who would gain and who would lose
+    --yes must confirm it. --create creates a new root. --dry-run --effects also lists who would gain and who would lose
     which privileges and operations on what.
 
     A folder that `grantpath dump` wrote is restored with its policy, revision, history, refused attempts and request

@@ -19,7 +19,7 @@ MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
 Limit = Annotated[int, typer.Option(min=0, max=MOST, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
-ALSO = ", also if the statement names another one"
+ALSO = ", including changes whose statement names another entity"
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
 Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help=f"only changes of this subject{ALSO}")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"only changes at or after this time: {TIME}")]

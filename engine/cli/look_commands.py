@@ -190,8 +190,8 @@ def can(
 ) -> None:
     """List every privilege and operation on REF, with whether SUBJECT can use it.
 
-    SUBJECT can also be a group or a role: then the answers are those of a new user who belongs only to it. An operation
-    that needs a second object has no answer unless --with names one.
+    SUBJECT can also be a group or a role; the answers are then those for a new user with this only membership. An
+    operation that needs a second object has no answer unless --with names one.
     """
     with session.open() as authorizer:
         found = authorizer.can(subject, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)

@@ -66,9 +66,9 @@ def _update(session: CommandContext, target: str) -> None:
 def follow(session: CommandContext, snapshot: Snapshot) -> None:
     """Keep a snapshot current, and record who gains and who loses what.
 
-    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets rows for
-    each revision: what users gained and lost. Where the log does not describe the changes, the root is mirrored again,
-    and a row says so. A follower that was killed continues where it was.
+    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets a row for
+    all access that users gained and lost at each revision. If the log does not describe the changes, the root is
+    mirrored again, which a row records. After it was killed, the next run continues at the same revision.
     """
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.follower import Followed

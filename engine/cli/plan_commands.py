@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from grantpath.engine.change.change_plan import ChangePlan
 
 CHANGES = 3  # the exit code of a plan that changes something
-SHOWN = 500  # facts, and effects, in a plan
-MARKS = re.compile(r"[\\`*<>\[\]|#~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")  # _ inside a word marks nothing
+SHOWN = 500  # the most facts, and the most effects, in a plan
+MARKS = re.compile(r"[\\`*<>\[\]|#~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")  # _ inside a word has no meaning in Markdown
 File = Annotated[str, typer.Argument(metavar="FILE", help="a file of statements, one per line; - reads standard input")]
 AtRevision = Annotated[int, typer.Option("--at-revision", metavar="REVISION", help="the revision that the plan states")]
 RootId = Annotated[
@@ -39,11 +39,11 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(session: CommandContext, file: File, by: By = None, as_: As = None) -> int:
-    """Print what the statements of a file would do, as Markdown for a review. Changes nothing.
+    """Print a plan of the statements in a file, as Markdown for a review. Changes nothing.
 
-    The plan states the revision, every fact that would be added or removed, and the effects: who would gain and who
-    would lose which privileges and operations on what. `grantpath apply` makes exactly this change, or nothing. Exit
-    code 0: nothing would change, 3: something would, 1: refused, 2: an error.
+    The plan has the revision, every fact that would be added or removed, and the effects: who would gain and who would
+    lose which privileges and operations on what. `grantpath apply` makes exactly this change, or nothing. Exit code 0:
+    nothing would change, 3: something would change, 1: refused, 2: an error.
     """
     lines = read_statements(file)
     with session.open() as authorizer:
@@ -84,7 +84,7 @@ def apply(
 
 
 def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_role: str | None) -> list[str]:
-    """The plan, by lines."""
+    """The lines of the plan."""
     count, effects = len(planned.changes), planned.effects
     actor = f", by {_text(by)}{f' as {_text(as_role)}' if as_role else ''}" if by else ""
     lines = [
@@ -114,5 +114,5 @@ def _rest(count: int) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """A text without meaning for Markdown, on one line."""
+    """A text on one line, escaped so that Markdown shows it as it is."""
     return MARKS.sub(r"\\\g<0>", printable(text))

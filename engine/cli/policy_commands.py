@@ -103,7 +103,7 @@ def upgrade(
     """Replace the policy of a root, after checking every fact of the root against the new policy.
 
     If facts violate it, they are listed and nothing is changed. --dry-run lists these facts, and the built-ins, grants
-    and privileges that would be added, removed or renamed. --dry-run --effects also says who would gain and who would
+    and privileges that would be added, removed or renamed. --dry-run --effects also lists who would gain and who would
     lose which privileges and operations on what. Exit code 0 if the root has the policy now (with --dry-run:
     if it could have it), otherwise 2.
     """

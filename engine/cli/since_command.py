@@ -20,10 +20,10 @@ def since(
     with_: With = [],  # noqa: B006
     as_: As = None,
 ) -> int:
-    """Say since when SUBJECT can use NAME on REF, and by whose change; or since when it cannot.
+    """Show since when SUBJECT can (or cannot) use NAME on REF, and which change caused this.
 
-    The changes of the log are undone one by one until the answer is another one. If the log does not reach that far,
-    the answer says so. Exit codes as for check.
+    The changes of the log are undone one by one until the answer is different. If the log does not reach back that far,
+    the output tells so. Exit codes as for check.
     """
     with session.open() as authorizer:
         found = authorizer.since(subject, name, ref, as_role=as_, with_=second_objects(with_))

@@ -41,7 +41,7 @@ Names = Annotated[
     list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, separated by commas")
 ]
 Expand = Annotated[
-    list[str], typer.Option("--expand", metavar="NAME,NAME", help="names to write the intervals of each user for")
+    list[str], typer.Option("--expand", metavar="NAME,NAME", help="names whose intervals are written for each user")
 ]
 
 BroadcastLimit = Annotated[
@@ -50,7 +50,7 @@ BroadcastLimit = Annotated[
         "--broadcast-limit",
         metavar="MIB",
         min=0,
-        help="memory for all facts in each of Spark's workers; more facts are joined to the subjects (slower)",
+        help="the most memory for the facts in each Spark worker; if they need more, a slower join is used",
     ),
 ]
 
@@ -114,8 +114,8 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: 
     exit code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore
     use `grantpath check`, and not build a question from them.
 
-    With --as-of the answer is that of another revision, to which the log in the database leads from the snapshot or
-    from the present.
+    With --as-of, the answer is for another revision. It is computed from the snapshot or from the present, with the log
+    in the database.
     """
     from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
@@ -139,7 +139,7 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: 
 
 
 def _state(snapshot: "Mirrored") -> str:
-    """The revision of a snapshot and its age: the graph may have changed since."""
+    """The revision and the age of a snapshot, because the graph may have changed since."""
     meta = snapshot.meta
     minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
     age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
@@ -172,9 +172,9 @@ def verify(
 ) -> int:
     """Compare a random sample of Spark's answers with those of Cypher.
 
-    Questions that changes since the mirror may affect are compared with the graph as it was then. Where the log does
-    not lead back there, they are skipped; --json lists them.
-    Exit code 0: all are the same, 1: some differ.
+    Questions that changes since the mirror may affect are compared with the graph at the snapshot's revision. If the
+    log does not lead back to that revision, they are skipped; --json lists them. Exit code 0: all answers are the same,
+    1: some differ.
     """
     from grantpath.spark_sync.snapshot import Snapshot as Mirrored
     from grantpath.spark_sync.verification import verify as compare
@@ -202,7 +202,8 @@ def verify(
 
 
 def _past_checks(authorizer: "Authorizer", made: str | None, revision: int) -> "CheckMany":
-    """Checks at a revision. Raises InvalidInput if the root was created again, or the log does not lead back there."""
+    """Checks at a past revision. Raises InvalidInput if the root was created again, or the log does not reach that
+    revision."""
     if made is None or authorizer.ask("revision")["made"] != made:
         raise InvalidInput(f"{authorizer.tenant} was created again since the mirror")
     past = authorizer.past(revision)
@@ -213,8 +214,8 @@ def _past_checks(authorizer: "Authorizer", made: str | None, revision: int) -> "
 def working(what: str) -> Iterator[ReportLine]:
     """`reporting` for Spark jobs, with a working Ctrl-C.
 
-    PySpark installs its own handler when Spark starts. That handler fails, because it uses the connection that is
-    waiting for an answer. The first progress report comes after the start, so each report restores Python's handler.
+    PySpark installs its own handler when Spark starts. That handler fails, because it uses the connection that waits
+    for an answer. The first progress report comes after the start, so each report restores Python's handler.
     """
     with reporting(what) as progress:
 
@@ -227,14 +228,15 @@ def working(what: str) -> Iterator[ReportLine]:
 
 
 def expect_small_jobs() -> None:
-    """Call before Spark starts: makes the JVM compile quickly rather than well, which halves the time of small jobs."""
+    """Makes the JVM compile faster but less well, which halves the time of small jobs. Must be called before Spark
+    starts."""
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
 def check_in_batches(
     authorizer: "Authorizer", checks: list[tuple[str, str, str]], as_of: "PastRoot | None" = None
 ) -> "Sequence[Decision]":
-    """The decisions on any number of checks: Cypher's, or those of a past state."""
+    """The decisions on any number of checks, by Cypher or from a past state."""
     decisions: list[Decision] = []
     with counting() as count:
         for begin in range(0, len(checks), BATCH):

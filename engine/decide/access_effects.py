@@ -1,4 +1,4 @@
-"""The effects of a change, a load or an upgrade: who gains and who loses which operation on what."""
+"""The effects of a change, a load or an upgrade: who gains and who loses which privileges and operations on what."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -7,13 +7,16 @@ from grantpath.engine.decide.notebook import verdict_html
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.messages import short
 
-NAMED = 3  # privileges and operations, or grants, in a sentence
-GRANT = 300  # characters of a grant in a sentence
+NAMED = 3  # the most names, and the most grants, in a sentence
+GRANT = 300  # the most characters of a grant in a sentence
 
 
 class AccessShare(Frozen):
-    """Users, and objects on which each of them gains or loses the same: these `objects`, and all objects of the type
-    inside the places `below`, except the objects `except_objects` and those inside the places `except_below`."""
+    """Users and objects: each of the users gains, or loses, the names of the effect on each of the objects.
+
+    These are `objects`, and all objects of the effect's type inside the places `below`, except the objects
+    `except_objects` and all objects inside the places `except_below`.
+    """
 
     users: tuple[str, ...]
     objects: tuple[str, ...]
@@ -23,13 +26,14 @@ class AccessShare(Frozen):
 
 
 class AccessEffect(Frozen):
-    """Access that is gained or lost by the same deciding grants.
+    """Access that users gain, or lose, because of the same deciding grants.
 
-    `names` are privileges and operations, each on objects of `type`. `by` are the grants that decide: those that newly
-    allow, those that no longer do, or the DENYs that begin or cease to stop others; for objects that are added or
-    dropped, the statement that does so. `users` and `objects` count distinct ones, `pairs` the pairs of user and
-    object; `place` is the lowest place that contains all the objects. `shares` list all pairs: each share has those of
-    its users and its objects. Gained objects exist after the change, lost ones existed before it.
+    `names` are privileges and operations on objects of `type`. `by` are the deciding grants: those that allow only
+    after the change (gain) or only before it (loss), or the DENYs that stop other grants on the other side only. For
+    objects that are added or dropped, `by` is the statement that adds or drops them. `users` and `objects` count
+    different users and objects, `pairs` counts the pairs of user and object. `place` is the lowest place that contains
+    all the objects. `shares` list all pairs: in a share, all users are paired with all objects. Gained objects exist
+    after the change, lost objects existed before it.
     """
 
     effect: Literal["gain", "lose"]
@@ -53,11 +57,12 @@ class AccessEffect(Frozen):
 
 
 class Effects(Frozen):
-    """All access that a change would give and take away, exactly: the difference of everything before and after.
+    """All access that a change would give and take away: the exact difference between all access before and after it.
 
-    `revision` is that of the facts before. `gaining` and `losing` count the users who gain or lose anything. `effects`
-    begins with the widest, by pairs of user and object. Access is that of existing users and service principals to
-    existing objects. The operations in `omitted` are not compared, because they need a second object.
+    `revision` is the revision of the facts before the change. `gaining` and `losing` count the users that gain or lose
+    any access. `effects` is sorted by the number of pairs of user and object, the widest effect first. Only existing
+    users, service principals and objects are compared. The operations in `omitted` are not compared, because they need
+    a second object.
     """
 
     revision: int

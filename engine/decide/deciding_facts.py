@@ -15,8 +15,8 @@ WITHOUT_EDGE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
 class Deciding:
     """The deciding facts of one acting principal.
 
-    `role` is the acting role; None if all groups and roles of the subject count together. `unshown`: a fact about
-    everything below a place decides, too, and no single edge can show it.
+    `role` is the acting role; None if all groups and roles of the subject count together. `unshown`: whether a fact
+    about all entities below a place also decides, which no single edge can show.
     """
 
     role: str | None
@@ -42,7 +42,7 @@ def deciding(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> list
 
 
 def _allowing(clauses: Clauses, found: FoundFacts) -> set[Fact]:
-    """The facts of every clause that holds: those of all its atoms that hold."""
+    """The facts of all atoms that hold, in all clauses that hold."""
     holding = [
         [atom for term in clause for atom in term if atom.holds(found)]
         for clause in clauses
@@ -52,7 +52,7 @@ def _allowing(clauses: Clauses, found: FoundFacts) -> set[Fact]:
 
 
 def _denying(clauses: Clauses, found: FoundFacts) -> set[Fact]:
-    """The DENYs that stop an atom of which a grant exists."""
+    """The DENYs that stop an atom for which there is a grant."""
     stopped = (
         atom for clause in clauses for term in clause for atom in term if any(fact in found for fact in atom.any)
     )

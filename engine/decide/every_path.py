@@ -1,4 +1,4 @@
-"""The paths of deciding facts: for each principal that has the fact a shortest path, and further ones."""
+"""The paths of deciding facts: for each principal that has the fact, a shortest path and further paths."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,15 +9,15 @@ from typing import Any
 
 from grantpath.engine.decide.deciding_facts import Deciding
 
-MAX_EDGES = 50  # of one fact: the limit of explain.cypher
-MAX_ROUTES = 10  # from the subject to one principal
+MAX_EDGES = 50  # edges of one fact; the limit of explain.cypher
+MAX_ROUTES = 10  # routes from the subject to one principal
 MAX_ACTING = 10  # acting roles that are explained
 Path = Mapping[str, Any]  # a path of explain.cypher
 
 
 @dataclass(frozen=True)
 class EveryPath:
-    """The paths of one acting principal, and whether none is missing."""
+    """The paths for one acting principal. `complete`: whether no path is missing."""
 
     paths: Sequence[Path]
     complete: bool
@@ -39,9 +39,9 @@ class Routes:
         return [self._up[member][container] for member, container in pairwise(route)]
 
     def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
-        """All routes from a member to a container, the shortest first.
+        """All routes from a member to a group or role, the shortest first.
 
-        Each step goes only to places from which the end can be reached, so that no time is lost in dead ends.
+        Each step goes only to groups and roles from which the end can be reached.
         """
         distance = self._distances(end)
         waiting: list[tuple[int, int, tuple[str, ...]]] = []
@@ -53,7 +53,7 @@ class Routes:
                 yield route
                 continue
             for above in self._up[route[-1]]:
-                if above in distance:  # of routes with equal totals, the longest first: it is finished soonest
+                if above in distance:  # of routes with equal totals, continue the longest one, which is finished first
                     heappush(waiting, (distance[above] - negative + 1, negative - 1, (*route, above)))
 
     def _distances(self, end: str) -> dict[str, int]:
@@ -80,7 +80,7 @@ def with_further(
 
 
 def _ways(routes: Routes, subject: str, role: str | None, principal: str) -> Iterator[tuple[str, ...]]:
-    """The routes to a principal; where a role acts, all of them go through it."""
+    """The routes to a principal. If a role is active, all routes go through this role."""
     if role is None or principal == subject:
         yield from routes.between(subject, principal)
         return

@@ -5,11 +5,11 @@ from typing import Any
 
 from grantpath.graph.messages import as_html
 
-SHOWN = 50  # rows and texts
+SHOWN = 50  # the most rows of a table, and the most texts of a list
 
 
 def verdict_html(verdict: str, words: str, lists: Sequence[tuple[str, Sequence[str]]], revision: int) -> str:
-    """A verdict about a question, with labelled lists; empty ones are omitted."""
+    """A verdict about a question, with labelled lists; empty lists are omitted."""
     parts = [f"<p><strong>{as_html(verdict)}</strong> {as_html(words)}</p>"]
     for label, texts in lists:
         if texts:
@@ -19,7 +19,7 @@ def verdict_html(verdict: str, words: str, lists: Sequence[tuple[str, Sequence[s
 
 
 def table_html(columns: Mapping[str, Sequence[Any]], revision: int, complete: bool) -> str:
-    """A list as a table, by column. The line below it gives its revision, and says whether it is complete."""
+    """A list as a table. The line below the table gives the revision, and tells whether the list is complete."""
     head = "".join(f"<th>{as_html(name)}</th>" for name in columns)
     rows = [*zip(*columns.values(), strict=True)]
     body = "".join(

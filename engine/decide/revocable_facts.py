@@ -1,8 +1,8 @@
-"""The facts on which a yes depends, each with the edges that support it, and the facts that remain without some edges.
+"""The facts on which an allowed check depends, the edges that support them, and the facts left without some edges.
 
-ALLOW and ownership can only help a subject, and DENY can only stop it. A membership can do both: it makes the grants of
-a group or role count, and its DENYs. So the removal of an edge makes only those facts false that need the edge, and the
-removal of a membership can also end a DENY.
+An ALLOW or an ownership can only give access, a DENY can only take it away. A membership can do both, because the
+ALLOWs and the DENYs of the group or role count for the member. So the removal of an edge makes only those facts false
+that need the edge, and the removal of a membership can also end a DENY.
 """
 
 from collections import deque
@@ -30,23 +30,24 @@ class HeldEdge(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """One way in which a fact is true: a principal and its edge. Without an edge, being the principal suffices."""
+    """One way in which a fact is true: a principal `by`, and its edge. If there is no edge, the fact is true for each
+    subject that is this principal or belongs to it."""
 
     by: str
     edge: HeldEdge | None
 
 
-Needs = Sequence[Sequence[Holding]]  # a fact is true if each of these has a holding that is left
-Proof = frozenset[HeldEdge]  # edges of which at least one must be removed before the answer can be no
+Needs = Sequence[Sequence[Holding]]  # a fact is true if at least one holding of each inner list is left
+Proof = frozenset[HeldEdge]  # as long as all of these edges are left, the answer is yes
 Reach = Mapping[str, Proof]  # by principal: the removable edges of a path from the subject to it
 
 
 @dataclass(frozen=True)
 class EdgeState:
-    """What is left of the stored edges.
+    """The edges that are left after some removals.
 
-    `gone` are removed, and `added` are the ownerships that took their place. `masked` edges are not used in proofs, but
-    count for DENY. `kept` edges will not be removed.
+    `gone` edges are removed, and `added` are the ownerships that replaced them. `masked` edges are not used in proofs,
+    but count for DENYs. `kept` edges will not be removed.
     """
 
     gone: frozenset[HeldEdge] = NOTHING
@@ -60,11 +61,11 @@ STORED = EdgeState()
 
 @dataclass(frozen=True, eq=False)
 class RevocableFacts:
-    """All that decides one question.
+    """All facts that decide one check.
 
-    `links` are the memberships of the subject and of all that it belongs to. `needs`: by fact, the holdings that make
-    it true; a fact that is missing is false whatever is removed. `later` are ownerships that are not stored yet, and
-    `removable` the edges that a statement can remove.
+    `links` are the memberships of the subject, and of the groups and roles that it belongs to. `needs`: by fact, the
+    holdings that make it true; a fact that is not in `needs` is false, whatever is removed. `later` are ownerships that
+    a change of owner can add, and `removable` are the edges that a statement can remove.
     """
 
     evaluation: Evaluation
@@ -74,9 +75,9 @@ class RevocableFacts:
     removable: frozenset[HeldEdge] = NOTHING
 
     def proofs(self, state: EdgeState, deny: HeldEdge | None = None) -> list[Proof]:
-        """Proofs of a yes that share no edge; at least one if there is any, and none if the answer is no.
+        """Proofs of a yes that share no edge: at least one if the answer is yes, none if it is no.
 
-        A proof without edges cannot be broken. With `deny` this DENY exists too. The first proof has few edges.
+        The first proof has few edges. A proof without edges cannot be broken. With `deny`, this DENY also exists.
         """
         best: list[list[Proof]] | None = None
         cut = self.removable - state.kept
@@ -122,12 +123,12 @@ class RevocableFacts:
         return found
 
     def principals(self) -> list[str]:
-        """The subject and everything that it belongs to, the nearest first."""
+        """The subject, then the groups and roles that it belongs to, direct ones first."""
         subject = self.evaluation.subject.text
         direct = [edge.to for edge in self.links if edge.by == subject]
         return list(dict.fromkeys([subject, *sorted(direct), *sorted(edge.to for edge in self.links)]))
 
-    # ---- who acts ----------------------------------------------------------------------------------------------------
+    # ---- acting principals -------------------------------------------------------------------------------------------
     def _every_role(self) -> list[str | None]:
         """The roles that act one at a time; None where all principals count together."""
         evaluation = self.evaluation
@@ -137,7 +138,8 @@ class RevocableFacts:
         return [*sorted(edge.to for edge in self._up.get(subject, ()) if edge.kind == HAS_ROLE)]
 
     def _reach(self, role: str | None, gone: frozenset[HeldEdge], cut: frozenset[HeldEdge]) -> Reach | None:
-        """The principals that count, each with the edges of `cut` on a path to it; None if the role is not held."""
+        """The principals that count, each with the edges of `cut` on a path to it; None if the subject does not hold
+        the role."""
         subject, one_role = self.evaluation.subject.text, self.evaluation.one_role
         if one_role and not self.evaluation.as_role:
             assert role is not None, "a role acts"
@@ -162,7 +164,7 @@ class RevocableFacts:
         cut: frozenset[HeldEdge],
         kinds: Collection[str] | None,
     ) -> dict[str, Proof]:
-        """By principal: the edges of `cut` on a path to it that has as few of them as possible."""
+        """By principal: the edges of `cut` on a path to it. The path is one with the fewest such edges."""
         found: dict[str, Proof] = {}
         waiting = [(len(first), start, first)]
         while waiting:
@@ -196,7 +198,7 @@ class RevocableFacts:
     def _down(self) -> dict[str, list[HeldEdge]]:
         return _grouped((edge.to, edge) for edge in self.links)
 
-    # ---- what is true ------------------------------------------------------------------------------------------------
+    # ---- true facts --------------------------------------------------------------------------------------------------
     def _true(self, reach: Reach, state: EdgeState, cut: frozenset[HeldEdge]) -> dict[Fact, list[Proof]]:
         """The facts that are true, except DENYs, each with its proofs by edges of `cut`, the shortest first."""
         found = {}
@@ -221,7 +223,7 @@ class RevocableFacts:
         return edge in state.added if edge in self.later else edge not in state.gone
 
     def _stopped(self, reach: Reach, deny: HeldEdge | None) -> frozenset[Fact]:
-        """The facts that stop atoms: DENYs of the principals, and the BUILTIN facts of places."""
+        """The facts that stop atoms: the DENYs of the principals, and the BUILTIN facts of places."""
         found = {
             fact
             for fact, needs in self.needs.items()

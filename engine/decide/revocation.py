@@ -1,4 +1,4 @@
-"""The remedy for a yes: the smallest set of statements after which the answer is no."""
+"""The revocation of an allowed check: the smallest set of statements after which it is refused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,21 +19,21 @@ from grantpath.graph.reference import type_of
 from grantpath.graph.statement import Check, parse_statement
 
 MAX_DENIED = 20  # groups and roles for which a DENY is tried
-STATED = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS)  # facts that no statement of a set changes
+STATED = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS)  # facts that no statement of a revocation changes
 GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
 
 
 class Revocation(Frozen):
     """The smallest set of statements after which the subject of a check is not allowed any more.
 
-    `statements` are revokes, removals of memberships and changes of owner that the policy accepts, in any order. They
-    are empty if the check is not allowed anyway, and None if no such set is found. `proved_smallest`: no smaller set
-    has this effect, or, if `statements` is None, none has it. That is proved if at most 20 facts are `candidates`.
-    `denies` are DENY statements of which each alone has this effect.
+    `statements` are revokes, removals of memberships and changes of owner that the policy accepts; their order does not
+    matter. They are empty if the check is not allowed anyway, and None if no such set is found. `proved_smallest`: it
+    is proved that no smaller set has this effect; if `statements` is None, that no set has it. There is a proof if at
+    most 20 facts are `candidates`. `denies` are DENY statements; each of them alone has this effect.
 
     A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. The search does
-    not consider that the statements can also remove other access, of this subject or of others. If they were asked for,
-    `effects` has all access that the statements would take away and give, that of the question included.
+    not consider that the statements can also remove other access, of this subject or of others. If requested, `effects`
+    has all access that the statements would take away and give, including the access that the check asks about.
     """
 
     question: Check
@@ -101,7 +101,7 @@ def revoked(
 ) -> Revocation:
     """The answer for an allowed check.
 
-    `links` are those of membership_edges.cypher, `row` is that of revocation_facts.cypher.
+    `links` are the links that membership_edges.cypher returns, `row` is the row of revocation_facts.cypher.
     """
     candidates = _Candidates(evaluation, acted, links, row)
     removals = candidates.removals()
@@ -118,7 +118,7 @@ def revoked(
 
 
 class _Candidates:
-    """The facts of one question, and the statements that the policy accepts."""
+    """The facts of one check, and the statements that can remove them and that the policy accepts."""
 
     def __init__(
         self,
@@ -148,12 +148,13 @@ class _Candidates:
         self.facts = RevocableFacts(evaluation, memberships, needs, frozenset(later), frozenset(self._by_edge))
 
     def removals(self) -> dict[HeldEdge, list[Removal]]:
-        """The candidates: edges of the subject itself first; in each group grants, then memberships, then owners."""
+        """The candidates by preference: edges of the subject itself, then others; in both parts grants first, then
+        memberships, then owners."""
         return {edge: self._by_edge[edge] for edge in sorted(self.facts.relevant(), key=self._preference)}
 
     def denies(self) -> list[str]:
-        """The DENY statements each of which suffices alone; for each privilege and principal only the one on the lowest
-        place."""
+        """The DENY statements that each suffice alone. For each privilege and principal, only the statement on the
+        lowest place is returned."""
         places = [*self._evaluation.by_at]
         lowest_first = sorted(self.facts.denials, key=lambda fact: places.index(fact.place))
         found: dict[tuple[str, str], str] = {}
@@ -164,7 +165,8 @@ class _Candidates:
         return [*found.values()]
 
     def _deniable(self) -> list[str]:
-        """The subject if it can hold a DENY (one for its groups or roles does no more); else its groups and roles."""
+        """The subject, if it can have a DENY, because a DENY to its groups or roles has no more effect on it; otherwise
+        its groups and roles."""
         subject, to = self._evaluation.subject, self._evaluation.policy.file.grants.to
         if subject.type in to:
             return [subject.text]
@@ -172,7 +174,7 @@ class _Candidates:
 
     # ---- facts -------------------------------------------------------------------------------------------------------
     def _stored(self, found: Mapping[Fact, Sequence[str]]) -> dict[Fact, Needs]:
-        """The facts that are about the places themselves."""
+        """The facts about the places themselves."""
         needs: dict[Fact, Needs] = {}
         for fact in facts_of(self._evaluation.clauses):
             entity = self._evaluation.entity(fact) if fact.place else ""
@@ -186,7 +188,7 @@ class _Candidates:
         return needs
 
     def _below(self, found: Mapping[Fact, Sequence[str]], grants: Iterable[Mapping[str, Any]]) -> dict[Fact, Needs]:
-        """The facts about descendants: a grant on one of them, or on each that exists."""
+        """The facts about descendants: a grant on one of them, or on each existing one."""
         held: dict[Fact, dict[str, list[Holding]]] = {}
         for each in grants:
             fact = self._evaluation.fact(each["fact"])
@@ -202,7 +204,8 @@ class _Candidates:
 
     # ---- statements --------------------------------------------------------------------------------------------------
     def _removing(self, edge: HeldEdge) -> Iterator[Removal]:
-        """The accepted statements that remove an edge; none for a DENY, because that cannot make the answer no."""
+        """The accepted statements that remove an edge. A DENY has none, because removing it cannot make the answer
+        no."""
         match edge.kind:
             case "ALLOW":
                 found = [Removal(f"revoke allow {edge.privilege} on {edge.to} from {edge.by}", edge)]
@@ -215,7 +218,8 @@ class _Candidates:
         yield from (removal for removal in found if self._removable(removal))
 
     def _new_owners(self, edge: HeldEdge) -> Iterator[Removal]:
-        """A new owner that the subject does not belong to; else its own groups and roles, which it can then leave."""
+        """A new owner that the subject does not belong to; if there is none, the subject's groups and roles, which it
+        can leave afterwards."""
         outside = self._owners.get(edge.to)
         if outside is not None:
             yield Removal(f"owner {outside} of {edge.to}", edge)
@@ -251,7 +255,7 @@ class _Candidates:
 
 
 def _found(evaluation: Evaluation, acted: Iterable[Mapping[str, Any]]) -> dict[Fact, list[str]]:
-    """By fact that is true for an acting principal: the principals that have it."""
+    """The facts that are true for an acting principal, each with the principals that have it."""
     found: dict[Fact, set[str]] = {}
     for one in acted:
         for fact, by in evaluation.by_fact(one["found"]).items():

@@ -1,7 +1,7 @@
 """The smallest set of statements after which the answer is no.
 
-Each proof of the yes must lose an edge, and stays a proof until it does, because a removal ends DENYs but makes none.
-So the search follows only the edges of a proof that is left, and finds a smallest set without trying all sets.
+Each proof of the yes must lose an edge. It remains a proof until then, because a removal can end a DENY but never adds
+one. So the search only follows the edges of a proof that is left, and finds a smallest set without trying all sets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 
 from grantpath.engine.decide.revocable_facts import NOTHING, EdgeState, HeldEdge, Proof, RevocableFacts
 
-MAX_PROVED = 20  # candidate facts
+MAX_PROVED = 20  # with at most this number of candidates, the result is proved smallest
 MAX_TRIES = 20_000  # steps of the search for a set that is not proved smallest
-LOOKAHEAD = 3  # with at most this number of proofs left, removals are compared by the number of proofs that they leave
-MAX_OMITTED = 200  # chosen statements for which the search tries whether the others suffice
+LOOKAHEAD = 3  # if at most this number of proofs is left, removals are compared by the number of proofs that they leave
+MAX_OMITTED = 200  # chosen statements for which the search tests whether the others suffice
 
 
 @dataclass(frozen=True)
 class Removal:
-    """A statement that removes an edge; a change of owner adds another one if it helps the subject."""
+    """A statement that removes an edge. A change of owner also adds an edge, if the new owner counts for the
+    subject."""
 
     statement: str
     edge: HeldEdge
@@ -26,16 +27,16 @@ class Removal:
 
 @dataclass(frozen=True)
 class SmallestSet:
-    """The chosen removals, or None if there are none after which the answer is no; and whether this is proved."""
+    """The chosen removals, or None if no removals make the answer no. `proved`: whether this is proved."""
 
     removals: Sequence[Removal] | None
     proved: bool
 
 
 def smallest(facts: RevocableFacts, removals: Mapping[HeldEdge, Sequence[Removal]]) -> SmallestSet:
-    """A smallest set. `removals`: by candidate edge, in the order of preference, the statements that remove it.
+    """The smallest set. `removals`: by candidate edge, the statements that remove it; both in the order of preference.
 
-    With more than MAX_PROVED candidates it is a set that is not proved smallest.
+    With more than MAX_PROVED candidates, the result is not proved smallest.
     """
     search = _Search(facts, removals)
     if search.is_impossible():
@@ -65,7 +66,7 @@ class _Search:
         return None
 
     def _within(self, chosen: list[Removal], kept: frozenset[HeldEdge], left: int) -> list[Removal] | None:
-        """A set that contains the chosen removals and at most `left` others, none of them of a kept edge."""
+        """A sufficient set with the chosen removals and at most `left` others; the others do not remove kept edges."""
         proofs = self._apart(chosen, kept)
         if not proofs:
             return None if proofs is None else chosen
@@ -76,13 +77,13 @@ class _Search:
                 found = self._within([*chosen, removal], kept, left - 1)
                 if found is not None:
                     return found
-            kept |= {edge}  # the sets with this edge have been tried
+            kept |= {edge}  # all sets that remove this edge have been tried
         return None
 
     def _apart(self, chosen: Sequence[Removal], kept: frozenset[HeldEdge]) -> list[Proof] | None:
-        """Proofs that are left and share no edge, so that each needs a statement of its own.
+        """Proofs that are left and share no edge, so that each of them needs a statement of its own.
 
-        None if one of them has only kept edges: then no further statement changes the answer.
+        None if one of them has only kept edges. No further statement can then change the answer.
         """
         state, found = _state(chosen, kept), list[Proof]()
         while more := self._facts.proofs(state):
@@ -103,7 +104,8 @@ class _Search:
         return chosen
 
     def _first(self) -> list[Removal] | None:
-        """The set that the preferred removals of all proofs give; near the end, those that leave the fewest proofs."""
+        """A sufficient set, by a search that prefers removals early in the order; if few proofs are left, removals that
+        leave the fewest proofs."""
         waiting: list[list[Removal]] = [[]]
         while waiting and self._tries:
             self._tries -= 1
@@ -115,7 +117,7 @@ class _Search:
                 return chosen
             edges = sorted(proofs[0], key=self._rank.__getitem__, reverse=True)
             longer = [[*chosen, removal] for edge in edges for removal in self._removals[edge]]
-            if len(proofs) > LOOKAHEAD:  # whichever of these is chosen, many proofs are left
+            if len(proofs) > LOOKAHEAD:  # comparing takes long, and each choice leaves many proofs
                 waiting += [*longer, [*chosen, *(self._preferred(proof) for proof in proofs)]]
             else:
                 waiting += self._compared(longer)
@@ -125,13 +127,13 @@ class _Search:
         return self._removals[min(proof, key=self._rank.__getitem__)][0]
 
     def _compared(self, sets: Sequence[list[Removal]]) -> list[list[Removal]]:
-        """The sets by the number of proofs that they leave, the best last; `sets` end with the preferred one."""
+        """Sorts sets by the number of proofs that they leave, the best set last. `sets` end with the preferred one."""
         found: list[tuple[int, list[Removal]]] = []
         for chosen in reversed(sets):
             proofs = self._apart(chosen, NOTHING)
             found.insert(0, (len(self._removals) if proofs is None else len(proofs), chosen))
             if proofs == []:
-                break  # no other one is better
+                break  # no set is better than one that leaves no proof
         return [chosen for _, chosen in sorted(found, key=lambda each: -each[0])]
 
 

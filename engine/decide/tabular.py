@@ -11,7 +11,7 @@ from grantpath.engine.decide.notebook import table_html
 from grantpath.graph.extras import need_extra
 from grantpath.graph.frozen import Frozen
 
-if TYPE_CHECKING:  # imported when a table is made: it takes long, and need not be installed
+if TYPE_CHECKING:  # `to_arrow` imports pyarrow when it is called, because the import takes long and needs an extra
     import pyarrow as pa
 
 
@@ -25,10 +25,10 @@ class TypedColumn:
 
 
 class Tabular(Frozen):
-    """An answer that is a list: one page or the whole, all of one revision."""
+    """An answer that is a list: one page or the whole list, at one revision."""
 
     revision: int  # the revision of the root that was read
-    complete: bool  # whether nothing follows
+    complete: bool  # whether no further page follows
     question: BaseModel
 
     @abstractmethod
@@ -38,8 +38,8 @@ class Tabular(Frozen):
     def to_arrow(self) -> "pa.Table":
         """The list as a table of pyarrow.
 
-        The metadata of its schema are texts: `question` (JSON), `revision` (a number) and `complete` (true or false).
-        Raises ModuleNotFoundError if pyarrow is not installed.
+        The metadata of its schema has the texts `question` (JSON), `revision` (a number) and `complete` (true or
+        false). Raises ModuleNotFoundError if pyarrow is not installed.
         """
         need_extra("arrow", "to_arrow()")
         import pyarrow as pa
@@ -68,7 +68,7 @@ class Tabular(Frozen):
 
 
 def _cell(value: Any) -> Any:
-    """A value for a cell: the parts of a list with commas, True and False as words."""
+    """A value as the text of a cell: the items of a list are separated by commas, True and False are words."""
     if isinstance(value, list | tuple):
         return ", ".join(" ".join(part) if isinstance(part, tuple) else part for part in value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""Compares the access of classes of users to the objects of a region, before and after a change, by the kernel."""
+"""Compares by the kernel the access of classes of users to the objects of a region before and after a change."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -25,7 +25,7 @@ ONLY_FIRST = (((((0,), (1,)),),),)  # the clauses: the fact 0 and not the fact 1
 
 @dataclass(frozen=True)
 class SideAnswer:
-    """The question of one side, prepared, with the facts of its rows, and the targets on which each row is allowed."""
+    """A prepared question of one side, the facts of its rows, and the targets on which each row is allowed."""
 
     requirement: Requirement
     prepared: Prepared
@@ -37,9 +37,11 @@ class SideAnswer:
 
 @dataclass(frozen=True)
 class AccessDifference:
-    """The targets that classes gain, or lose, under one name: half-open intervals of the numbers of targets, by class.
+    """The targets on which classes of users gain, or lose, one name.
 
-    `yes` is the side on which they are allowed, `no` the other one; None if its policy does not have the name.
+    Row i: the class `of[i]`, and the half-open interval `low[i]`, `high[i]` of the numbers of the targets. `yes` is the
+    answer of the side that allows these targets, `no` that of the other side: None if its policy does not have the
+    name.
     """
 
     name: AskedName
@@ -55,7 +57,8 @@ class AccessDifference:
 def differences(
     region: Region, names: Sequence[AskedName], classes: UserClasses
 ) -> Iterator[tuple[int, list[AccessDifference]]]:
-    """The differences of some classes at a time, with the number of the first of these classes."""
+    """Yields the differences batch by batch: the number of the first class in the batch, and the differences of its
+    classes."""
     asked = [name for name in names if len(region.targets[name.type])]
     before = _Questions(region, asked, 0)
     sides = [before, before.after() if region.tables[0] is region.tables[1] else _Questions(region, asked, 1)]
@@ -69,13 +72,14 @@ def differences(
 
 
 def _most(sides: "Sequence[_Questions]", classes: int) -> int:
-    """The number of classes of one sweep, if each has all facts of the region in the worst case."""
+    """The number of classes in a batch, so that it fits into one sweep even if each class has all facts of the
+    region."""
     facts = max((side.facts for side in sides), default=0)
     return max(1_000, min(classes, PAIRS // max(facts, 1)))
 
 
 class _Questions:
-    """The questions of one side, prepared: those that all principals answer together, and those by single roles."""
+    """The prepared questions of one side: those for all principals together, and those for one role at a time."""
 
     def __init__(self, region: Region, names: Sequence[AskedName], side: int) -> None:
         self._side = side
@@ -133,7 +137,7 @@ def _by_class(answer: SideAnswer | None) -> AnswerIntervals:
 
 
 def _without(one: AnswerIntervals, other: AnswerIntervals, size: int) -> AnswerIntervals:
-    """What is in the first intervals and not in the others."""
+    """The parts of the intervals `one` that are not in the intervals `other`."""
     rows = [IntervalRows(of, np.full(len(of), key), low, high - 1) for key, (of, low, high) in enumerate((one, other))]
     found = CompiledCondition(ONLY_FIRST, 2).solve(Events(IntervalRows.concat(rows), size, 2))
     return found.row, found.start, found.last + 1

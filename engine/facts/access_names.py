@@ -12,8 +12,10 @@ Name = tuple[str, str]  # a privilege or operation, and a type
 
 @dataclass(frozen=True, eq=False)
 class AskedName:
-    """Names on a type that share one condition before a change, and one after it. `before`, `after`: these conditions;
-    None if the policy of that side does not have the names."""
+    """Names on a type that all have the condition `before` before a change, and the condition `after` after it.
+
+    A condition is None if the policy of that side does not have the names.
+    """
 
     type: str
     names: tuple[str, ...]

@@ -15,7 +15,7 @@ from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import parse_statement
 
-MOST_SOURCES = 62  # parts of a delta that are distinguished: each is one bit of an integer
+MOST_SOURCES = 62  # with more parts, all parts of a delta are merged, because each part is one bit of an integer
 MOST_BLOCKS = 16
 NOBODY = np.empty(0, np.int32)
 FREE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.EVERY_BELOW, FactKind.ALL)  # can be true without a fact of the user
@@ -23,14 +23,14 @@ FREE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.EVERY_BELOW, FactKind.ALL)  
 
 @dataclass(frozen=True)
 class Side:
-    """The facts and the policy before a change, or those after it. Both sides number references alike."""
+    """The facts and the policy before a change, or after it. Both sides use the same numbers for references."""
 
     version: FactVersion
     policy: Policy
     root: Reference
 
     def chain(self, number: int) -> Sequence[int]:
-        """The numbers of an entity and its ancestors, as far as they are numbered."""
+        """The numbers of an entity and its ancestors, without those that have no number."""
         numbers = self.version.numbers
         known = numbers.chains.get(number)
         if known is not None:
@@ -43,11 +43,12 @@ class Side:
         return found
 
     def places(self, number: int) -> Sequence[int]:
-        """The same; nothing if the policy of this side does not have the type of the entity."""
+        """The numbers of an entity and its ancestors; empty if the policy of this side does not have its type."""
         return self.chain(number) if type_of(self.version.numbers.refs[number]) in self.policy.names.types else ()
 
     def users(self) -> Numbers:
-        """The numbers of the users that answers may contain, ascending: the same array while they do not change."""
+        """The numbers of the users that answers may contain, ascending. While they do not change, it is the same
+        array."""
         return self.version.numbers.users_of(self.version.existing, self.policy.hidden)
 
     def shows(self, number: int) -> bool:
@@ -59,7 +60,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Block:
-    """Users, by number and ascending, whose access to the objects in the subtrees of `roots` can differ."""
+    """Users whose access to the objects in the subtrees of `roots` can differ. `users`: their numbers, ascending."""
 
     users: Numbers
     roots: frozenset[int]
@@ -67,7 +68,8 @@ class Block:
 
 @dataclass
 class _Source:
-    """A part of a delta: the users whose facts it changes (None: all users), and the roots of the objects."""
+    """A part of a delta: the users whose facts it changes (None: all users), and the roots of the subtrees where their
+    access can differ."""
 
     users: set[int] | None = None
     roots: set[int] = field(default_factory=set)
@@ -75,10 +77,12 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Reads:
-    """What the conditions of the names read. `below`: the types of places to whose answers facts about descendants
-    contribute. `named`: the entities that they name, and `types_of_named` the types of the objects of these conditions.
-    `free_types`: those on which a user can be allowed without a fact of its own. `words`, by name: 'ALLOW
-    SELECT_TABLE' or OWNS, and the type of the place."""
+    """What the conditions of the names read.
+
+    `below`: the types of places about whose descendants a condition asks. `named`: the entities that conditions name;
+    `types_of_named`: the types that such conditions are about. `free_types`: the types on which a user can be allowed
+    without a fact of its own. `words`: for each name, pairs of 'ALLOW SELECT_TABLE' or OWNS, and the type of the place.
+    """
 
     below: frozenset[str]
     named: frozenset[str]
@@ -115,19 +119,19 @@ def _words(name: AskedName) -> Iterator[tuple[str, str]]:
 
 
 class Affected:
-    """What a delta affects. `names` are the questions that are compared."""
+    """Finds the users, objects and names that a delta affects, among the names that are compared."""
 
     def __init__(self, sides: tuple[Side, Side], names: Sequence[AskedName]) -> None:
         self._sides = sides
         self._names = names
         self._words: set[tuple[str, str]] = set()  # 'ALLOW SELECT_TABLE' or OWNS, and the type of the place
         self._all_names = False
-        self.added_or_dropped: set[int] = set()  # the entities; known after `blocks`
-        self.users_differ = False  # whether the groups or roles of a user differ, or the users; known after `blocks`
+        self.added_or_dropped: set[int] = set()  # numbers of entities; set by `blocks`
+        self.users_differ = False  # whether users or their memberships differ between the sides; set by `blocks`
         self._reads = _what_is_read(tuple(names))
 
     def blocks(self, statements: Iterable[str]) -> list[Block]:
-        """The users and objects to compare, disjoint by users. `statements` are all facts of the delta."""
+        """The users and objects to compare; no user is in two blocks. `statements` are all facts of the delta."""
         sources = list(self._sources(statements))
         roots_of_all = {root for each in sources if each.users is None for root in each.roots}
         limited = [each for each in sources if each.users is not None]
@@ -198,7 +202,7 @@ class Affected:
             yield everyone
 
     def _user(self, user: int) -> _Source:
-        """A user that is added or removed: all that it can do."""
+        """The source for a user that is added or dropped: every object that it can be allowed on."""
         source = _Source({user}, {user})
         self._everything_of(source, [user])
         self._free(source)
@@ -208,14 +212,14 @@ class Affected:
         source = joined.get(subject)
         if source is None:
             source = joined[subject] = _Source(self._members(subject))
-            if self._reads.one_role:  # a role that is held or not held decides together with the user's own facts
+            if self._reads.one_role:  # each role is evaluated together with the user's own facts
                 self._everything_of(source, source.users or ())
                 self._free(source)
         self._everything_of(source, [container])
 
     def _everything_of(self, source: _Source, subjects: Iterable[int]) -> None:
-        """Adds the places on which subjects, with their groups and roles, have facts, and what the policy derives from
-        holding these groups and roles."""
+        """Adds the places on which the effective principals of the subjects have facts, and all objects of conditions
+        that name one of these principals."""
         for side in self._sides:
             version, refs = side.version, side.version.numbers.refs
             held = set[int]().union(*(version.effective(each) for each in subjects))
@@ -232,12 +236,12 @@ class Affected:
         self._whole(source, self._reads.free_types)
 
     def _whole(self, source: _Source, types: Collection[str]) -> None:
-        """Adds the root object, if there are such objects: most of them are alike, so it costs little."""
+        """Adds the root object if objects of these types exist. It costs little, because most of them are alike."""
         if any(side.version.listed.get(type_) for side in self._sides for type_ in types):
             source.roots.add(self._sides[0].version.numbers.of(self._sides[0].root.text))
 
     def _with_places_above(self, place: int) -> set[int]:
-        """The place, and the places above it to whose answers facts about descendants contribute."""
+        """The place, and the places above it about whose descendants a condition asks."""
         if not self._reads.below:
             return {place}
         refs = self._sides[0].version.numbers.refs

@@ -24,7 +24,8 @@ Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names,
 
 @dataclass
 class _Found:
-    """An effect, while it is collected. `users` by their objects; `objects` are those of all users together."""
+    """An effect while it is collected. `users`: the users by the objects on which they have it; `objects`: the objects
+    of all these users."""
 
     users: dict[Extent, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
     objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans of the list of the type
@@ -33,7 +34,7 @@ class _Found:
 
 @dataclass
 class _Effects:
-    """All effects, while they are collected."""
+    """All effects while they are collected."""
 
     explained: bool
     by_key: dict[Key, _Found] = field(default_factory=lambda: defaultdict(_Found))
@@ -49,7 +50,10 @@ class _Effects:
 
 @dataclass(frozen=True)
 class ChangedAccess:
-    """What users, by number, gain or lose: names on `objects`, and on all objects of the type inside `below`."""
+    """What users gain or lose: names on `objects`, and on all objects of the type inside the places `below`.
+
+    `users` are numbers of references.
+    """
 
     gained: bool
     type: str
@@ -110,7 +114,7 @@ def _find(sides: tuple[Side, Side], statements: Iterable[str], found: _Effects) 
 
 
 def _frame(policy: Policy) -> object:
-    """What decides about the answers of a policy beside its conditions."""
+    """Everything in a policy, except its conditions, on which answers depend."""
     chains = {type_: policy.names.chain(type_) for type_ in policy.names.types}
     return policy.user_types, policy.role_types, sorted(policy.hidden), sorted(policy.builtins), chains
 
@@ -150,7 +154,7 @@ def _compare_small(
     added_or_dropped: Collection[int],
     found: _Effects,
 ) -> bool:
-    """Compares without deciding grants, if the region is small. False if it is not."""
+    """Compares a block without deciding grants, and returns true; returns false if its region is not small."""
     region = SmallRegion(sides, block, names, added_or_dropped)
     if not region.fits:
         return False

@@ -1,14 +1,14 @@
-"""Estimates the memory that the facts of a root take, and limits it."""
+"""Estimates the memory that the facts of a root need, and limits it."""
 
 MIB = 2**20
-# in bytes, for CPython 3.11 and with all indexes of a FactVersion; a test compares them with what was allocated
-ENTITY = 180  # and the length of its reference
+# in bytes, for CPython 3.11, with all indexes of a FactVersion; a test compares the estimates with the real allocation
+ENTITY = 180  # plus the length of its reference
 MEMBERSHIP = 28
 GRANT = 160  # or an ownership
 
 
 class TooLarge(Exception):
-    """The facts take more memory than they may."""
+    """The facts need more memory than the limit."""
 
 
 def need_room(size: int, limit: int | None) -> None:

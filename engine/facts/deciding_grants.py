@@ -1,4 +1,4 @@
-"""Finds the grants that decide a difference of access: they allow on one side, and not on the other one."""
+"""Finds the grants that decide a difference of access: because of them, one side allows and the other does not."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -23,8 +23,10 @@ Decided = tuple[tuple[Fact, bool], ...]  # facts; true: of the side that allows,
 
 @dataclass(frozen=True)
 class DecidedParts:
-    """Parts of a difference, sorted by class, grants and target: half-open intervals of the numbers of targets, in each
-    of which the same grants decide. `by`: their index in `grants`."""
+    """Parts of a difference, sorted by class, grants and target. In a part, the same grants decide.
+
+    `low`, `high`: half-open intervals of the numbers of targets. `by`: the index of a part's grants in `grants`.
+    """
 
     of: Ints
     by: Ints
@@ -34,12 +36,12 @@ class DecidedParts:
 
     @staticmethod
     def whole(difference: AccessDifference) -> "DecidedParts":
-        """The difference as it is, without grants."""
+        """The whole difference, without grants."""
         return DecidedParts(difference.of, np.zeros_like(difference.of), difference.low, difference.high, [()])
 
     @staticmethod
     def merged(parts: Iterable[tuple[Ints, Ints, Ints, Ints]], grants: list[tuple[str, ...]]) -> "DecidedParts":
-        """The parts (class, grants, low, high), with adjacent ones that have the same class and grants as one."""
+        """Joins adjacent parts (class, grants, low, high) that have the same class and grants."""
         of, by, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort((low, by, of))
         of, by, low, high = (each[order] for each in (of, by, low, high))
@@ -95,7 +97,7 @@ class DecidingGrants:
             yield decided, places, chosen[kind == number]
 
     def _tops(self, difference: AccessDifference) -> Ints:
-        """By target, the highest place above it, or itself, that is added or dropped."""
+        """By target: the highest place that is added or dropped together with it, which can be the target itself."""
         parent, other = self._region.numberings[0].parent, self._region.shown[not difference.gained]
         top = difference.targets.copy()
         while (higher := (parent[top] >= 0) & ~other[parent[top]]).any():
@@ -123,7 +125,7 @@ class DecidingGrants:
         return same
 
     def _places(self, difference: AccessDifference, fact: Fact) -> Ints:
-        """By target, the position of the fact's place; -1 for a named entity."""
+        """By target: the position of the fact's place; -1 for a fact that names its entity."""
         if fact.entity:
             return np.full(len(difference.targets), -1)
         key = (difference.gained, difference.name.type, place_type(fact.place))
@@ -152,10 +154,10 @@ class DecidingGrants:
 
 
 def decisive(clauses: Clauses, yes: AbstractSet[Fact], no: AbstractSet[Fact]) -> Decided:
-    """The facts that make the difference between a yes and a no, given the facts that are true in both.
+    """The facts that decide between two sides. `yes`: the true facts on the side that allows; `no`: on the other side.
 
-    These are the facts of the clause that holds that are true in the yes only; if there is none, the DENYs that are
-    true in the no only and stop that clause there; otherwise all facts of the clause.
+    The decisive facts belong to a clause that holds on the allowing side. They are its facts that are true on that side
+    only; if there are none, the DENYs on the other side that stop the clause there; otherwise all facts of the clause.
     """
     won = [fact for fact in winning(clauses, dict.fromkeys(yes, ())) if fact.kind not in WITHOUT_GRANT]
     new = [fact for fact in won if fact not in no]
@@ -222,7 +224,7 @@ class _Granted:
         return known
 
     def _having(self, fact: Fact, place: int, without: "_Granted | None") -> dict[int, int]:
-        """The principals that have a fact, each with the first place where; without the grants of `without`."""
+        """The principals that have a fact, each with the first place of its grant; omits the grants of `without`."""
         stored = [(base, on) for base, places in self._stored(fact, place) for on in places]
         return {
             by: on

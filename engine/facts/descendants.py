@@ -13,9 +13,9 @@ AFTER_DOT = "/"  # follows "." in byte order: all references that begin with `be
 
 
 def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Policy) -> tuple[int, int]:
-    """The half-open range of the references that are below a place. `refs` are of one type, and in byte order.
+    """The half-open range of the references that are below a place. `refs` have one type and are in byte order.
 
-    It is a range because the references below a place begin with the place's own segments.
+    They form a range, because the references below a place begin with the segments of the place.
     """
     if place.type == policy.root_type:
         return 0, len(refs)
@@ -24,8 +24,8 @@ def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Polic
 
 
 def start_below(type_: str, place: Reference) -> str:
-    """The text with which the references of a type begin that are below a place other than the root."""
-    # a subject's name is printed without quotes, but with them in the references of what is below it
+    """The prefix of the references of a type that are below a place. The place must not be the root object."""
+    # a subject's own reference has its name without quotes; the references of entities below it have it with quotes
     return f"{type_}:{name_of(Reference(place.type, place.segments).text)}."
 
 
@@ -37,7 +37,7 @@ class Descendants:
         self._policy, self._root = policy, root
 
     def held(self, facts: Iterable[Fact], principals: AbstractSet[int]) -> set[tuple[Fact, str, int]]:
-        """The facts of the kind ALLOW_BELOW that the principals have: each with its place and the principal."""
+        """The facts of the kind ALLOW_BELOW that the principals have, as (fact, place, principal)."""
         version, refs = self.version, self.version.numbers.refs
         wanted: dict[str, list[tuple[str, Fact]]] = {}
         for fact in facts:
@@ -61,7 +61,7 @@ class Descendants:
         }
 
     def on_every(self, fact: Fact, place: Reference, principals: AbstractSet[int]) -> bool:
-        """Whether the principals together have a fact of the kind EVERY_BELOW."""
+        """Whether a fact of the kind EVERY_BELOW is true: on each entity, one of the principals has a grant."""
         return self.is_node(place) and all(
             not grantees.isdisjoint(principals) for grantees in self.grantees_of_each(fact, place)
         )
@@ -91,7 +91,7 @@ class Descendants:
         return {principal for name in _names(fact) for principal in members(granted.get(name))}
 
     def _above(self, ref: str, type_: str) -> str:
-        """The ancestor of a type."""
+        """The ancestor of an entity that has this type."""
         return dict(self._policy.chain(self._policy.reference(ref, self._root), self._root))[type_].text
 
 

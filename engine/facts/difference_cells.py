@@ -1,4 +1,4 @@
-"""The parts of a difference of access in which all facts of the question are the same, before and after a change."""
+"""Cuts a difference of access into cells: all targets of a cell have the same facts, both before and after a change."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,14 @@ WORD = 32  # facts whose truth is packed into one integer
 
 
 class DifferenceCells:
-    """The parts of a difference in which all facts of the question are the same, on both sides.
+    """The cells of a difference. On each side, all targets of a cell have the same facts.
 
-    `of`, `low`, `high`: class and half-open interval of targets, sorted. `yes_row`: the row that is allowed there.
+    A cell is a class (`of`) and a half-open interval of targets (`low`, `high`); cells are sorted. `yes_row`: the row
+    that is allowed there.
     """
 
     def __init__(self, difference: AccessDifference, shown: Bools) -> None:
-        """`shown`: by target, whether it exists on the side that does not allow."""
+        """`shown`: by target, whether it exists on the side that does not allow it."""
         self._shown = shown
         self._yes, self._no = difference.yes, difference.no
         self._targets = difference.targets
@@ -42,7 +43,7 @@ class DifferenceCells:
         self.yes_row = self._allowed_row()
 
     def _points(self, answer: SideAnswer) -> Ints:
-        """Where a fact of a row begins or ends, as class and target in one number."""
+        """The points where a fact of a row begins or ends; a point is a class and a target, packed into one number."""
         used = np.zeros(2 * answer.prepared.size, np.bool_)
         for fact in self.facts:
             code = answer.prepared.codes.get(fact)
@@ -84,18 +85,19 @@ class DifferenceCells:
         allowed = (found >= 0) & (at < end[found])
         first: Ints = np.full(len(self.of), -1, np.int64)
         cell, candidate = cell[allowed][::-1], candidate[allowed][::-1]
-        first[cell] = candidate  # of several values for an index, the last one stays: the first row
+        first[cell] = candidate  # for repeated indexes numpy keeps the last value; the order is reversed: the first row
         return first
 
     def _with_rows(self, answer: SideAnswer) -> tuple[Ints, Ints]:
-        """Each cell with each row of its class."""
+        """All pairs of a cell and a row of its class."""
         begin = offsets(answer.rows.of, int(self.of.max(initial=0)) + 1)
         count = begin[self.of + 1] - begin[self.of]
         return np.repeat(np.arange(len(self.of)), count), ranges(begin[self.of], count)
 
     # ---- truth -------------------------------------------------------------------------------------------------------
     def truth(self) -> tuple[Bools, Bools]:
-        """By cell and fact: whether it is true for the allowed row, and for any row of the class on the other side."""
+        """By cell and fact: whether the fact is true for the allowed row, and whether it is true for any row of the
+        class on the other side."""
         every = np.arange(len(self.of))
         yes = self._of_rows(self._yes, False, every, self.yes_row)
         no = np.zeros_like(yes)
@@ -132,8 +134,8 @@ def _covers(coverage: Coverage, events: Events, place: Ints) -> Bools:
 
 
 def parted(low: Ints, high: Ints, columns: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
-    """Half-open intervals, cut wherever one of the columns changes: the index of each part's interval, its beginning
-    and its end."""
+    """Cuts half-open intervals wherever one of the columns changes. Returns for each part the index of its interval,
+    its beginning and its end."""
     changes = [np.flatnonzero(column[1:] != column[:-1]) + 1 for column in columns]
     steps = distinct(np.concatenate([np.empty(0, np.int64), *changes]))
     first = np.searchsorted(steps, low, side="right")
@@ -150,6 +152,6 @@ def parted(low: Ints, high: Ints, columns: Sequence[Ints]) -> tuple[Ints, Ints, 
 
 
 def words(columns: Bools) -> list[Ints]:
-    """Columns of booleans, packed into columns of numbers."""
+    """Packs columns of booleans into columns of numbers."""
     parts = (columns[:, at : at + WORD] for at in range(0, columns.shape[1] or 1, WORD))
     return [part @ (1 << np.arange(part.shape[1])) for part in parts]

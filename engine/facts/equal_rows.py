@@ -6,12 +6,14 @@ import numpy as np
 
 from grantpath.engine.facts.intervals import Ints
 
-SPARSE = 16  # numbers up to so many times their count are grouped by a table
+SPARSE = 16  # numbers are grouped with a table if the largest one is at most this many times their count
 
 
 def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Groups equal rows of columns of numbers from -1 on: the index of the first row of each kind, and the kind of each
-    row."""
+    """Groups equal rows of columns of numbers, which must be at least -1.
+
+    Equal rows are of one kind. Returns the index of the first row of each kind, and the kind of each row.
+    """
     kinds = np.zeros(len(columns[0]), np.int64)
     first = kinds[:1]
     for column in columns:
@@ -27,7 +29,7 @@ def numbered(numbers: Ints) -> tuple[Ints, Ints]:
         _, first, ranks = np.unique(numbers, return_index=True, return_inverse=True)
         return first, ranks
     at = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
-    at[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of several values for an index, the last one stays
+    at[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # for repeated indexes numpy keeps the last value
     used = np.flatnonzero(at >= 0)
     rank = np.empty_like(at)
     rank[used] = np.arange(len(used))

@@ -1,4 +1,4 @@
-"""Codes facts as bits by place, and decides which names a user is allowed on an object by these bits."""
+"""Codes facts as bits, and decides from the bits which names a user is allowed on an object."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,18 @@ from grantpath.engine.policy.policy import Policy
 
 Chain = tuple[int, ...]  # bits: those of the user itself, then those on each place from the root object down
 THERE = 1  # a bit of the user itself: it exists, and answers may contain it
-BITS = 62  # facts on one place that fit into a number of an array
+BITS = 62  # the facts on one place are the bits of one integer
 KINDS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.HOLDS, FactKind.IS)
-MANY_VERDICTS = 200_000  # combinations of facts whose verdicts are kept
+MANY_VERDICTS = 200_000  # combinations of facts whose decisions are kept
 
 
 class FactBits:
-    """The facts that the names of a policy read, as bits, one for each fact on a place.
+    """The facts that the conditions of a policy's names read, as bits.
 
-    `fits`: whether they can be coded so: all principals of a user act together, and each fact is a grant, an ownership,
-    a membership or the user itself. `on`, by type of the place and word ('ALLOW SELECT_TABLE', OWNS, HOLDS, IS): its
-    bit; `named`: the bits of the entities that conditions name, by reference.
+    `on[type of the place][word]` is the bit of a fact; a word is 'ALLOW SELECT_TABLE', OWNS, HOLDS or IS.
+    `named[reference]` is the bit of an entity that a condition names. `fits`: whether all conditions can be coded like
+    this. It requires that all principals of a user act together, and that each fact is a grant, an ownership, a
+    membership or the user itself.
     """
 
     def __init__(self, names: Sequence[AskedName], policy: Policy) -> None:
@@ -60,8 +61,8 @@ class FactBits:
         return self._names[type_]
 
     def allowed(self, type_: str, chain: Chain) -> int:
-        """The names that a user with these facts is allowed on an object of the type, as bits. A chain may end early,
-        if there are no facts on the last places."""
+        """The names that a user with these facts is allowed on an object of the type, as bits. A chain may be shorter
+        than the object's depth if the last places have no facts."""
         known = self._known.get((type_, chain))
         if known is None:
             if len(self._known) >= MANY_VERDICTS:
@@ -79,7 +80,7 @@ class FactBits:
         return known
 
     def _placed(self, plans: Sequence[FactPlan]) -> tuple[list[tuple[Fact, int, int]], list[int]]:
-        """The facts of conditions with their places in a chain and their bits, and the bits that are read, by place."""
+        """The facts of conditions as (fact, index in a chain, bit), and by index the bits that conditions read."""
         facts = [
             (fact, 0, self.named[fact.entity])
             if fact.entity
@@ -94,9 +95,12 @@ class FactBits:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Some of the names. `names`, by type: their bits in what `allowed` returns. `on`: the facts that they read, as in
-    FactBits; `granted`: the types of the places of grants and ownerships, and `itself` those for which it matters who
-    the place is."""
+    """Some of the names of FactBits, and what their conditions read.
+
+    `names`: by type, their bits in the result of `allowed`. `on`: as in FactBits. `granted`: the types of places whose
+    grants and owners are read. `itself`: the types of places for which it matters whether the user is the place or
+    belongs to it.
+    """
 
     names: Mapping[str, int]
     on: Mapping[str, Mapping[str, int]]
@@ -106,7 +110,7 @@ class Chosen:
 
 @lru_cache(maxsize=256)
 def chosen(bits: FactBits, names: tuple[AskedName, ...]) -> Chosen:
-    """These names, which are among those of `bits`."""
+    """A choice of the names of `bits`."""
     some = frozenset(names)
     facts = {fact for name in names if name.before for fact in name.before.plan.facts if not fact.entity}
     itself = {fact for fact in facts if fact.kind in (FactKind.HOLDS, FactKind.IS)}
@@ -126,7 +130,7 @@ def chosen(bits: FactBits, names: tuple[AskedName, ...]) -> Chosen:
 
 @lru_cache(maxsize=16)
 def coded(names: tuple[AskedName, ...], policy: Policy) -> FactBits:
-    """The facts that these names of the policy read."""
+    """The facts that these names of the policy read, as bits; kept for the next call."""
     return FactBits(names, policy)
 
 

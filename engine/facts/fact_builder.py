@@ -15,7 +15,8 @@ from grantpath.graph.reference import type_of
 
 
 def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
-    """The same facts under another policy, which may count other types as users and roles. Numbers stay."""
+    """The same facts under another policy, which may have other types of users and roles. Entities keep their
+    numbers."""
     refs = version.numbers.refs[:]  # other versions may add to the list meanwhile
     builder = FactVersionBuilder(policy, known=refs)
     for entity, _ in version.existing.items():
@@ -30,15 +31,15 @@ def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
 
 
 class FactVersionBuilder:
-    """Collects the facts of a whole root, with entities as numbers. Adding raises TooLarge when the facts take more
-    than `limit` bytes."""
+    """Collects the facts of a whole root, with entities as numbers. The methods that add raise TooLarge if the facts
+    need more than `limit` bytes."""
 
     def __init__(self, policy: Policy, limit: int | None = None, known: Iterable[str] = ()) -> None:
         """`known`: references that get the numbers 0, 1, 2, ... in this order."""
         self._limit = limit
         self._size_of_edges = 0
         self._numbers = EntityNumbers(policy)
-        self.number = self._numbers.of  # of a reference, a new one if necessary
+        self.number = self._numbers.of  # the number of a reference, a new one if necessary
         for ref in known:
             self.number(ref)
         self._existing: dict[int, bool] = {}
@@ -71,7 +72,7 @@ class FactVersionBuilder:
         need_room(self._numbers.size + self._size_of_edges, self._limit)
 
     def version(self, origin: FactOrigin, revision: int) -> FactVersion:
-        """The facts, as those of a revision."""
+        """The collected facts, as a version with this revision."""
         for (place, key), several in self._several.items():
             self._grants[place][key] = frozenset(several)
         return FactVersion(

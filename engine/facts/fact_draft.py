@@ -1,4 +1,4 @@
-"""Steps from one version of the facts to a later or an earlier one, by the deltas of the log."""
+"""Derives a later or an earlier version of the facts from a version and the deltas of the log."""
 
 import sys
 from bisect import bisect_left
@@ -27,8 +27,9 @@ class Contradiction(Exception):
 def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exact: bool = True) -> FactVersion:
     """The facts at a later revision, after the deltas of the log's entries.
 
-    If `exact`, raises Contradiction if one of them does not fit. Facts that were read while others changed the graph
-    are not exact: they may already contain a part of what the deltas add, and lack a part of what they remove.
+    If `exact`, raises Contradiction if a delta does not fit the facts. Set `exact` to false for facts that were read
+    while others changed the graph: they may already contain some facts that a delta adds, and lack some that it
+    removes.
     """
     draft = FactDraft(version, exact)
     for entry in entries:
@@ -42,7 +43,7 @@ def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exac
 def returned(version: FactVersion, entries: Iterable[Facts], revision: int) -> FactVersion:
     """The facts at an earlier revision, before the deltas of the log's entries, which are given newest first.
 
-    Raises Contradiction if one of them does not fit.
+    Raises Contradiction if a delta does not fit the facts.
     """
     draft = FactDraft(version, exact=True)
     for entry in entries:

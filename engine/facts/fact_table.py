@@ -1,4 +1,4 @@
-"""Prepares questions for the kernel: the intervals of each fact, and the objects that a question is about."""
+"""Prepares questions for the kernel: the intervals in which each fact holds, and the objects of each question."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,7 +52,8 @@ class FactTable:
 
 @dataclass(frozen=True)
 class TargetedQuestion:
-    """Clauses to decide on the objects of a type at the positions `targets`, ascending; `with_`: the second objects."""
+    """Clauses to evaluate on objects of one type: those at the positions `targets`, ascending. `with_`: second
+    objects."""
 
     clauses: Clauses
     type: str
@@ -165,7 +166,7 @@ class Prepared:
             here = (start <= fixed) & (fixed <= last)
             principal, start = principal[here], self.root[start[here]]
             last = self._numbering.last[start]
-        used = self._targets_before[last + 1] > self._targets_before[start]  # the others change no answer
+        used = self._targets_before[last + 1] > self._targets_before[start]  # intervals without a target change nothing
         principal, start, last = principal[used], start[used], last[used]
         return IntervalRows(principal, np.full(len(principal), self.codes[fact]), start, last)
 

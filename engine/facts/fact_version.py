@@ -31,7 +31,7 @@ CONTAINERS = 32_768  # groups and roles whose effective principals are kept
 
 
 def members(principals: Principals | None) -> Collection[int]:
-    """The principals as a collection; None stands for none."""
+    """The principals as a collection; empty for None."""
     return () if principals is None else (principals,) if isinstance(principals, int) else principals
 
 
@@ -43,7 +43,8 @@ def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
 
 
 class EntityNumbers:
-    """Numbers references. All versions of a copy share it, because it only grows; one thread at a time extends it."""
+    """Gives numbers to references. All versions of a copy share the numbers, which are never removed. Only one thread
+    at a time may extend them."""
 
     def __init__(self, policy: Policy) -> None:
         self._role_types = frozenset(policy.role_types)
@@ -62,7 +63,7 @@ class EntityNumbers:
         """The number of a reference, a new one if necessary."""
         number = self._number.get(ref)
         if number is None:
-            # the lookup is extended last: a process forked in between has an unused reference, never a wrong number
+            # extend the lookup last: a process that is forked in between has an unused reference, but no wrong number
             number = len(self.refs)
             self.refs.append(ref)
             self.size += ENTITY + len(ref)
@@ -77,7 +78,7 @@ class EntityNumbers:
     def copy(self) -> "EntityNumbers":
         """The same numbers, which another thread may then extend. May be called while a thread extends these."""
         other = copy(self)
-        # the lookup is copied first: if a thread adds a reference meanwhile, it is unused, and never missing
+        # copy the lookup first: a reference that a thread adds meanwhile is then unused, but never missing
         other._number = self._number.copy()
         other.find = other._number.get
         other.roles, other.users, other.refs = self.roles.copy(), self.users.copy(), self.refs.copy()
@@ -108,7 +109,7 @@ class EntityNumbers:
     def users_of(self, existing: LayeredMap[int, bool], hidden: Collection[str]) -> Numbers:
         """The numbers of the existing users that are not hidden, ascending: the same array while they do not change.
 
-        Kept for two versions; for others, only what differs is looked at.
+        The last two results are kept. A new result is computed from the changes since one of them.
         """
         for known, also_hidden, users in reversed(self._users_of):
             moved = existing.changed_since(known)
@@ -131,7 +132,8 @@ class EntityNumbers:
 
 @dataclass(frozen=True)
 class FactOrigin:
-    """Revisions can be compared if these are equal: the tenant's creation id, its log's chain, its policy's digest."""
+    """The tenant's creation id, its log's chain and its policy's digest. Revisions can be compared if these are
+    equal."""
 
     made: str
     chain: str
@@ -140,7 +142,7 @@ class FactOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FactVersion:
-    """The facts at one revision; immutable. Entities are numbers of `numbers`.
+    """The facts at one revision; immutable. An entity is its number in `numbers`.
 
     The facts are `existing` (the entities that exist), `containers` (the groups and roles that a subject is in
     directly) and `grants` (what is granted on an entity, and who owns it). The other maps are indexes of them:
@@ -170,7 +172,7 @@ class FactVersion:
 
     @property
     def size(self) -> int:
-        """The estimated bytes of memory, without the closures that are kept."""
+        """The estimated memory in bytes, without the kept closures."""
         return self.numbers.size + self.size_of_edges
 
     def apart(self) -> "FactVersion":
@@ -214,7 +216,7 @@ class FactVersion:
         return containers_of(self.containers, subjects)
 
     def containers_in(self, principals: Iterable[int]) -> set[int]:
-        """These principals with all groups and roles that are in them, direct or through others."""
+        """These principals with all groups and roles that are in them, directly or through others."""
         return _reached(principals, lambda each: self.others_in.get(each) or ())
 
     def held_roles(self, subject: int) -> list[int]:
@@ -222,7 +224,7 @@ class FactVersion:
         return [each for each in self.containers.get(subject) or () if each in self.numbers.roles]
 
     def with_roles(self, role: int) -> set[int]:
-        """The role with the roles that it holds, direct or through others."""
+        """The role with the roles that it holds, directly or through others."""
         return _reached([role], self.held_roles)
 
 

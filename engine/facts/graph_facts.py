@@ -17,8 +17,8 @@ def read_facts(
 ) -> FactVersion:
     """The facts of a root, read while others may change it. `revision` is the root's revision before the reading.
 
-    Of what is committed meanwhile, all or a part may be missing: apply the deltas after `revision` with `exact=False`
-    (see `advanced`). Raises Unavailable, and TooLarge if they take more than `limit` bytes of memory.
+    Changes that are committed during the reading may be missing, in whole or in part. Apply the deltas after `revision`
+    with `exact=False` (see `advanced`). Raises Unavailable, and TooLarge if the facts need more than `limit` bytes.
     """
     parts = ranges(store, tenant)
     builder = FactVersionBuilder(policy, limit)

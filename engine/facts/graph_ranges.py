@@ -6,12 +6,12 @@ from grantpath.graph.queries import query_by_name
 from grantpath.graph.store import Store
 
 LOWEST, HIGHEST = "", "~"  # all references are between these, because the name of a type begins with a letter
-RANGE_ROWS = 20_000  # entities of a range
+RANGE_ROWS = 20_000  # entities in a range
 
 
 def ranges(store: Store, root: str) -> list[tuple[str, str]]:
-    """Ranges of about RANGE_ROWS entities, each from its first reference to before its second. They cover all
-    references. Raises Unavailable."""
+    """Ranges of about RANGE_ROWS entities, which together cover all references. Each contains the references from its
+    first text on and before its second text. Raises Unavailable."""
     ends = [LOWEST]
     while end := range_end(store, root, ends[-1], RANGE_ROWS):
         ends.append(end)
@@ -19,6 +19,6 @@ def ranges(store: Store, root: str) -> list[tuple[str, str]]:
 
 
 def range_end(store: Store, root: str, low: str, rows: int) -> str | None:
-    """The reference that follows `rows` entities from `low` on; None if there are not so many. Raises Unavailable."""
+    """The reference after the first `rows` entities from `low` on; None if there are fewer. Raises Unavailable."""
     found = query_by_name(store.read, root)("mirror_bound", low=low, rows=rows)
     return str(found[0]["bound"]) if found else None

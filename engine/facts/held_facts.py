@@ -1,4 +1,4 @@
-"""Finds the facts that users have on a place, by themselves or by their groups and roles, as bits."""
+"""Finds, as bits, the facts that users have on a place, directly or through their groups and roles."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ MANY_MOVED = 1_000  # users; from here on, the facts of all users are found agai
 
 
 class PlaceFacts(NamedTuple):
-    """Users with facts on a place: their indexes, ascending, and their bits. `kinds`: a number for each value of the
-    bits; None if it takes long to find out."""
+    """Users with facts on a place: their indexes, ascending, and the bits of their facts. `kinds`: for each user a
+    number that stands for the value of its bits; None if it is not known."""
 
     users: Ints
     bits: Ints
@@ -43,7 +43,7 @@ class PlaceFacts(NamedTuple):
 
 
 class FactsOfOne:
-    """The facts of one user on one side."""
+    """The facts of one user on one side (before or after a change)."""
 
     def __init__(self, side: Side, user: int, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._user = side, side.version, user
@@ -51,7 +51,7 @@ class FactsOfOne:
         self.held = side.version.effective(user)
 
     def itself(self) -> int:
-        """Whether the user exists and answers may contain it, and the entities that conditions name."""
+        """The bits for whether the user exists and answers may contain it, and for the named entities that it has."""
         find = self._version.numbers.find
         there = self._user in self._version.numbers.users and self._side.shows(self._user)
         return there * THERE | sum(bit for ref, bit in self._named.items() if find(ref) in self.held)
@@ -86,18 +86,19 @@ class KeptFacts:
 
 
 class FactsOfMany:
-    """The facts of many users on one side."""
+    """The facts of many users on one side (before or after a change)."""
 
     def __init__(self, side: Side, users: Numbers, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._users = side, side.version, users
         self._bits, self._words = bits, words
 
     def alike(self, other: "FactsOfMany", place: int) -> bool:
-        """Whether the facts on a place are the same on the other side, by what the two versions share."""
+        """Whether the facts on a place are surely the same on the other side, because the two versions share them."""
         return self._version.grants.get(place) is other._version.grants.get(place)
 
     def themselves(self) -> Ints:
-        """By user: whether it exists and answers may contain it, and the entities that conditions name."""
+        """By user, the bits for whether it exists and answers may contain it, and for the named entities that it
+        has."""
         shown = self._side.users()
         found = np.full(len(self._users), THERE, np.int64)
         if shown is not self._users:
@@ -123,7 +124,7 @@ class FactsOfMany:
         return self._with(np.zeros(len(self._users), np.int64), by)
 
     def _with(self, found: Ints, by: Mapping[int, int]) -> PlaceFacts:
-        """The users with facts, given some by user, to which those of principals are added."""
+        """Adds the bits `by` principals to the bits `found` by user, and returns the users with facts."""
         for principal, bits in by.items():
             for users in self._users_of(principal):
                 index = self._at[users]
@@ -133,7 +134,7 @@ class FactsOfMany:
 
     @cached_property
     def _at(self) -> Ints:
-        """By number, the index of a user; -1 for others."""
+        """By number of an entity: the index of the user; -1 if it is not one of the users."""
         at = np.full(len(self._version.numbers.refs), -1, np.int64)
         at[self._users] = np.arange(len(self._users))
         return at
@@ -147,9 +148,9 @@ class FactsOfMany:
             if users is not None:
                 yield users
 
-    # ---- what is kept ------------------------------------------------------------------------------------------------
+    # ---- kept facts --------------------------------------------------------------------------------------------------
     def _kept_on(self, place: int, granted: Grants, read: int) -> PlaceFacts:
-        """The granted facts on a place, of those that are read."""
+        """The granted facts on a place, limited to the bits `read`."""
         kept = self._kept(place, granted)
         bits, kind = np.unique(kept.bits & read, return_inverse=True)
         kinds = kind[kept.kinds[self._users]]
@@ -238,5 +239,5 @@ _KEPT: WeakKeyDictionary[EntityNumbers, dict[FactBits, dict[int, KeptFacts]]] = 
 
 
 def _kept_about(version: FactVersion, bits: FactBits) -> dict[int, KeptFacts]:
-    """What is kept about the versions of a copy, by place."""
+    """The kept facts of the versions of a copy, by place."""
     return _KEPT.setdefault(version.numbers, {}).setdefault(bits, {})

@@ -111,7 +111,7 @@ class ActingPrincipals:
             begin = end
 
     def gather(self, facts: PrincipalFacts) -> IntervalRows:
-        """The facts of each row, which are those of its principals."""
+        """The facts of each row: all facts of its principals."""
         row = np.repeat(np.arange(len(self.subject)), np.diff(self.offset))
         count = facts.offset[self.principal + 1] - facts.offset[self.principal]
         at = ranges(facts.offset[self.principal], count)
@@ -139,7 +139,7 @@ class Events:
         head = rows.owner.astype(np.int64) << middle
         packed[: len(head)] = ((head + rows.start) << low) + rows.key * 2 + 1
         packed[len(head) :] = ((head + rows.last + 1) << low) + rows.key * 2
-        packed.sort(kind="stable")  # faster, because long runs are in order
+        packed.sort(kind="stable")  # faster than quicksort, because long runs are already in order
         self.code: AnyInts = (packed & ((1 << low) - 1)).astype(np.int16 if low < 16 else np.int32)
         packed >>= low
         self.place = packed
@@ -175,20 +175,21 @@ class Events:
         return self.place[self.ends]
 
     def covered(self, keys: tuple[int, ...]) -> Bools:
-        """By place, whether any of these facts is true from there on. It is kept, because conditions have terms in
-        common."""
+        """By place: whether any of these facts is true from there on. The result is kept, because several conditions
+        have the same term."""
         if keys not in self._covered:
             self._covered[keys] = counted(self.code, self.ends, keys, len(self._counts))
         return self._covered[keys]
 
 
 def last_of_each(place: Ints) -> Ints:
-    """The index of the last one of equal neighbours."""
+    """The index of the last element in each run of equal elements."""
     return np.append(np.flatnonzero(place[1:] != place[:-1]), len(place) - 1)
 
 
 def counted(code: AnyInts, ends: Ints, keys: tuple[int, ...], codes: int) -> Bools:
-    """Whether any of these facts is true after the events up to each of `ends`. `codes`: the number of codes."""
+    """For each of `ends`, whether any of these facts is true after the events up to it. `codes`: the number of
+    codes."""
     step = np.zeros(codes, np.int8)
     for key in keys:
         step[2 * key], step[2 * key + 1] = -1, 1

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-MOST = 2_000  # changes that a version keeps apart; with more, it merges them into a new base
+MOST = 2_000  # changes that a version keeps beside its base; if there are more, it merges them into a new base
 
 
 class LayeredMap(Generic[Key, Value]):
@@ -18,7 +18,7 @@ class LayeredMap(Generic[Key, Value]):
         """`latest` are the changes of `base`: None removes a key. Neither mapping may be changed afterwards."""
         self._base = base
         self._latest = latest or {}
-        self.get = self._layered if latest else base.get  # directly, because each check looks up many keys
+        self.get = self._layered if latest else base.get  # `base.get` itself is faster; a check looks up many keys
 
     def _layered(self, key: Key) -> Value | None:
         return self._latest[key] if key in self._latest else self._base.get(key)
@@ -29,7 +29,8 @@ class LayeredMap(Generic[Key, Value]):
         yield from ((key, value) for key, value in self._latest.items() if value is not None)
 
     def changed_since(self, former: "LayeredMap[Key, Value]") -> set[Key] | None:
-        """The keys whose values can differ from those of another version; None if these are too many to tell."""
+        """The keys whose values can differ between this and another version; None if this is not known without
+        comparing all keys."""
         if self is former:
             return set()
         if self._base is not former._base:

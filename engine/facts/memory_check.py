@@ -12,20 +12,21 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-# facts, each with the principals that have it; None if it is not one grant, e.g. EXISTS
+# facts, each with a principal that has it; None for a fact that is not a single grant, e.g. EXISTS
 Found = list[tuple[Fact, Collection[int] | None]]
 NO_OTHERS: Found = []
 
 
 class FoundFacts:
-    """The facts of principals that act together, in the form of check.cypher; written only when they are read."""
+    """The facts of principals that act together, in the form of check.cypher. The texts are written when they are
+    read."""
 
     __slots__ = ("_granted", "_others", "_principals", "_refs")
 
     def __init__(
         self, granted: PlacesGranted, others: Found, principals: AbstractSet[int], refs: Sequence[str]
     ) -> None:
-        """`granted` may also have facts of other principals, which are omitted."""
+        """`granted` may also contain facts of other principals; they are omitted."""
         self._granted, self._others, self._principals, self._refs = granted, others, principals, refs
 
     def __iter__(self) -> Iterator[dict[str, str | None]]:
@@ -38,7 +39,7 @@ class FoundFacts:
 
 
 class MemoryChecks:
-    """Answers checks at one version, from what its places have and its subjects belong to."""
+    """Answers checks at one version of the facts."""
 
     def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
         self._version, self._policy, self._root = version, policy, root
@@ -97,7 +98,7 @@ class EarlyAnswers:
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
-    """The references that the question needs, without those that do not exist."""
+    """Those of the references in the question that exist."""
     return [ref for ref in question.needed if version.exists(ref)]
 
 
@@ -125,7 +126,8 @@ def ungranted(
     principals: AbstractSet[int],
     without: Collection[str] = (),
 ) -> Found:
-    """The facts of these principals that are not grants on a place or owners of it, except for the places `without`."""
+    """The facts of these principals other than grants on a place and its owner. Facts about the places `without` are
+    omitted."""
     plan = question.requirement.plan
     facts: Found = []
     for fact in plan.properties_of_places:
@@ -141,7 +143,7 @@ def ungranted(
 def granted(
     version: FactVersion, question: ResolvedQuestion, without: Collection[str] = ()
 ) -> list[tuple[Fact, Collection[int]]]:
-    """The facts about grants and owners on the places of a question, and who has them."""
+    """The facts about grants and owners on the places of a question, each with its principals."""
     plan, places = question.requirement.plan, question.places
     return [
         pair
@@ -170,7 +172,7 @@ def _below(
 def has(
     version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: AbstractSet[int]
 ) -> bool:
-    """Whether a property of a place holds for a subject and the principals that act for it."""
+    """Whether the fact of a kind is true of a place, for a subject and the principals that act for it."""
     number = version.numbers.find(ref)
     if number is None:
         return False

@@ -1,6 +1,6 @@
-"""Lists in memory: the users who can, and the objects on which a subject can, by the kernel that Spark's workers run.
+"""Answers `who` and `which` in memory, with the kernel that Spark's workers run.
 
-For `who`, the positions of the kernel are the users in byte order, and each fact is a column over them.
+For `who`, the positions of the kernel are the users in byte order, and each fact is a column of booleans by user.
 """
 
 import sys
@@ -25,7 +25,7 @@ from grantpath.graph.reference import Reference
 
 @dataclass(frozen=True)
 class MemoryList:
-    """A list at one revision, in byte order. `page` returns at most a number of its references after one."""
+    """A list at one revision, in byte order. `page(after, limit)` returns at most `limit` references after `after`."""
 
     page: Callable[[str, int], list[str]]
     known: list[str]
@@ -37,7 +37,7 @@ class MemoryList:
         return self.page("", sys.maxsize)
 
     def __call__(self, after: str, limit: int) -> Mapping[str, Any]:
-        """At most `limit` references after one, in the form of the row of who.cypher."""
+        """At most `limit` references after `after`, in the form of the row of who.cypher."""
         return {
             "answer": self.page(after, limit),
             "known": self.known,
@@ -71,7 +71,7 @@ class _Actors:
         self.refs, self._position = version.numbers.positions(tuple(types), version.listed)
 
     def allowed(self, question: ResolvedQuestion) -> list[str]:
-        """Those whose effective principals have the facts that the question needs."""
+        """The subjects that the question allows."""
         codes, condition = compiled(question)
         columns = {codes[fact]: column for fact, column in self._columns(question) if fact in codes}
         none = np.zeros(len(self.refs), np.bool_)
@@ -85,7 +85,7 @@ class _Actors:
         return [self.refs[at] for at in np.flatnonzero(condition.holds(len(self.refs), having)).tolist()]
 
     def _columns(self, question: ResolvedQuestion) -> Iterator[tuple[Fact, Bools]]:
-        """Each fact, and who has it."""
+        """Each fact, with a column that tells which subjects have it."""
         plan, find = question.requirement.plan, self._version.numbers.find
         for fact, by in granted(self._version, question):
             yield fact, self._belonging(by)
@@ -118,7 +118,7 @@ class _Actors:
         return np.full(len(self.refs), has(self._version, self._policy, fact.kind, ref, number, set()))
 
     def _belonging(self, principals: Iterable[int]) -> Bools:
-        """These principals, and all that are in them, directly or through others."""
+        """The subjects that are one of these principals, or belong to one directly or through others."""
         found = self._version.containers_in(principals)
         members = [users for each in found if (users := self._version.users_in.get(each)) is not None]
         return self._of(np.concatenate([*members, np.fromiter(found, np.int32, len(found))]))
@@ -131,7 +131,7 @@ class _Actors:
 
 
 def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> list[str]:
-    """The users who hold a role that is allowed alone. Users with facts of their own are checked one by one."""
+    """The users with a role that is allowed by itself. Users with facts of their own are checked one by one."""
     refs, find = version.numbers.refs, version.numbers.find
     holding: set[int] = set()
     for role in _Actors(version, policy, root, policy.role_types).allowed(question):
@@ -147,7 +147,8 @@ def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question
 
 
 def _with_own_facts(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> set[int]:
-    """The users that are a place of the question, or have a grant or an ownership at one or below it without a role."""
+    """The users that are a place of the question, or have a grant or an ownership of their own on a place or below
+    it."""
     found: set[int] = set()
     for place in question.places.values():
         number = version.numbers.find(place.text)

@@ -1,4 +1,4 @@
-"""Explains in memory: the paths, the memberships and the facts for a remedy, in the form of the rows of Cypher."""
+"""Finds in memory the paths, the memberships and the facts for a remedy, in the form of the rows of Cypher."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class MemoryPaths:
     def explain(
         self, *, subject: str, role: str | None, places: Sequence[Entry], facts: Sequence[str], below: Sequence[Entry]
     ) -> dict[str, Any]:
-        """The paths of the facts, each by a shortest path of memberships."""
+        """The paths of the facts, each along a shortest path of memberships."""
         version, find = self._version, self._version.numbers.find
         own, actor = find(subject), find(role or subject)
         if own is None or actor is None or not version.existing.get(own):
@@ -101,7 +101,7 @@ class MemoryPaths:
 
     def _path(self, edge: _Edge, own: int, actor: int, ways: Mapping[int, Mapping[int, int]]) -> dict[str, Any]:
         refs, roles = self._version.numbers.refs, self._version.numbers.roles
-        # a grant to the subject itself counts with every role
+        # a grant to the subject itself counts whichever role is active
         start = own if edge.principal == own else actor
         first = route(ways[own], start)
         numbers = [*first, *route(ways[start], edge.principal)[1:]]
@@ -117,7 +117,8 @@ class MemoryPaths:
         }
 
     def ways(self, start: int) -> dict[int, int]:
-        """For each entity to which a subject belongs, the one before it on a shortest path; for the subject, itself."""
+        """For each entity to which a subject belongs, the entity before it on a shortest path. The subject maps to
+        itself."""
         found, border, refs = {start: start}, [start], self._version.numbers.refs
         while border:
             reached: list[int] = []

@@ -20,7 +20,7 @@ class MemoryViews:
         self._paths = MemoryPaths(version, policy, root)
 
     def show_entity(self, *, ref: str, hidden: Sequence[str]) -> dict[str, Any]:
-        """One entity, with how many edges of each kind it has."""
+        """One entity, with the number of its edges of each kind."""
         entity = self._policy.reference(ref, self._root)
         if not self._is_node(entity):
             return {"known": [], "entity": None}
@@ -75,7 +75,8 @@ class MemoryViews:
         hidden: Sequence[str],
         needed: Sequence[str],
     ) -> dict[str, Any]:
-        """The grants on an entity, or else to a subject, sorted by object, subject, privilege and effect."""
+        """The grants on an entity, or if `on` is empty those to a subject; sorted by object, subject, privilege,
+        effect."""
         found = [
             grant
             for grant in (self._grants_on(on) if on else self._grants_to(to))

@@ -1,7 +1,8 @@
 """`which` in memory: the objects of a type on which a subject is allowed, by the kernel that Spark's workers run.
 
-The positions of the kernel are the objects of the type in byte order: a subtree is an interval of them, since the
-references of its objects begin alike. A page is answered by windows of these positions, until it is full.
+The positions of the kernel are the objects of the type in byte order. A subtree is an interval of positions, because
+the references of its objects have a common prefix. One window of positions after the other is evaluated until a page is
+full.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +22,7 @@ from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference, type_of
 
-WINDOW, GROWTH = 1_000, 16  # objects that are looked at first, and how much more each time until a page is full
+WINDOW, GROWTH = 1_000, 16  # the size of the first window, and the factor by which each following window is larger
 NOBODY = -1  # the number of a subject that is not known
 Row = tuple[int, int, int, int]  # number of the principals that act together, key, half-open range of objects
 
@@ -51,7 +52,7 @@ class MemoryWhich:
         }
 
     def page(self, after: str, limit: int) -> list[str]:
-        """At most `limit` of the objects after one, in byte order."""
+        """At most `limit` of the objects after `after`, in byte order."""
         begin, size = bisect_right(self._refs, after) if after else 0, max(WINDOW, 4 * limit)
         found: list[str] = []
         while self._acting and begin < len(self._refs) and len(found) < limit:
@@ -96,7 +97,7 @@ class MemoryWhich:
     def _own(self, window_begin: int, window_end: int) -> Iterator[Row]:
         """The rows of grants on the objects of a window, and of their owners."""
         refs, window = self._version.numbers.refs, self._refs[window_begin:window_end]
-        least, most = window[0], window[-1]  # all references between them are of the same type
+        least, most = window[0], window[-1]  # all references in byte order between these two have the same type
         for number, (principals, places) in enumerate(self._acting if self._type in self._keys else ()):
             for place in places:
                 if least <= refs[place] <= most:
@@ -106,7 +107,7 @@ class MemoryWhich:
                         yield from ((number, key, begin, begin + 1) for key in self._had(place, self._type, principals))
 
     def _above(self, principals: AbstractSet[int], places: Iterable[int]) -> Iterator[tuple[int, int, int]]:
-        """The same for the places above the objects: key and half-open range."""
+        """The grants on the places above the objects, and their owners: key and half-open range."""
         refs = self._version.numbers.refs
         for place in places:
             type_ = type_of(refs[place])
@@ -115,7 +116,7 @@ class MemoryWhich:
                 yield from ((key, begin, end) for key in keys)
 
     def _had(self, place: int, type_: str, principals: AbstractSet[int]) -> list[int]:
-        """The keys of what the principals have on a place."""
+        """The keys of the facts that the principals have on a place."""
         keys = self._keys[type_]
         return [
             keys[name]
@@ -140,7 +141,8 @@ class MemoryWhich:
             yield (self._codes[fact], *self._within(place))
 
     def _below(self, principals: AbstractSet[int]) -> Iterator[tuple[Fact, str]]:
-        """(fact, place): each true fact about descendants. The place is above some of the objects, or one of them."""
+        """The true facts about descendants, as (fact, place). The place is above some of the objects, or is an
+        object."""
         plan, descendants = self._question.requirement.plan, Descendants(self._version, self._policy, self._root)
         for fact, place, _ in descendants.held(plan.some, principals):
             if fact.place in self._chain:

@@ -1,4 +1,4 @@
-"""The principals that act together for a subject: all effective ones, or those of one role at a time."""
+"""The principals that act together for a subject: all effective principals, or the principals of one role at a time."""
 
 from dataclasses import dataclass
 

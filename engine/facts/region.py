@@ -1,4 +1,4 @@
-"""A part of the object tree with the facts on it, before and after a change, in the form that the kernel takes."""
+"""A part of the object tree with its facts before and after a change, in the form that the kernel needs."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,17 +19,17 @@ from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.reference import type_of
 
 StoredRow = tuple[int, tuple[str, str], int]  # principal, word and type, place
-ITSELF = (FactKind.HOLDS, FactKind.IS)  # facts for which it matters who the place is
+ITSELF = (FactKind.HOLDS, FactKind.IS)  # the subject is the place, or belongs to it
 
 
 class Region:
-    """The subtrees of some roots, the places above them, and the facts of the principals of some users there.
+    """The subtrees of some roots, the places above them, and the facts that the principals of some users have there.
 
-    The entities have the same positions on both sides. Of objects that are alike, only one is an entity here.
-    `targets`: by type, the positions of the objects to ask about; `objects` are the same, and say what they stand for.
-    `principals`: the numbers of the principals that can matter there, each with its position. `stands_for`: for each
-    of them the one that stands for it; with `alike`, one principal stands for all that have the same facts there, if
-    these do not change.
+    An entity has the same position on both sides. One entity represents all objects that are alike.
+    `targets`: by type, the positions of the objects to ask about. `objects`: the same targets, each with the objects
+    that it represents. `principals`: the position of each principal that can matter there, by its number. `stands_for`:
+    for each of them, the principal that represents it. With `alike`, one principal represents all principals that have
+    the same facts there on both sides; otherwise each represents itself.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Region:
         added_or_dropped: Collection[int],
         alike: bool,
     ) -> None:
-        """`held`: the effective principals of the users, on either side."""
+        """`held`: the effective principals of the users on either side, or more."""
         self._sides = sides
         self._refs = sides[0].version.numbers.refs
         requirements = [each for name in names for each in (name.before, name.after) if each is not None]
@@ -69,7 +69,7 @@ class Region:
         self._by_type(tree, apart, rests)
 
     def _same_facts(self) -> bool:
-        """Whether at most memberships differ, by what the two versions share."""
+        """Whether nothing except memberships can differ, because the two versions share everything else."""
         before, after = (side.version for side in self._sides)
         same = before.grants is after.grants and before.existing is after.existing
         return same and self._sides[0].policy is self._sides[1].policy
@@ -79,7 +79,7 @@ class Region:
 
     # ---- entities ----------------------------------------------------------------------------------------------------
     def _one_by_one(self, facts: Iterable[Fact]) -> set[str]:
-        """The types of which each entity matters: conditions count them, or two policies can differ about them."""
+        """The types whose entities must not be represented by others: conditions count them, or the policies differ."""
         before, after = (side.policy for side in self._sides)
         if before is not after:
             return {*before.names.types, *after.names.types}
@@ -105,7 +105,7 @@ class Region:
         )
 
     def _by_type(self, tree: RegionTree, apart: Iterable[int], rests: Iterable[Rest]) -> None:
-        """The targets: objects that are shown on one side at least, and those that stand for others."""
+        """Finds the targets: objects that answers may contain on at least one side, and those that represent others."""
         found: dict[str, list[tuple[int, int | Rest]]] = {type_: [] for type_ in self._asked}
         either = self.shown[0] | self.shown[1]
         for each in apart:
@@ -154,7 +154,8 @@ class Region:
 
 
 def _alike(rows: Sequence[Sequence[StoredRow]], own: Collection[int]) -> dict[int, int]:
-    """For each principal, the first one that has the same facts on both sides; `own` stand only for themselves."""
+    """For each principal, the one that represents it: the first principal with the same facts, if they are the same on
+    both sides; otherwise itself. The principals in `own` always represent themselves."""
     facts: tuple[dict[int, set[object]], dict[int, set[object]]] = ({}, {})
     for side, each in zip(facts, rows, strict=True):
         for by, key, place in each:

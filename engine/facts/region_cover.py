@@ -1,4 +1,4 @@
-"""Describes targets of a region by references: single objects, and places inside which all objects are meant."""
+"""Describes targets of a region by references: single objects, and places that stand for all objects inside them."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ def packed(low: Ints, high: Ints) -> bytes:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, with adjacent and overlapping ones as one."""
+    """The spans in order, with adjacent and overlapping ones merged."""
     found: list[Span] = []
     for low, high in sorted(spans):
         if found and low <= found[-1][1]:
@@ -34,17 +34,17 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def distinct_size(low: Ints, high: Ints) -> int:
-    """How many numbers are in any of the spans."""
+    """How many different numbers the spans contain."""
     order = np.argsort(low)
     low, reached = low[order], np.maximum.accumulate(high[order])
     return int(np.maximum(reached - np.maximum(low, np.append(0, reached[:-1])), 0).sum())
 
 
 class RegionCover:
-    """The objects of a region, by the sorted lists of those that exist on a side."""
+    """The objects of a region as spans of sorted lists: for each side and type, the list of the existing objects."""
 
     def __init__(self, targets: RegionTargets, sides: tuple[Side, Side], with_exceptions: bool) -> None:
-        """`with_exceptions`: whether a place may stand for all objects in it except some."""
+        """`with_exceptions`: whether the description may be a place with exceptions."""
         self._targets, self._sides = targets, sides
         self._with_exceptions = with_exceptions
         self._spans: dict[tuple[str, bool, bytes], tuple[Ints, Ints]] = {}
@@ -78,8 +78,8 @@ class RegionCover:
         return self._spans[type_, gained, intervals]
 
     def extent(self, type_: str, gained: bool, intervals: bytes) -> Extent:
-        """The objects of packed intervals by references, in the shorter way: what is meant, or a place and what is
-        excepted there."""
+        """The objects of packed intervals as references, in the shorter form: all objects and places, or one place with
+        its exceptions."""
         key = (type_, gained, intervals)
         found = self._extents.get(key)
         if found is None:
@@ -134,7 +134,7 @@ class SpanLists(NamedTuple):
 
 
 class _Slots:
-    """What the targets of a type stand for on a side: spans of the list of those that exist there."""
+    """The objects that the targets of a type represent on a side, as spans of the list of existing objects."""
 
     def __init__(self, targets: RegionTargets, side: int, type_: str) -> None:
         self._size = len(targets.by_type[type_])
@@ -176,8 +176,8 @@ class _Slots:
 
 
 class _Listed:
-    """The sorted objects of a type that exist on a side; hidden ones are in no answer. `inside`: whether a place is in
-    the region."""
+    """The sorted objects of a type that exist on a side. Answers omit hidden objects. `inside` tells whether a place is
+    in the region."""
 
     def __init__(self, side: Side, type_: str, inside: Callable[[int], bool]) -> None:
         self._inside = inside
@@ -188,9 +188,9 @@ class _Listed:
         self._above: dict[str, list[tuple[str, str]]] = {}  # by the text before the last dot of an object
 
     def above(self, ref: str) -> list[tuple[str, str]]:
-        """The places above an object that are in the region, from the lowest one on, each with the text with which the
-        objects in it begin."""
-        parent = ref.rpartition(".")[0]  # or more, if the name has a dot
+        """The places above an object that are in the region, from the lowest one on, each with the prefix of the
+        objects in it."""
+        parent = ref.rpartition(".")[0]  # if the name has a dot, also a part of the name: then the key is less shared
         found = self._above.get(parent)
         if found is None:
             numbers, policy, root = self._side.version.numbers, self._side.policy, self._side.root
@@ -204,7 +204,7 @@ class _Listed:
         return found
 
     def common(self, first: int, last: int) -> tuple[str, Span] | None:
-        """The lowest place in the region that contains two different objects, and all objects in it."""
+        """The lowest place in the region that contains two different objects, and the span of all objects in it."""
         one, other = self.refs[first], self.refs[last]
         for place, prefix in self.above(one):
             if other.startswith(prefix):
@@ -212,7 +212,8 @@ class _Listed:
         return None
 
     def named(self, low: Ints, high: Ints) -> tuple[Refs, Refs]:
-        """Objects, and the highest places with several of them of which all are meant, both in byte order."""
+        """The objects of spans as single objects and places, both in byte order. A place stands for all objects in it;
+        it is as high as possible, and has several objects."""
         single = (high - low == 1) & (not self._hidden)  # most spans are single objects
         objects = [self.refs[at] for at in low[single].tolist()]
         places: list[str] = []
@@ -239,14 +240,14 @@ class _Listed:
         return False
 
     def _parts(self, spans: Iterable[Span]) -> Iterator[tuple[str, int, int]]:
-        """The places with several objects of which all are meant, and spans of single objects, which have no place."""
+        """The parts of spans: a place with the span of all objects in it, or "" with a span of single objects."""
         for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]) if self._hidden else spans:
             while at < end:
                 top, following = "", at
                 for place, prefix in self.above(self.refs[at]):
                     before = at > 0 and self.refs[at - 1].startswith(prefix)
                     if before or (end < len(self.refs) and self.refs[end].startswith(prefix)):
-                        # the other objects directly in the same place are meant one by one, too
+                        # this place is not covered as a whole, so the objects directly in it become single objects
                         following = following if top else bisect_left(self.refs, _behind(prefix), at, end)
                         break
                     top, following = place, bisect_left(self.refs, _behind(prefix), at, end)
@@ -260,7 +261,7 @@ class _Listed:
 
 
 def _behind(prefix: str) -> str:
-    """The first text behind all that begin with this one."""
+    """The first text, in byte order, after all texts with this prefix."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 

@@ -1,4 +1,4 @@
-"""The objects in the subtrees of some roots: those that matter one by one, the others by spans of sorted lists."""
+"""The objects in the subtrees of some roots: some of them one by one, all others as spans of sorted lists."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,14 +14,15 @@ from grantpath.engine.facts.intervals import Ints
 from grantpath.graph.reference import type_of
 
 FEW_PRINCIPALS = 1_000
-FEW_PLACES = 50  # for each root: to look at as many places is faster than to find the objects in a root
-Span = tuple[int, int]  # half-open, in the sorted references of a type that exist on a side
+FEW_PLACES = 50  # for each root: looking at this many places is faster than finding all objects in the root's subtree
+Span = tuple[int, int]  # half-open, in the sorted list of the references of a type that exist on a side
 
 
 @dataclass(frozen=True)
 class Rest:
-    """Objects of a type in a place that are alike: they exist before and after, and no fact is on them or between them
-    and the place. `spans`: what they are in the lists of each side; `first` is one of them."""
+    """Objects of a type in a place that are alike: they exist before and after, and there is no fact on them, nor on a
+    place between them and the place. `spans`: their spans in the list of each side; `first`: the number of one of
+    them."""
 
     first: int
     type: str
@@ -29,7 +30,8 @@ class Rest:
 
 
 class RegionTree:
-    """The subtrees of some roots. `above`: the roots and all places above them."""
+    """The subtrees of some roots, which are any entities of the object tree. `above`: the roots and all places above
+    them."""
 
     def __init__(self, sides: tuple[Side, Side], roots: Collection[int]) -> None:
         self._sides = sides
@@ -55,9 +57,10 @@ class RegionTree:
         return any(place in self._roots for place in self.chain(number))
 
     def granted(self, version: FactVersion, held: Collection[int], types: Iterable[str]) -> set[int]:
-        """The places of these types, in the region or above it, on which one of the principals has a fact, and others.
+        """A superset of the places of these types, in the region or above it, on which one of the principals has a
+        fact.
 
-        It begins at the principals or at the objects, whichever are fewer.
+        The search begins at the principals or at the objects, whichever are fewer.
         """
         if len(held) <= FEW_PRINCIPALS:
             given = {place for each in held for place in version.places_of.get(each) or ()}
@@ -80,7 +83,7 @@ class RegionTree:
         return {number(ref, -1) for names, low, high in spans for ref in names[low:high]} | self.above
 
     def among(self, entities: Collection[int], types: Collection[str]) -> set[int]:
-        """Those of the entities that are of these types and in the region or above it."""
+        """The given entities that have these types and are in the region or above it."""
         if not types:
             return set()
         spans = (span for side in self._sides for span in self._spans(side.version, side.version.listed, types))
@@ -93,7 +96,7 @@ class RegionTree:
     def _spans(
         self, version: FactVersion, listed: Mapping[str, list[str]], types: Iterable[str]
     ) -> Iterator[tuple[list[str], int, int]]:
-        """Where the entities of these types inside the roots are in sorted lists of references."""
+        """The spans of the entities of these types inside the roots, each with its sorted list of references."""
         side = self._sides[version is self._sides[1].version]
         for type_ in types:
             names = listed.get(type_, NOTHING)
@@ -107,14 +110,14 @@ class RegionTree:
                 yield from (version.numbers.find(ref, -1) for ref in names[low:high])
 
     def special(self) -> Iterator[int]:
-        """The entities that a policy names."""
+        """The entities that a policy hides or creates itself, without those that have no number."""
         find = self._sides[1].version.numbers.find
         for policy in (side.policy for side in self._sides):
             yield from (found for ref in (*policy.hidden, *policy.builtins) if (found := find(ref)) is not None)
 
     def apart(self, numbers: Iterable[int]) -> dict[int, list[int]]:
-        """The roots, and those of the entities that are in the region with all places between: each with those directly
-        below it."""
+        """The roots, the given entities that are in the region, and the places between. Each is mapped to those of them
+        that are directly below it."""
         found: dict[int, list[int]] = {root: [] for root in self._roots}
         for number in numbers:
             chain = self.chain(number)
@@ -130,14 +133,15 @@ class RegionTree:
         return found
 
     def rests(self, apart: dict[int, list[int]], types: Collection[str]) -> Iterator[Rest]:
-        """The objects of these types that are not apart."""
+        """The objects of these types that are not in `apart`."""
         for place, type_ in self.kinds(apart, types):
             rest = self.rest(place, apart[place], type_)
             if rest is not None:
                 yield rest
 
     def kinds(self, apart: Iterable[int], types: Collection[str]) -> Iterator[tuple[int, str]]:
-        """The places that exist before and after, each with the types of objects that can be in it."""
+        """The places of `apart` that exist before and after, as pairs with each of the types that can be inside
+        them."""
         below: dict[str, list[str]] = {}
         for type_ in types:
             for above in self._names.chain(type_)[1:] if type_ in self._names.types else ():
@@ -167,7 +171,8 @@ class RegionTree:
         return [span for span in spans if span[0] < span[1]]
 
     def span(self, at: int, number: int, type_: str) -> Span:
-        """An entity of the type, or those of the type in its subtree, in the list of a side (0: before)."""
+        """The span in the list of a side (0: before): of the entity, if it has the type; otherwise of the entities of
+        the type in its subtree."""
         side, ref = self._sides[at], self._refs[number]
         names = side.version.listed.get(type_, NOTHING)
         if type_of(ref) != type_:
@@ -177,7 +182,7 @@ class RegionTree:
 
 
 class RegionTargets:
-    """The objects of a region to ask about, by type in the order of their numbers: entities, and rests."""
+    """The targets of a region by type. The number of a target is its index; it is an entity or a Rest."""
 
     def __init__(self, tree: RegionTree, targets: Mapping[str, Sequence[int | Rest]]) -> None:
         self._tree = tree
@@ -185,8 +190,8 @@ class RegionTargets:
         self.inside = tree.inside
 
     def slots(self, side: int, type_: str) -> tuple[Ints, Ints, Ints]:
-        """What targets stand for: their numbers, and the beginning and the end of spans of the sorted list of a side
-        (0: before), ordered by these."""
+        """The objects that the targets represent on a side (0: before): for each span of the sorted list, in order, the
+        number of the target, the beginning and the end."""
         rows: list[tuple[int, int, int]] = []
         for at, each in enumerate(self.by_type[type_]):
             spans = each.spans[side] if isinstance(each, Rest) else [self._tree.span(side, each, type_)]
@@ -197,7 +202,7 @@ class RegionTargets:
 
 
 def span_in(names: list[str], side: Side, place: str, type_: str) -> Span:
-    """The entities of a type inside a place, in the sorted list of all of the type."""
+    """The span of the entities of a type inside a place, in the sorted list of all entities of the type."""
     types = side.policy.names
     if place != side.root.text and (type_ not in types.types or type_of(place) not in types.chain(type_)[1:]):
         return 0, 0

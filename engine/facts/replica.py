@@ -1,9 +1,9 @@
 """A copy of a root's facts in this process, which each answer proves to be current.
 
-It keeps facts and no decisions. A question reads the root's marks and the deltas since the copy's revision, in one
-round trip. If the marks are equal, the copy with these deltas is the state of exactly that revision, and the answer is
-computed from it. In all other cases the caller asks the database. If the copy is far behind, a thread brings it up to
-date by the log meanwhile, or reads the root again if the log does not say all that has changed.
+The copy contains facts and no decisions. A question reads the root's revision marks and the deltas since the copy's
+revision, in one round trip. If the marks are equal, the copy with these deltas is the state of exactly that revision,
+and the answer is computed from it. In all other cases the caller asks the database. If the copy is far behind, a thread
+meanwhile brings it up to date from the log, or reads the root again if the log does not contain every change.
 
 One reading of the marks is enough. A writer sets `revision` after its commit and returns only then, so every change
 that was acknowledged before the question is at or below the revision that the question reads, and is in the log.
@@ -45,9 +45,9 @@ Meanwhile = Callable[[FactVersion], None]
 
 
 class Replica:
-    """The copy of one root's facts. May be shared by threads, and used on both sides of a fork.
+    """The copy of one root's facts. Threads may share it, and both processes may use it after a fork.
 
-    `answered` counts the questions that the copy was proved for, `left` those that it left to the database.
+    `answered` counts the questions for which the copy was proved current, `left` those that it left to the database.
     """
 
     def __init__(self, store: Store, tenant: str, limit: int | None = None) -> None:
@@ -65,13 +65,14 @@ class Replica:
     def of(
         cls, store: Store, tenant: str, policy: Policy, snapshot: Path | str | None = None, limit: int | None = None
     ) -> "Replica":
-        """A copy of a root; it is read now, from a snapshot if one is given, or later if that is not possible now."""
+        """A copy of a root. It is read now, from a snapshot if one is given; if that is not possible, it is read
+        later."""
         replica = cls(store, tenant, limit)
         store.apart(lambda: replica.read(policy, snapshot))
         return replica
 
     def after_fork(self) -> None:
-        """In a forked child: the copy stays, since it is never changed in place; the thread is gone."""
+        """Called in a forked child. The copy is still valid, since it is never changed in place; its thread is gone."""
         self._applying = Lock()
         self._starting = Lock()
         self._thread: Thread | None = None
@@ -149,7 +150,7 @@ class Replica:
         return None
 
     def _advanced(self, proof: Proof) -> FactVersion | None:
-        """The copy at the revision to which a proof leads, or at a later one to which another thread has led it.
+        """The copy at the revision that a proof reaches, or at a later one to which another thread has advanced it.
 
         Raises Contradiction, TooLarge.
         """
@@ -197,9 +198,9 @@ class Replica:
             self._thread = None
 
     def _caught_up(self, policy: Policy) -> bool:
-        """Brings the copy to the revision that the root has now, by pages of the log.
+        """Brings the copy to the revision that the root has now, page by page of the log.
 
-        False if the log does not say all that has changed. Raises Contradiction, Unavailable.
+        Returns false if the log does not contain every change. Raises Contradiction, Unavailable.
         """
         while (held := self._version) is not None and held.origin.policy == policy.digest:
             proof = self._log.proof(held.revision, PAGE)
@@ -214,7 +215,7 @@ class Replica:
     def read(self, policy: Policy, snapshot: Path | str | None = None) -> bool:
         """Reads the root into a new copy, or a snapshot of it and what has changed since, if the log says all of that.
 
-        False if that was not possible now; a warning says why. Raises nothing.
+        Returns false if that is not possible now, and logs the reason as a warning. Raises nothing.
         """
         try:
             version = self.fresh(policy, snapshot)
@@ -260,7 +261,7 @@ class Replica:
         if not self._log.settled(began.revision, 0):
             raise Inconsistent(f"{self._log.tenant} is being written, e.g. by a load; ask again later")
         version = self._beginning(policy, snapshot, began)
-        # the last proof has no writer in a commit: then the log describes every fact that was read
+        # at the last proof no writer was in the middle of a commit, so the log describes every fact that was read
         while (proof := self._log.settled(version.revision, PAGE)) is not None:
             if not (proof := self._log.with_parts(proof)).follows(version):
                 return None

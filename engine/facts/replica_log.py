@@ -1,4 +1,4 @@
-"""Reads the marks of a root and its log, from which a copy of its facts is proved, or brought up to date."""
+"""Reads the revision marks and the log of a root, which prove that a copy is current, or bring it up to date."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds between two tries
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The marks of a root, and the entries of its log after a revision, at most `limit` of them, oldest first."""
+    """The revision marks of a root, and the entries of its log after a revision: at most `limit`, oldest first."""
 
     revision: int
     begun: int
@@ -46,11 +46,11 @@ class Proof:
 
     @property
     def parted(self) -> bool:
-        """Whether an entry has its facts in parts."""
+        """Whether the facts of an entry are stored in parts."""
         return any(entry["parts"] for entry in self.entries)
 
     def follows(self, version: FactVersion) -> bool:
-        """Whether the entries say all that has changed since a version at the revision `after`."""
+        """Whether the entries contain every change since a version at the revision `after`."""
         return (
             self.origin == version.origin
             and self.revision >= version.revision
@@ -61,7 +61,8 @@ class Proof:
     def _pruned(self) -> bool:
         """Whether entries may be missing.
 
-        The entry of a pruning says what it removed, but may be on a later page; so each revision must have its entry.
+        The entry of a pruning lists the removed entries, but may be on a later page. So each revision must have an
+        entry.
         """
         if self.complete:
             return any((entry["pruned"] or 0) > self.after for entry in self.entries)
@@ -79,7 +80,7 @@ class Proof:
 
 
 class RootLog:
-    """The marks and the log of one root. All methods raise Unavailable."""
+    """The revision marks and the log of one root. All methods raise Unavailable."""
 
     def __init__(self, store: Store, tenant: str) -> None:
         self._store = store
@@ -99,7 +100,8 @@ class RootLog:
         return Proof(row["revision"], row["begun"], origin, after, row["entries"], limit)
 
     def settled(self, after: int, limit: int) -> Proof | None:
-        """A proof from a moment without a writer; None if there is none for SETTLE_SECONDS, as during a load."""
+        """A proof at a moment without a writer in a commit; None if SETTLE_SECONDS pass without one, e.g. during a
+        load."""
         deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
         while (proof := self.proof(after, limit)) is not None and not proof.settled:
             if time.monotonic() > deadline:

@@ -1,15 +1,15 @@
-"""Computes the closure of few memberships in this process: for small graphs, starting Spark would take longer."""
+"""Computes the closure of few memberships in this process, because for a small graph starting Spark takes longer."""
 
 import numpy as np
 
 from grantpath.engine.facts.intervals import Ints
 
-MAX_STEPS = 2_000_000  # memberships followed plus pairs created: about two seconds of work
+MAX_STEPS = 2_000_000  # followed memberships plus created pairs; about two seconds of work
 NAME = "plain Python, as the graph is small"
 
 
 def close_small(subjects: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints] | None:
-    """(subject, holder): every subject with its effective principals, sorted; None if it takes more than MAX_STEPS."""
+    """Two sorted columns: every subject with each of its effective principals. None if it takes more than MAX_STEPS."""
     if len(subjects) + len(source) > MAX_STEPS:
         return None
     groups: dict[int, list[int]] = {}

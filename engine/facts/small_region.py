@@ -21,7 +21,7 @@ from grantpath.engine.facts.user_classes import alike_in_memberships
 from grantpath.engine.facts.user_kinds import OneUser, UserKinds
 from grantpath.graph.reference import type_of
 
-FEW_USERS = 8  # up to here, users are compared one by one
+FEW_USERS = 8  # at most this many users are compared one by one
 MOST_CELLS = 2_000_000  # users times places
 Shown = tuple[bool, bool]  # whether an object exists and answers may contain it, before and after
 Question = tuple[int, Shown, bool]  # an object; or a place, if true: about the objects in it that are alike
@@ -31,7 +31,10 @@ Facts = TypeVar("Facts", OneUser, UserKinds)
 
 @dataclass(frozen=True)
 class SmallDifference:
-    """What users, by number, gain or lose: `names` on the objects of half-open intervals of the numbers of targets."""
+    """What users gain or lose: `names` on the objects of half-open intervals of the numbers of targets.
+
+    `users` are numbers of references.
+    """
 
     type: str
     gained: bool
@@ -44,7 +47,7 @@ class SmallDifference:
 class SmallRegion:
     """The subtrees of the roots of a block, for conditions whose facts can be coded as bits.
 
-    `fits`: whether it can be compared so. `objects`: what is asked about.
+    `fits`: whether the block can be compared like this. `objects`: the targets.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class SmallRegion:
         self._tree = RegionTree(sides, _differing(block.roots, ones, added_or_dropped) if few else block.roots)
         places = set[int]()
         for at, side in enumerate(sides):
-            # of many users, all principals are taken, because it takes long to find out
+            # many users: take all entities, because it takes long to find the effective principals
             held = frozenset[int]().union(*(facts[at].held for facts in ones)) if few else range(len(self._refs))
             places |= self._tree.granted(side.version, held, self._chosen.granted)
             places |= self._tree.among(held, self._chosen.itself)
@@ -75,7 +78,7 @@ class SmallRegion:
         self.fits = len(with_facts) * len(block.users) <= MOST_CELLS
         if not self.fits:
             return
-        self._effects: dict[tuple[int, int], int] = {(0, 0): 0}  # the names that are gained and lost, as bits
+        self._effects: dict[tuple[int, int], int] = {(0, 0): 0}  # number by (gained names, lost names), as bits
         depth = {each: self._bits.depth(type_of(self._refs[each])) for each in with_facts}
         self._ones = [_OnPlaces(OneUser.of(*facts), depth) for facts in ones]
         self._many = None
@@ -109,7 +112,8 @@ class SmallRegion:
                     yield SmallDifference(type_, gained, names, users, *runs_of(mask))
 
     def _target(self, type_: str, place: int, inside: bool) -> int | None:
-        """The number of a new target; None if there is no object."""
+        """Adds a target, and returns its number; None if there is no object. `inside`: for the objects in the place
+        that are alike."""
         target = self._tree.rest(place, self._apart[place], type_) if inside else place
         if target is None:
             return None
@@ -184,7 +188,7 @@ class SmallRegion:
 def _differing(
     roots: Collection[int], ones: Sequence[tuple[FactsOfOne, FactsOfOne]], added_or_dropped: Collection[int]
 ) -> Collection[int]:
-    """The roots on which the facts of one of the users differ: elsewhere, their access is the same."""
+    """The roots on which the facts of one of the users differ between the sides. On the others, access is the same."""
     if any(before.itself() != after.itself() for before, after in ones):
         return roots
     return [
@@ -195,8 +199,8 @@ def _differing(
 
 
 class _OnPlaces(Generic[Facts]):
-    """What is known of users on places; it is found once for each place with facts. `depth`: these places, each with
-    its index in chains."""
+    """What is known about users on places, found once for each place with facts. `depth`: for each of these places, its
+    index in chains."""
 
     def __init__(self, above_all: Facts, depth: Mapping[int, int]) -> None:
         self._above_all: Facts = above_all
@@ -204,7 +208,7 @@ class _OnPlaces(Generic[Facts]):
         self._known: dict[int, Facts] = {}
 
     def on(self, places: Sequence[int]) -> Facts:
-        """What is known on the first of these places, of which each is inside the next one."""
+        """What is known on the first of these places. Each of them is directly inside the next."""
         if not places:
             return self._above_all
         known = self._known.get(places[0])

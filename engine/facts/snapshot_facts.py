@@ -1,4 +1,4 @@
-"""Reads the facts of a snapshot into memory, as the start of a copy that the log then brings up to date."""
+"""Reads the facts of a snapshot into memory, as the beginning of a copy that is then brought up to date by the log."""
 
 import numpy as np
 
@@ -16,8 +16,8 @@ def read_snapshot(
 ) -> FactVersion:
     """The facts of a snapshot of this root. `origin` and `revision` are those that the root has now.
 
-    Raises InvalidInput if it is not a snapshot, or is one of another root, of an earlier root with this name, or of
-    another policy; TooLarge if the facts take more than `limit` bytes of memory.
+    Raises InvalidInput if the folder is not a snapshot, or a snapshot of another root, of an earlier root with this
+    name or with another policy; TooLarge if the facts need more than `limit` bytes of memory.
     """
     source = SnapshotReader(folder)
     need_snapshot_of(source, tenant, policy, origin, revision)
@@ -41,7 +41,7 @@ def _stored(fact: Fact) -> str:
 
 
 def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:
-    """Raises InvalidInput if it is not a snapshot of this root with this policy, at `revision` or before."""
+    """Raises InvalidInput if a snapshot is not one of this root with this policy, at `revision` or earlier."""
     meta = source.meta
     if meta.root != tenant:
         problem = f"is a snapshot of {meta.root}, not of {tenant}"

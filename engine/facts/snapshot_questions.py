@@ -25,12 +25,12 @@ from grantpath.graph.reference import Reference
 from grantpath.graph.remote_path import AnyPath
 from grantpath.graph.statement import Check, Which, Who, parse_check, parse_question
 
-SUGGEST_AMONG = 20_000  # finding the nearest of more names would take seconds
+SUGGEST_AMONG = 20_000  # with more names, finding the nearest one would take seconds
 
 
 @dataclass(frozen=True)
 class SnapshotAnswer:
-    """A list of references in byte order, or true or false for a check; always complete, at that revision."""
+    """The answer at one revision: a complete list of references in byte order, or true or false for a check."""
 
     answer: list[str] | bool
     revision: int
@@ -121,7 +121,7 @@ class QuestionBinder:
 
 
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:
-    """The clauses without facts about missing places. Only `EVERY` holds there, because nothing is below them."""
+    """The clauses without facts about missing places. On these, only `EVERY` is true, because nothing is below them."""
     known: dict[Fact, bool] = {
         fact: fact.kind is FactKind.EVERY_BELOW for fact in facts_of(clauses) if fact.place in missing
     }
@@ -176,7 +176,7 @@ class PastState(Protocol):
 
 
 class WithPast(Protocol):
-    """An open root, whose log leads from a snapshot to other revisions: an Authorizer."""
+    """An open root whose log leads from a snapshot to other revisions. An Authorizer is one."""
 
     def past(self, as_of: int | str | datetime, *, snapshots: Iterable[AnyPath | str]) -> PastState: ...
 
@@ -190,8 +190,8 @@ def ask(
 ) -> SnapshotAnswer:
     """The answer to `who can ...`, `which ... can ...`, or a check line, from a snapshot alone.
 
-    The answer to a check line is whether the line is true. With `as_of` the answer is that of another revision or
-    time, to which the log of `authorizer` leads from the snapshot or from the present. Raises Unknown,
+    The answer to a check line is whether the line is true. With `as_of` the answer is that of another revision or time,
+    which is computed from the snapshot or from the present with the log of `authorizer`. Raises Unknown,
     InvalidReference, Invalid, InvalidInput, and with `as_of` the errors of `Authorizer.past`.
     """
     if as_of is not None:
@@ -208,12 +208,12 @@ def ask(
     bound = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find).bind(words)
 
     facts, own = source.fact_table, None
-    if bound.kind != "who":  # one subject acts only by its own principals
+    if bound.kind != "who":  # a single subject needs only its own principals
         own = source.closure(bound.subjects)
         facts = facts.of(own.principal)
 
     def closure(subjects: Ints, principals: Ints) -> Closure:
-        """Reads all subjects for a question about all users: that is faster than to search for each."""
+        """Reads all subjects for a question about all users, because that is faster than a search for each of them."""
         if own is None:
             return source.closure(None, principals)
         return own if subjects is bound.subjects else source.closure(subjects, principals)

@@ -217,7 +217,7 @@ class SnapshotReader:
 
     @property
     def memberships(self) -> Iterator[tuple[int, int]]:
-        """The position of each member with that of a group or role that it is in directly."""
+        """The direct memberships as pairs of positions: the member, and the group or role."""
         table = self.table("members")
         ends = (self._positions("members", table, column).tolist() for column in ("source", "target"))
         return zip(*ends, strict=True)
@@ -229,12 +229,12 @@ class SnapshotReader:
         return np.array(sorted(at for at in found if at is not None), np.int64)
 
     def closure(self, subjects: Ints | None = None, principals: Ints | None = None) -> Closure:
-        """The effective principals of these subjects, or of all subjects; with `principals`, only these of them."""
+        """The effective principals of these subjects, or of all subjects. With `principals`, the others are omitted."""
         if subjects is None:
             tables = self.stream("closure").tables  # all rows at once would take much memory
         else:
             field, ends = pads.field("subject"), np.sort(subjects)[[0, -1]].tolist() if len(subjects) else [0, -1]
-            # by the ends, files are left out
+            # comparing the lowest and highest subject lets Arrow skip files
             chosen = (field >= ends[0]) & (field <= ends[1]) & field.isin(subjects)
             tables = iter([self.table("closure", chosen=chosen)])
         wanted = np.ones(len(self.numbering), np.bool_)

@@ -1,4 +1,4 @@
-"""The references of a snapshot, which stay in Arrow: a question needs few of them as Python strings."""
+"""The references of a snapshot, kept in Arrow, because a question needs few of them as Python strings."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, overload

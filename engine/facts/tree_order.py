@@ -51,8 +51,8 @@ class Numbering:
 
 
 def number(policy: Policy, root: str, entities: Iterable[Entity], former: Policy | None = None) -> Numbering:
-    """The numbering of one root. Parents that are not listed are added as missing entities. `former`: another policy,
-    for the types that `policy` does not have.
+    """The numbering of one root. Parents that are not listed are added as entities that do not exist. `former`: another
+    policy, for entities of types that `policy` does not have.
 
     Entities are sorted by segments, because in the order of texts `a-b` would come between `a` and `a.x`.
     """

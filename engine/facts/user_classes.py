@@ -1,4 +1,4 @@
-"""Groups users into classes: in a region, the users of a class have the same access before and after a change."""
+"""Groups users into classes: all users of a class have the same access to a region, both before and after a change."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from grantpath.engine.facts.region import Region
 from grantpath.graph.distinct_numbers import distinct
 
 Principals = frozenset[int]
-Acting = frozenset[Principals]  # the sets of principals of which each acts alone
-Class = tuple[Acting, Acting, Acting, Acting]  # together and by single roles, before; the same after
-MANY_USERS = 1_000  # from here on, what concerns all users is computed for all at once
+Acting = frozenset[Principals]  # sets of principals; the principals of one set act together
+Class = tuple[Acting, Acting, Acting, Acting]  # before: all principals together, one role at a time; the same after
+MANY_USERS = 1_000  # for more users, the principals of all users are computed at once
 
 
 @dataclass(frozen=True)
 class Coded:
-    """By user, the kind of what it has. `codes`, by kind: the codes of sets of principals; None for users that do not
-    exist."""
+    """The sets of principals of users. `kinds`: by user, its kind. `codes`: by kind, the codes of the sets, packed;
+    None for users that do not exist."""
 
     kinds: Ints
     codes: Sequence[bytes | None]
@@ -43,7 +43,7 @@ class UserClasses:
     """The classes of some users. `users`: by class, the numbers of its users."""
 
     def __init__(self, sides: tuple[Side, Side], users: Numbers, region: Region, one_role: Collection[bool]) -> None:
-        """`one_role`: whether single roles are to be evaluated, or all principals together, or both."""
+        """`one_role` contains false if all principals are to be evaluated together, true if one role at a time."""
         self._principals = region.principals
         self._sets: list[Principals] = []
         columns = _Held(sides[0], users, region, self._sets).columns(one_role)
@@ -84,7 +84,7 @@ class UserClasses:
             own = self.users[number][0]
             for acting in self._classes[number][column]:
                 of.append(number - low)
-                # it matters who the user is only if the user is a place of the region
+                # the kernel needs the user's own position only if the user is a place of the region
                 subject.append(self._principals.get(own, 0))
                 principal += sorted(self._principals[each] for each in acting)
                 offset.append(len(principal))
@@ -93,10 +93,10 @@ class UserClasses:
 
 
 class _Held:
-    """The sets of principals that users get by their groups and roles. Only principals that have facts in the region
-    count, and of principals that are alike, one stands for all.
+    """The sets of principals that users get by their groups and roles. A set contains only principals that have facts
+    in the region, and one principal represents all that are alike.
 
-    With many users, it begins at the groups and roles that matter, because a region has few facts.
+    For many users, the search begins at the groups and roles that matter, because a region has few facts.
     """
 
     def __init__(self, side: Side, users: Numbers, region: Region, sets: list[Principals]) -> None:
@@ -120,7 +120,7 @@ class _Held:
         return [self._by_user(given[by_role](), there) if by_role in one_role else nothing for by_role in (False, True)]
 
     def _there(self) -> Bools:
-        """By user, whether it exists, and answers may contain it."""
+        """By user: whether it exists and answers may contain it."""
         if len(self._users) > MANY_USERS:
             all_ = np.zeros(len(self._at), np.bool_)
             all_[self._side.users()] = True
@@ -130,7 +130,7 @@ class _Held:
         return np.array([user in known and shows(user) for user in self._users.tolist()], np.bool_)
 
     def _together_of_each(self) -> Iterator[tuple[Numbers, Principals]]:
-        """Each user, with all that it gets by its groups and roles."""
+        """Each user, with the set of its effective principals."""
         for at, user in enumerate(self._users.tolist()):
             if chosen := self._chosen(self._version.effective(user)):
                 yield self._users[at : at + 1], chosen
@@ -142,7 +142,7 @@ class _Held:
                 yield self._users[at : at + 1], self._chosen(self._version.with_roles(role))
 
     def _together(self) -> Iterator[tuple[Numbers, Principals]]:
-        """The direct members of groups and roles, with all that they get there."""
+        """The direct members of each group and role, with the effective principals of that group or role."""
         for container in self._version.containers_in(self._stands_for):
             members = self._version.users_in.get(container)
             if members is not None:
@@ -160,7 +160,7 @@ class _Held:
         return frozenset(stands_for[each] for each in principals if each in stands_for)
 
     def _by_user(self, given: Iterable[tuple[Numbers, Principals]], there: Bools) -> Coded:
-        """By user, the codes of all sets that it is given, ascending."""
+        """By user, the codes of all its sets, ascending."""
         members, codes = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         for each, principals in given:
             code = self._code.get(principals)
@@ -182,7 +182,7 @@ class _Held:
 
 
 def _own(users: Numbers, region: Region) -> Ints:
-    """By user, the principal that stands for it in a region; -1 for none."""
+    """By user, the principal that represents it in a region; -1 if it has no facts there."""
     own = np.full(len(users), -1, np.int64)
     place = np.searchsorted(users, np.fromiter(region.stands_for, np.int64))
     for at, (principal, stands_for) in zip(place.tolist(), region.stands_for.items(), strict=True):
@@ -192,14 +192,14 @@ def _own(users: Numbers, region: Region) -> Ints:
 
 
 def alike_in_memberships(sides: tuple[Side, Side]) -> bool:
-    """Whether no membership differs, by what the two versions share."""
+    """Whether surely no membership differs, because the two versions share the memberships."""
     before, after = (side.version for side in sides)
     return before.containers is after.containers and sides[0].policy is sides[1].policy
 
 
 def held_by(sides: tuple[Side, Side], users: Numbers) -> Collection[int]:
-    """The effective principals of any of the users, on either side. Many users have nearly all principals together:
-    then all are taken, because it takes long to find out."""
+    """The effective principals of any of the users, on either side. For many users it returns all entities, because the
+    users have nearly all principals together, and finding them takes long."""
     if len(users) > MANY_USERS:
         return range(len(sides[0].version.numbers.refs))
     versions = {id(side.version.containers): side.version for side in sides}.values()

@@ -1,4 +1,4 @@
-"""Decides for users by their facts on a place and above it, before and after a change: for one, or many at once."""
+"""Decides for one user or many users, from their facts on a place and above it, before and after a change."""
 
 from collections.abc import Callable, Hashable
 
@@ -10,14 +10,14 @@ from grantpath.engine.facts.held_facts import FactsOfMany, FactsOfOne, PlaceFact
 from grantpath.engine.facts.intervals import Ints
 from grantpath.graph.distinct_numbers import distinct
 
-MANY = 1_000  # users with facts on a place; from here on, they are grouped in arrays
+MANY = 1_000  # if more users have facts on a place, they are grouped with arrays
 
 
 Decide = Callable[[Chain, Chain], int]
 
 
 class OneUser:
-    """One user on a place."""
+    """One user's facts on a place and above it."""
 
     def __init__(self, facts: tuple[FactsOfOne, FactsOfOne], before: Chain, after: Chain) -> None:
         self._facts, self._chains = facts, (before, after)
@@ -25,18 +25,18 @@ class OneUser:
 
     @staticmethod
     def of(before: FactsOfOne, after: FactsOfOne) -> "OneUser":
-        """The user above all places."""
+        """The user's facts that do not depend on a place."""
         return OneUser((before, after), (before.itself(),), (after.itself(),))
 
     def below(self, place: int, depth: int) -> "OneUser":
-        """The user on a place below. `depth`: the index of the place in chains."""
+        """The user's facts on a place below. `depth`: the index of the place in chains."""
         before, after = (facts.on(place) for facts in self._facts)
         if not before and not after:
             return self
         return OneUser(self._facts, _longer(self._chains[0], depth, before), _longer(self._chains[1], depth, after))
 
     def decided(self, question: Hashable, decide: Decide) -> int:
-        """What `decide` says about the facts of the user. It is kept by question."""
+        """The result of `decide` for the facts of the user, kept by question."""
         known = self._decided.get(question)
         if known is None:
             known = self._decided[question] = decide(*self._chains)
@@ -47,13 +47,13 @@ Kinds = list[tuple[Chain, Chain]]
 
 
 class UserKinds:
-    """The kinds of users on a place: those of a kind have the same facts on it and above it."""
+    """The kinds of users on a place: users of one kind have the same facts on it and above it."""
 
     def __init__(
         self, facts: tuple[FactsOfMany, FactsOfMany], chains: Kinds, of: Ints, above: "UserKinds | None" = None
     ) -> None:
-        """`chains`, by kind: the facts before, and those after. `of`: the kind by user. `above`: the kinds on a place
-        above, which have the first numbers; the other ones are new here."""
+        """`chains`: by kind, the facts before and after. `of`: by user, the kind. `above`: the kinds on a place above;
+        they keep their numbers, and the kinds with higher numbers are new on this place."""
         self._facts, self._chains, self._of, self._above = facts, chains, of, above
         self._first = len(above._chains) if above else 0
         self._new = np.flatnonzero(of >= self._first)
@@ -61,7 +61,7 @@ class UserKinds:
 
     @staticmethod
     def of(before: FactsOfMany, after: FactsOfMany) -> "UserKinds":
-        """The kinds above all places."""
+        """The kinds of users by the facts that do not depend on a place."""
         former, latter = before.themselves(), after.themselves()
         first, kind = kinds_of([former, latter])
         return UserKinds((before, after), [((int(former[at]),), (int(latter[at]),)) for at in first.tolist()], kind)
@@ -90,7 +90,7 @@ class UserKinds:
         return UserKinds(self._facts, chains, of, self)
 
     def decided(self, question: Hashable, decide: Decide) -> Ints:
-        """By user, what `decide` says about the facts of its kind. It is kept by question."""
+        """By user, the result of `decide` for the facts of its kind, kept by question."""
         known = self._decided.get(question)
         if known is None:
             verdicts = np.array([decide(*chains) for chains in self._chains[self._first :]], np.int64)

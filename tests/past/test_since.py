@@ -70,7 +70,7 @@ def test_log_that_does_not_reach_far_enough_is_named(
         prune(auth, at + 1)
     found = auth.since(*ASKED)
     assert (found.allowed, found.since, found.change, found.complete) == (True, at, None, False)
-    assert found.reasons == [f"revision {at} or earlier: the log does not say which facts that revision changed"]
+    assert found.reasons == [f"revision {at} or earlier: the log does not list the facts that this revision changed"]
 
 
 def test_many_pages_of_the_log_are_read_newest_first(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
