@@ -164,14 +164,18 @@ def write_closure(folder: AnyPath, engine: SparkEngine, progress: ReportLine) ->
 
 def _extend_in_tasks(spark: SparkSession, folder: AnyPath, closed: AnyPath) -> None:
     """Writes the closure from that of the groups and roles, which is in the folder `closed`."""
-    containers, subjects, members = (
-        tuple(sorted(table.absolute().glob("*.parquet"))) for table in (closed, folder / "subjects", folder / "members")
-    )
+    containers, subjects, members = map(_files, (closed, folder / "subjects", folder / "members"))
     tasks = max(2 * spark.sparkContext.defaultParallelism, count(folder, "members") // TASK_MEMBERS)
     parts = even_ranges(members, "source", tasks)
     extension = partial(extend, Extension(containers, subjects, members, count(folder, "objects")), parts)
     rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(extension, SCHEMA)
     rows.write.parquet(place(folder / "closure"))
+
+
+def _files(table: AnyPath) -> tuple[AnyPath, ...]:
+    """The part files of a table, in the order of the rows, as workers find them."""
+    found: list[AnyPath] = [*table.absolute().glob("*.parquet")]
+    return tuple(sorted(found))
 
 
 def finish(
