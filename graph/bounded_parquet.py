@@ -84,6 +84,18 @@ def stream_bounded(files: Sequence[AnyPath], kinds: Mapping[str, Kind], max_text
     return TableStream(schema, footers.rows, (each for file in files for each in _parts(file, kinds, schema, max_text)))
 
 
+def row_count(files: Sequence[AnyPath]) -> int:
+    """The number of rows of these files, from their footers. Raises InvalidInput for a file that cannot be read."""
+    rows = 0
+    for file in files:
+        name, filesystem = arrow_place(file)
+        try:
+            rows += pq.read_metadata(name, filesystem=filesystem).num_rows
+        except _UNREADABLE as error:
+            raise InvalidInput(_unreadable(file, error)) from None
+    return rows
+
+
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
     """A string column as (the index of each row's value, the distinct values)."""
     if not pa.types.is_dictionary(column.type):

@@ -79,6 +79,7 @@ def _found(path: AnyPath | str, schema: str) -> tuple[Snapshot, dict[str, AnyPat
             tables[name] = source.place(name)
         elif not name.startswith("access/"):
             raise InvalidInput(f"{source.folder / name} does not exist; write the snapshot again")
+    source.need_complete()
     return source, tables, [each for each in _views() if tables.keys() >= {*each.needs}]
 
 

@@ -15,7 +15,6 @@ from grantpath.spark_sync.bulk_questions import Name, conditions
 from grantpath.spark_sync.even_ranges import even_ranges
 from grantpath.spark_sync.remote_versions import writing
 from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.snapshot_writer import need_complete
 from grantpath.spark_sync.spark_session import clear_errors, engine_for, place, read_parquet
 from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep, sweep_ranges
 
@@ -65,7 +64,7 @@ def access(
     joined = facts * FACT_BYTES > broadcast_mib * 2**20
     folder, meta = source.folder.absolute(), source.meta.model_dump_json()  # workers have another working folder
     plan = Sweep(folder, meta, wanted, frozenset(expand), False, joined, ROWS, BLOCK)
-    need_complete(source)
+    source.need_complete()
     with writing(source.folder / "access", replace=True) as fresh, clear_errors():
         tables = AccessTables(spark, fresh, listed, source)
         for one_role in sorted({question.one_role for question in questions}):

@@ -38,6 +38,7 @@ def graph_frame(source: "Snapshot", spark: SparkSession, relationships: Collecti
             f"the session with the jar (`spark.jars`), or name the jar in {JAR_VARIABLE} and let grantpath start Spark"
         )
     need_reach(spark, source.folder)
+    source.need_complete()
     from graphframes import GraphFrame
 
     objects = read_parquet(spark, source.folder / "objects")

@@ -21,7 +21,7 @@ from grantpath.engine.facts.snapshot_reader import POLICY_FILE, TABLES, Snapshot
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.errors import Inconsistent
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.remote_path import AnyPath, arrow_place, remove_tree
 from grantpath.spark_sync.closure import close_containers, composition, kept_in, with_members
@@ -29,7 +29,7 @@ from grantpath.spark_sync.closure_task import SCHEMA, Extension, extend
 from grantpath.spark_sync.even_ranges import even_ranges
 from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.mirror_tables import Members, write_entities, write_members
-from grantpath.spark_sync.snapshot import Snapshot, write_table
+from grantpath.spark_sync.snapshot import write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
 
 CONTAINER_PAIRS = 20_000_000  # of a group or role and one that it is in, which a worker has in memory
@@ -123,22 +123,6 @@ def empty_values(table: AnyPath) -> int:
     footers = (fragment.metadata for fragment in found.get_fragments())
     groups = (footer.row_group(at) for footer in footers for at in range(footer.num_row_groups))
     return sum(group.column(at).statistics.null_count for group in groups for at in range(group.num_columns))
-
-
-def need_complete(source: Snapshot) -> None:
-    """Raises InvalidInput if the number of rows of a mirrored table differs from the snapshot's metadata."""
-    for name in MIRRORED:
-        try:
-            found = count(source.folder, name)
-        except (OSError, pa.ArrowException) as error:
-            raise InvalidInput(
-                f"{source.folder / name} cannot be read ({type(error).__name__}); write the snapshot again"
-            ) from None
-        if found != source.meta.counts.get(name):
-            raise InvalidInput(
-                f"{source.folder / name} has {found:,} rows, not {source.meta.counts.get(name, 0):,} as in meta.json; "
-                "write the snapshot again"
-            )
 
 
 def write_closure(folder: AnyPath, engine: SparkEngine, progress: ReportLine) -> str:

@@ -19,7 +19,7 @@ from grantpath.engine.facts.principals import Closure, Roles
 from grantpath.engine.facts.stored_refs import StoredRefs
 from grantpath.engine.facts.tree_order import Numbering
 from grantpath.engine.policy.policy import Policy, from_source
-from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bounded, stream_bounded
+from grantpath.graph.bounded_parquet import Kind, TableStream, codes, read_bounded, row_count, stream_bounded
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
@@ -87,6 +87,7 @@ class SnapshotReader:
     def __init__(self, folder: AnyPath | str) -> None:
         self._given = path_at(folder)
         self.folder = current_version(self._given)
+        self._counted = set[str]()  # the tables whose number of rows was found to be right
         try:
             self.meta = SnapshotMeta.model_validate_json(read_small(self.folder / "meta.json"))
         except (OSError, ValueError) as error:
@@ -139,13 +140,23 @@ class SnapshotReader:
         return self.place(name).exists()
 
     def files(self, name: str) -> list[AnyPath]:
-        """The part files of a table, in the order of the rows. Raises InvalidInput if there is none."""
+        """The part files of a table, in the order of the rows. Raises InvalidInput if there is none, or if the mirror
+        wrote another number of rows: a file is missing then, and answers would be wrong."""
         path = self.place(name)
         files: list[AnyPath] = sorted(path.glob("*.parquet"))
         if not files:
             remedy = "run `grantpath follow`" if name == CHANGES else "write the snapshot again"
             raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
+        if name in self.meta.counts and name not in self._counted:
+            if (rows := row_count(files)) != self.meta.counts[name]:
+                raise self._broken(name, f"has {rows:,} rows, not {self.meta.counts[name]:,} as in meta.json")
+            self._counted.add(name)
         return files
+
+    def need_complete(self) -> None:
+        """Raises InvalidInput if a table of the mirror lacks rows, for jobs in which Spark reads the files itself."""
+        for name in self.meta.counts:
+            self.files(name)
 
     def _complete(self, name: str, table: pa.Table) -> pa.Table:
         for column in table.column_names:
