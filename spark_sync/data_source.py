@@ -92,6 +92,7 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
         snapshot = SnapshotReader(folder)
         if table in WRITERS and not snapshot.has(table):
             raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath {WRITERS[table]}`")
+        snapshot.need_rows(table)
         self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # name of the filter, column, value
 

@@ -114,7 +114,9 @@ class SnapshotReader:
 
     def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
         """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
-        return self._complete(name, read_bounded(self.files(name), TABLES[name], columns, chosen))
+        found = read_bounded(self.files(name), TABLES[name], columns, chosen)
+        self.need_rows(name)
+        return self._complete(name, found)
 
     def stream(self, name: str) -> TableStream:
         """The same table with plain strings, in parts of a bounded size, in the order of its files.
@@ -122,6 +124,7 @@ class SnapshotReader:
         Raises InvalidInput if the table cannot be read; its iterator does, too.
         """
         found = stream_bounded(self.files(name), TABLES[name])
+        self.need_rows(name)
         return replace(found, tables=(self._complete(name, each) for each in found.tables))
 
     def place(self, name: str) -> AnyPath:
@@ -140,23 +143,26 @@ class SnapshotReader:
         return self.place(name).exists()
 
     def files(self, name: str) -> list[AnyPath]:
-        """The part files of a table, in the order of the rows. Raises InvalidInput if there is none, or if the mirror
-        wrote another number of rows: a file is missing then, and answers would be wrong."""
+        """The part files of a table, in the order of the rows. Raises InvalidInput if there is none."""
         path = self.place(name)
         files: list[AnyPath] = sorted(path.glob("*.parquet"))
         if not files:
             remedy = "run `grantpath follow`" if name == CHANGES else "write the snapshot again"
             raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
+        return files
+
+    def need_rows(self, name: str) -> None:
+        """Raises InvalidInput if a table of the mirror has another number of rows than the mirror wrote: a file is
+        missing then, and answers would be wrong."""
         if name in self.meta.counts and name not in self._counted:
-            if (rows := row_count(files)) != self.meta.counts[name]:
+            if (rows := row_count(self.files(name))) != self.meta.counts[name]:
                 raise self._broken(name, f"has {rows:,} rows, not {self.meta.counts[name]:,} as in meta.json")
             self._counted.add(name)
-        return files
 
     def need_complete(self) -> None:
         """Raises InvalidInput if a table of the mirror lacks rows, for jobs in which Spark reads the files itself."""
         for name in self.meta.counts:
-            self.files(name)
+            self.need_rows(name)
 
     def _complete(self, name: str, table: pa.Table) -> pa.Table:
         for column in table.column_names:

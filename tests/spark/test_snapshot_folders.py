@@ -21,10 +21,12 @@ from grantpath.graph import bounded_parquet
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.spark_sync import graph_reader, spark_session
+from grantpath.spark_sync.analyst_views import duckdb_views
 from grantpath.spark_sync.bulk_access import access
 from grantpath.spark_sync.graph_reader import mirror
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import building
+from grantpath.spark_sync.snapshot_writer import MIRRORED
 
 from ..conftest import Tenants
 from ..support.tiers import others_slow
@@ -181,6 +183,25 @@ def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> No
         (out / table).unlink()
         with pytest.raises(GrantpathError, match=out.name):
             ask(out, QUESTION)
+
+
+@pytest.mark.parametrize("table", MIRRORED)
+def test_a_snapshot_that_lost_a_file_is_refused(made: Path, tmp_path: Path, table: str) -> None:
+    """Without the check, the answer would be computed from the rows that are left."""
+    out = tmp_path / "lost"
+    shutil.copytree(made, out)
+    rows = pq.read_table(out / table)
+    pq.write_table(rows.slice(0, len(rows) - 1), out / table / "part-00000.parquet")
+    wrong = f"lost/{table}: has {len(rows) - 1:,} rows, not {len(rows):,} as in meta.json; write the snapshot again"
+    with pytest.raises(InvalidInput, match=wrong):
+        Snapshot(out).table(table)
+    with pytest.raises(InvalidInput, match=wrong):
+        duckdb_views(out)
+    if table in ("objects", "intervals", "closure"):
+        with pytest.raises(InvalidInput, match=wrong):
+            ask(out, QUESTION)
+    pq.write_table(rows.slice(len(rows) - 1), out / table / "part-00001.parquet")
+    assert ask(out, QUESTION) == ask(made, QUESTION)
 
 
 # ---- names with a special meaning in Spark

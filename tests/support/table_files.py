@@ -108,7 +108,7 @@ def marks(auth: Authorizer) -> dict[str, Any]:
     """The nodes other than facts that a load may leave."""
     row = auth.store.execute(
         """MATCH (mark:Revision {root: $root})
-        RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading, mark.batches AS batches,
+        RETURN mark.revision AS revision, mark.begun AS begun, mark.loading AS loading,
                COUNT { (:LoadedBatch {root: $root}) } AS notes""",
         {"root": auth.tenant},
     )[0]
@@ -116,4 +116,4 @@ def marks(auth: Authorizer) -> dict[str, Any]:
 
 
 def settled(revision: int) -> dict[str, Any]:
-    return {"revision": revision, "begun": revision, "loading": None, "batches": None, "notes": 0}
+    return {"revision": revision, "begun": revision, "loading": None, "notes": 0}
