@@ -2,8 +2,8 @@
 
 The long form tries every mutant. The short form tries one of each operator for a query that decides, and three of each
 other query; `make test` one of each query that decides. equivalent_mutants.yaml lists those that nothing can notice,
-with the reason. Queries that write have literal mutants (test_query_literals.py): a generated one could reach the
-tenants of other users of the server.
+with the reason. The mutants of queries that write have a server of their own (test_writing_mutants.py), because they
+could reach the tenants of other users of the server.
 """
 
 from collections.abc import Iterator
