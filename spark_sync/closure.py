@@ -117,7 +117,9 @@ def close_containers(by: Composition, members: DataFrame, keep: Keep = in_sessio
         log.info("round %d of the closure by %s: %s pairs in %.1f s", turn, by.name, f"{pairs:,}", seconds)
     else:
         raise AssertionError(f"the closure still grows after {MAX_ROUNDS} doublings")
-    log.info("the closure by %s has %s pairs, in %.1f s", by.name, f"{pairs:,}", time.monotonic() - began)
+    log.info(
+        "the closure of groups and roles by %s has %s pairs, in %.1f s", by.name, f"{pairs:,}", time.monotonic() - began
+    )
     return reach, pairs
 
 

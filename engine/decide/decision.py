@@ -1,6 +1,7 @@
 """Decisions and explanations, with their reasons as text. remedy.py computes what is missing."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
@@ -36,15 +37,15 @@ class Asked(Protocol):
     def evaluation(self, policy: Policy, root: Reference, near: Callable[[str], str]) -> Evaluation: ...
 
 
+@dataclass(eq=False, slots=True)
 class Evidence:
     """The basis of a decision: the question, and each acting principal (its role, the facts found for it, and its
     verdict)."""
 
-    __slots__ = ("_evaluation", "_question", "_tenant", "acted")
-
-    def __init__(self, tenant: Names, question: Asked, acted: Sequence[Mapping[str, Any]]) -> None:
-        self._tenant, self._question, self.acted = tenant, question, acted
-        self._evaluation: Evaluation | None = None
+    _tenant: Names
+    _question: Asked
+    acted: Sequence[Mapping[str, Any]]
+    _evaluation: Evaluation | None = None
 
     @property
     def evaluation(self) -> Evaluation:

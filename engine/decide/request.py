@@ -13,13 +13,13 @@ from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
-from grantpath.graph.frozen import unchecked
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, check_of
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
+_STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", Check, Who, Which)
 
 
@@ -164,7 +164,9 @@ def decision(
     allowed = any(each["allowed"] for each in acted)
     evidence = Evidence(tenant, question, acted)  # in place of the reasons, which cost more
     fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
-    return unchecked(Decision, fields)
+    made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
+    made.__setstate__({**_STATE, "__dict__": fields})
+    return made
 
 
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:

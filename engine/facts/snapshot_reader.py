@@ -271,8 +271,11 @@ class SnapshotReader:
 
         Rows come in parts, sorted by subject. Raises InvalidInput if they cannot be read, or are not sorted.
         """
+        chosen_files = self.files("closure")[files]
+        if not chosen_files:  # no file has a row of this range
+            return
         before = low
-        for table in stream_bounded(self.files("closure")[files], TABLES["closure"]).tables:
+        for table in stream_bounded(chosen_files, TABLES["closure"]).tables:
             rows = self._complete("closure", table)
             subject, principal = (self._positions("closure", rows, column) for column in ("subject", "holder"))
             chosen = (low <= subject) & (subject < high)

@@ -48,6 +48,7 @@ class Policy:
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Requirement] = {}
         self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
+        self._parent_types = {type_: chain[1] for type_ in file.types if len(chain := self.names.chain(type_)) > 1}
         self._references: dict[str, Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], str], tuple[tuple[str, Reference], ...]] = {}
 
@@ -168,7 +169,7 @@ class Policy:
         """The ancestors. They are kept, because all objects inside them share them, and their texts take time."""
         if ref.type == root.type:
             return ()
-        type_, segments = self.names.chain(ref.type)[1], ref.segments[:-1]
+        type_, segments = self._parent_types[ref.type], ref.segments[:-1]
         if type_ == root.type:
             return ((type_, root),)
         key = (type_, segments, root.text)

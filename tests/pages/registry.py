@@ -84,6 +84,14 @@ EXCEPTIONS = {
         "docs/guides/spark-cluster.md",
         "export NEO4J_URI=neo4j+s://graph.example.com NEO4J_USER=neo4j NEO4J_PASSWORD=...",
     ): ("it needs a cluster; tests/spark/test_bulk_access.py runs job.py in a local session"),
+    (
+        "docs/guides/spark-cluster.md",
+        "spark-submit --master spark://HOST:7077 --packages org.apache.hadoop:hadoop-aws:3.3.4 spark_sync/job.py access s3://bucket/snapshot",
+    ): "it needs a cluster: tests/spark/test_object_store_in_spark.py",
+    (
+        "docs/snapshot.md",
+        "export AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=... AWS_REGION=eu-central-1",
+    ): "it needs an object store: tests/spark/test_object_store.py",
     ("docs/guides/spark-cluster.md", "python3.11 -m venv environment"): (
         "it needs a cluster; tests/spark/test_cluster.py packs an environment in this way"
     ),

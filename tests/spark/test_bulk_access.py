@@ -231,7 +231,7 @@ def test_snapshot_that_is_half_written_has_no_access_and_then_one(gravitino: Pat
         shutil.copytree(gravitino, out, ignore=shutil.ignore_patterns("access"))
         damage(out / "intervals")
     for out, message in (
-        (half, "intervals cannot be read"),
+        (half, "intervals: contains no Parquet file"),
         (odd, "'start' names positions that are not in `objects`"),
     ):
         with pytest.raises(InvalidInput, match=message) as error:
