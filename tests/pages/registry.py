@@ -11,13 +11,14 @@ OPENED = NAMES + 'auth = Authorizer.open("metalake:ml")\n'
 class Plan:
     """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use.
 
-    `slow`: `make test` omits the page; tests of what it shows are in tests/spark and tests/cli.
+    `bucket`: the name of a bucket that exists. `slow`: `make test` omits the page; tests of what it shows are in tests/spark and tests/cli.
     """
 
     setup: tuple[str, ...] = ()
     names: str = ""
     spark: bool = False
     slow: bool = False
+    bucket: str = ""
 
 
 ON_COMPANY = Plan((COMPANY, "export GRANTPATH_ROOT=metalake:ml"))
@@ -53,6 +54,7 @@ PLANS = {
         "from pyspark.sql import SparkSession\nspark = SparkSession.getActiveSession()",
         spark=True,
         slow=True,
+        bucket="bucket",
     ),
     "docs/start.md": Plan(spark=True, slow=True),
     "docs/tutorial.md": Plan(spark=True),
@@ -83,15 +85,7 @@ EXCEPTIONS = {
     (
         "docs/guides/spark-cluster.md",
         "export NEO4J_URI=neo4j+s://graph.example.com NEO4J_USER=neo4j NEO4J_PASSWORD=...",
-    ): ("it needs a cluster; tests/spark/test_bulk_access.py runs job.py in a local session"),
-    (
-        "docs/guides/spark-cluster.md",
-        "spark-submit --master spark://HOST:7077 --packages org.apache.hadoop:hadoop-aws:3.3.4 spark_sync/job.py access s3://bucket/snapshot",
-    ): "it needs a cluster: tests/spark/test_object_store_in_spark.py",
-    (
-        "docs/snapshot.md",
-        "export AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=... AWS_REGION=eu-central-1",
-    ): "it needs an object store: tests/spark/test_object_store.py",
+    ): ("it needs a cluster; tests/spark/test_bulk_access.py and test_object_store_in_spark.py run such jobs in a local session"),
     ("docs/guides/spark-cluster.md", "python3.11 -m venv environment"): (
         "it needs a cluster; tests/spark/test_cluster.py packs an environment in this way"
     ),

@@ -1,12 +1,14 @@
 """Every code block of the README and the docs runs, in the order of its page, and prints what the page shows."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from grantpath.graph.store import Store
 
+from ..support.object_store import object_store
 from ..support.page_blocks import HOUSE, PAGES, Block, blocks, name
 from ..support.page_session import session
 from .registry import EXCEPTIONS, EXCERPTS, NOT_RUN, PLANS, Plan
@@ -38,7 +40,8 @@ def marked(page: str) -> object:
 @pytest.mark.parametrize("page", [*map(marked, BLOCKS)])
 def test_blocks_of_the_page_run_in_order(store: Store, tmp_path: Path, page: str) -> None:
     plan = PLANS.get(page, Plan())
-    with session(store, tmp_path, NOT_RUN) as opened:
+    bucket = object_store(plan.bucket) if plan.bucket else nullcontext()
+    with bucket, session(store, tmp_path, NOT_RUN) as opened:
         for line in plan.setup:
             printed, code = opened.command(line)
             assert code == 0, (line, printed)

@@ -20,8 +20,9 @@ RUNNING = re.compile(r"Running on (http://127\.0\.0\.1:\d+)")
 
 
 @contextmanager
-def object_store() -> Iterator[str]:
-    """The URI of a new bucket. The environment of this process has its endpoint and its login."""
+def object_store(name: str | None = None) -> Iterator[str]:
+    """The URI of a new bucket, with this name or one of its own. The environment of this process has its endpoint and
+    its login."""
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     with (
         subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server,
@@ -30,15 +31,15 @@ def object_store() -> Iterator[str]:
         assert server.stderr
         found = next(filter(None, map(RUNNING.search, server.stderr)), None)
         assert found, "the S3 server did not start"
-        for name, value in {
+        for variable, value in {
             "AWS_ENDPOINT_URL": found[1],
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": "us-east-1",
             "AWS_EC2_METADATA_DISABLED": "true",
         }.items():
-            patch.setenv(name, value)
-        bucket = f"grantpath-{uuid4().hex}"
+            patch.setenv(variable, value)
+        bucket = name or f"grantpath-{uuid4().hex}"
         S3FileSystem(endpoint_override=found[1], allow_bucket_creation=True).create_dir(bucket)
         server.stderr.close()  # the server goes on without its log
         try:
