@@ -11,7 +11,8 @@ OPENED = NAMES + 'auth = Authorizer.open("metalake:ml")\n'
 class Plan:
     """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use.
 
-    `bucket`: the name of a bucket that exists. `slow`: `make test` omits the page; tests of what it shows are in tests/spark and tests/cli.
+    `bucket`: the name of a bucket that exists.
+    `slow`: `make test` omits the page; tests of what it shows are in tests/spark and tests/cli.
     """
 
     setup: tuple[str, ...] = ()
@@ -85,7 +86,10 @@ EXCEPTIONS = {
     (
         "docs/guides/spark-cluster.md",
         "export NEO4J_URI=neo4j+s://graph.example.com NEO4J_USER=neo4j NEO4J_PASSWORD=...",
-    ): ("it needs a cluster; tests/spark/test_bulk_access.py and test_object_store_in_spark.py run such jobs in a local session"),
+    ): (
+        "it needs a cluster; tests/spark/test_bulk_access.py runs job.py in a local session, and "
+        "test_object_store_in_spark.py uses a bucket"
+    ),
     ("docs/guides/spark-cluster.md", "python3.11 -m venv environment"): (
         "it needs a cluster; tests/spark/test_cluster.py packs an environment in this way"
     ),
