@@ -19,7 +19,7 @@ from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, applied, changes
 from grantpath.spark_sync.graph_rows import TreeKeys, guarded_ask
 from grantpath.spark_sync.parallel_order import ordered
-from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, raw_rows, read_ranges, start_workers
+from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, make_ready, raw_rows, read_ranges
 from grantpath.spark_sync.snapshot_writer import count, ddl, empty_values, finish, outside, write_closure, write_sorted
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
 
@@ -61,18 +61,18 @@ def _read(
 
     Raises Inconsistent if the tenant is loaded or upgraded during each of TRIES tries.
     """
-    with ThreadPoolExecutor(1) as other:  # Python starts while the database finds the ranges
-        started = other.submit(start_workers, engine.spark)
-        bounds = dict(enumerate(graph_ranges.ranges(store, root)))
-        started.result()
     now, policy = _marks_and_policy(store, root)
+    reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), {})
+    with ThreadPoolExecutor(1) as other:  # while the database finds the ranges
+        ready = other.submit(make_ready, engine.spark, reading, raw / "ready")
+        bounds = dict(enumerate(graph_ranges.ranges(store, root)))
+        ready.result()
     found: dict[int, tuple[int, AnyPath]] = {}  # by range: its revision, and the folder of its rows
     missing = [*bounds]
     for turn in range(TRIES):
         out = raw / str(turn)
-        reading = Reading(
-            connection, root, now.made, now.policy, TreeKeys.of(policy), {number: bounds[number] for number in missing}
-        )
+        wanted = {number: bounds[number] for number in missing}
+        reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), wanted)
         done = read_ranges(engine.spark, reading, out)
         found |= {each.number: (each.revision, out) for each in done if each.same}
         was, (now, policy) = now, _marks_and_policy(store, root)

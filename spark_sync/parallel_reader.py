@@ -1,8 +1,8 @@
 """Spark's tasks read ranges of a tenant's references, each range at a revision of its own."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 import pyarrow as pa
@@ -79,10 +79,11 @@ def marks(store: Store, root: str) -> TenantMarks:
     return TenantMarks(row["revision"], row["made"] or "", row["policy"])
 
 
-def start_workers(spark: SparkSession) -> None:
-    """Starts Python workers, which load this module: later tasks begin at once."""
-    tasks = spark.sparkContext.defaultParallelism
-    spark.range(0, tasks, 1, tasks).mapInArrow(_nothing, "id long").collect()
+def make_ready(spark: SparkSession, reading: Reading, out: AnyPath) -> None:
+    """Reads empty ranges into the new folder `out`, so that later tasks begin at once: Python workers, the writer of
+    files and the plans of the queries are ready. Raises the errors of `read_ranges`."""
+    tasks = range(spark.sparkContext.defaultParallelism)
+    read_ranges(spark, replace(reading, bounds=dict.fromkeys(tasks, ("", ""))), out)
 
 
 def read_ranges(spark: SparkSession, reading: Reading, out: AnyPath) -> list[RangeRead]:
@@ -139,10 +140,6 @@ def _error(kind: str, text: str) -> GrantpathError:
 
 
 # ---- in a task -------------------------------------------------------------------------------------------------------
-def _nothing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from (batch.slice(0, 0) for batch in batches)
-
-
 def _read_ranges(
     reading: Reading, numbers: Sequence[int], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
