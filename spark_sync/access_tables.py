@@ -17,7 +17,7 @@ from grantpath.spark_sync.snapshot_writer import count
 from grantpath.spark_sync.spark_session import place, read_parquet
 from grantpath.spark_sync.sweep_task import SCHEMA as RAW
 
-TASK_STEPS = 64  # rows of a task that sums steps, about: each has those of one block
+TASK_STEPS = 64  # about the number of rows in a task that sums steps; a row has the steps of one block
 
 
 class AccessTables:
@@ -52,7 +52,7 @@ class AccessTables:
         steps = self._raw("step", "condition", "a as block", "b", "steps")
         totals = steps.groupBy("condition", "block").agg(F.sum("b").alias("sum"), F.count("b").alias("rows")).collect()
         before = self._before({(row["condition"], row["block"]): row["sum"] for row in totals}, block)
-        # an anchor without steps for each block: users before it count in it, too
+        # a row without steps for each block whose previous target has users: the block may have no steps of its own
         anchors = self._spark.createDataFrame([*before], "condition int, block long").withColumn("steps", F.lit(None))
         parts = self._spark.sparkContext.defaultParallelism * 2
         parts = max(parts, sum(row["rows"] for row in totals) // TASK_STEPS)

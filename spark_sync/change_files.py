@@ -36,9 +36,9 @@ class ChangeFile:
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows that differ only in user, name and object: one for each of `users` in each segment, by the numbers of texts.
+    """Rows that differ only in user, name and object: for each segment, a row for each of `users`.
 
-    A segment is a name with an object or place. `same`: revision, effect and type.
+    A segment is a name with an object or place. Texts are stored as numbers. `same`: revision, effect and type.
     """
 
     same: tuple[int, int, int]
@@ -53,7 +53,7 @@ class ChangeRows:
 
     def __init__(self) -> None:
         self._texts: dict[str, dict[str, int]] = {column: {} for column in _COLUMNS}
-        self._code = np.empty(0, np.int32)  # by number of a user: that of its text; -1 for none
+        self._code = np.empty(0, np.int32)  # by number of a user: the number of its text; -1 if it has none yet
         self._parts: list[_Part] = []
         self._size = 0
 
@@ -67,7 +67,10 @@ class ChangeRows:
         objects: Sequence[str] = ("",),
         below: Sequence[str] = (),
     ) -> None:
-        """Adds a row for each user, name, and object or place inside which all objects of the type are meant."""
+        """Adds a row for each combination of a user, a name, and an object or a place in `below`.
+
+        A place in `below` stands for all objects of the type inside it.
+        """
         self._add((revision, effect, type_), self._coded("user", users), names, objects, below)
 
     def add_found(self, revision: int, found: ChangedAccess, refs: Sequence[str]) -> None:

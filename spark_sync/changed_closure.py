@@ -14,8 +14,8 @@ def changed_closure(
     """The closure after a change. `members`: all memberships after it; `sources`: the subjects whose direct memberships
     changed; `added`: the new subjects. All positions are new ones.
 
-    A subject is affected only if a source was one of its effective principals. For up to the first changed membership,
-    a path of the subject existed before, so the old closure has the pair of the subject and that source.
+    A subject is affected only if a source was one of its effective principals: the part of its path that comes before
+    the first changed membership existed before the change, so the old closure has the pair of subject and source.
     """
     size = len(moved.numbering)
     subject, holder = moved.of(former.subject), moved.of(former.holder)

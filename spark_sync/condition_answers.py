@@ -121,7 +121,6 @@ def _rows(
     possible = (positions >= least) & (positions < len(source.numbering)) & (counts >= 0)
     if not possible.all():
         raise InvalidInput(
-            f"{source.folder / 'access' / table}: a row has a position or a count that is not possible; run "
-            "`grantpath access` again"
+            f"{source.folder / 'access' / table}: a row has an invalid position or count; run `grantpath access` again"
         )
     return positions, condition[chosen], counts

@@ -28,8 +28,8 @@ class Blocks:
 def exposed(blocks: Blocks, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turns rows (condition, block, steps), sorted by block, into the users of each target.
 
-    `steps`: by target of the block, more users than at the target before; null for none. There is a row for each name
-    of a condition; targets without users have none.
+    `steps`: for each target of the block, how many more users it has than the previous target; null if the block has no
+    steps. A target with users gets a row for each name of the condition; a target without users gets none.
     """
     current: tuple[int, int] | None = None
     sums = np.zeros(blocks.size, np.int64)

@@ -68,7 +68,7 @@ class MirrorTables:
         )
 
     def write(self, folder: Path, policy: Policy, former: "MirrorTables", written: AnyPath) -> None:
-        """Writes the tables into the folder. Those that are the same as in `former` are the files in `written`."""
+        """Writes the tables into the folder. A table that is the same as in `former` shares the files in `written`."""
         pairs = (
             (("objects", "subjects"), self.numbering is former.numbering),
             (("members",), self.members is former.members),
@@ -119,7 +119,7 @@ def are_subjects(numbering: Numbering, policy: Policy) -> Bools:
 
 
 def write_members(folder: AnyPath, numbering: Numbering, policy: Policy, members: Members) -> None:
-    """Writes the table `members`. The type of a container says what kind of membership it is."""
+    """Writes the table `members`. The type of a container decides the kind of the membership."""
     roles = [numbering.types.index(name) for name in policy.role_types]
     kind = np.where(np.isin(numbering.type[members.target], roles), "HAS_ROLE", "MEMBER_OF")
     columns: Mapping[str, Any] = {

@@ -62,9 +62,8 @@ class Touched:
 
     def _affected(self, entry: Entry, statement: Statement) -> Iterable[int]:
         """The subjects of the snapshot whose access a change may affect."""
-        named = {"add": entry.actor, "drop": statement.object}.get(
-            statement.kind, statement.subject
-        )  # the creator becomes the owner
+        # an `add` affects its actor, because the creator of an object becomes the owner
+        named = {"add": entry.actor, "drop": statement.object}.get(statement.kind, statement.subject)
         if named in self._at:
             yield self._at[named]
         if statement.kind == "owner" and statement.object in self._at:

@@ -33,11 +33,11 @@ _NONE = -1  # not known inside the partition: the parent is in an earlier one, o
 
 @contextmanager
 def ordered(entities: DataFrame, about: int, keys: TreeKeys, root: str) -> Iterator[DataFrame]:
-    """(position, last, parent, ref, type, exists, builtin) of `entities(key, ref, type, exists, builtin)`, of which
-    there are about so many.
+    """(position, last, parent, ref, type, exists, builtin) of `entities(key, ref, type, exists, builtin)`.
 
-    Partitions and their rows are in order of position. Ancestors that are not listed are added as missing entities, and
-    the root object (`root`) as an existing one. The result can be read inside the block.
+    `about`: the approximate number of entities. Partitions and their rows are in order of position. Ancestors that are
+    not listed are added as missing entities, and the root object (`root`) as an existing one. The result can be read
+    inside the block.
     """
     parts = max(entities.sparkSession.sparkContext.defaultParallelism, -(-about // PART_ROWS))
     in_order = entities.repartitionByRange(parts, "key").sortWithinPartitions("key").persist()
@@ -52,7 +52,7 @@ def ordered(entities: DataFrame, about: int, keys: TreeKeys, root: str) -> Itera
 
 
 def _last_keys(in_order: DataFrame) -> dict[int, bytes]:
-    """By partition, the last key of those before it; none for the first partition that has rows."""
+    """By partition that has rows: the last key of the previous one. The first one is omitted."""
     rows = sorted(in_order.select("key").mapInArrow(_last_key, "part int, key binary").collect())
     return {row.part: bytes(before.key) for before, row in pairwise(rows)}
 

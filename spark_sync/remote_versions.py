@@ -17,10 +17,10 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.remote_path import AnyPath, RemotePath, reason_of, remove_tree
 from grantpath.spark_sync.snapshot_folders import building
 
-# The first file of a version: a missing right and a wrong endpoint are noticed at once. It is also removed first, so
-# that a writer that was taken for dead does not make current what is left of its files.
+# The first file of a version, so that a missing permission or a wrong endpoint is noticed at once. It is also removed
+# first: a writer that was wrongly considered dead then does not make its incomplete version the current one.
 STARTED = "_started"
-KEEP = timedelta(days=1)  # since the newest file of a version that is not current: it may be read or written until then
+KEEP = timedelta(days=1)  # a version that is not current is kept this long after its last write: it may be in use
 _VERSION = re.compile(r"\d{20}-[0-9a-f]{8}")
 
 
@@ -29,7 +29,7 @@ def writing(target: AnyPath, replace: bool = False) -> Iterator[AnyPath]:
     """A new folder to write into. At the end it becomes the target, which is complete or absent.
 
     Raises InvalidInput if the target already exists (unless `replace`) or cannot be created, or if another process is
-    writing it, as far as the file system tells; GrantpathError if the disk is full.
+    writing it (noticed only on a local file system); GrantpathError if the disk is full.
     """
     made = building(target, replace) if isinstance(target, Path) else _next_version(target, replace)
     with made as fresh:
@@ -75,7 +75,7 @@ def _next_version(target: RemotePath, replace: bool) -> Iterator[RemotePath]:
 
 
 def _need_absent(target: RemotePath, replace: bool) -> None:
-    """A folder that a killed writer left has only versions."""
+    """Raises InvalidInput if the target exists, unless `replace`. A killed writer leaves only versions."""
     if not replace and any(each.name != VERSIONS for each in target.glob("*")):
         raise InvalidInput(f"{target} already exists; name a new folder, or remove it")
 

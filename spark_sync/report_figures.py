@@ -165,8 +165,8 @@ class Figures:
         return objects[self.answers.users]
 
     def histogram(self, condition: int) -> Histogram:
-        """The distribution of reach. The first bar is for 0 objects; then each bar is wider than the one before it by
-        the same factor."""
+        """The distribution of reach. The first bar is for 0 objects; the lower bounds of the others grow by a constant
+        factor."""
         reach, size = self._reach(condition), self.answers.conditions[condition].objects
         for base in BASES:
             edges = [0, 1]

@@ -18,9 +18,9 @@ def need_root(source: Snapshot, root: str) -> None:
 
 
 def another(meta: SnapshotMeta, marks: Mapping[str, Any]) -> str | None:
-    """The reason why the log of a root with these marks cannot continue a snapshot; None if it may."""
+    """The reason why the log of a root with these marks cannot continue a snapshot; None if it can."""
     if not meta.made:
-        return "the snapshot does not say when its root was created"
+        return "the snapshot does not contain the creation id of its root"
     if meta.made != marks["made"] or meta.revision > marks["revision"]:
         return "the root was created again"
     if meta.policy_digest != marks["policy"]:

@@ -33,8 +33,8 @@ from grantpath.spark_sync.mirror_tables import Members, write_entities, write_me
 from grantpath.spark_sync.snapshot import write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
 
-CONTAINER_PAIRS = 20_000_000  # of a group or role and one that it is in, which a worker has in memory
-TASK_MEMBERS = 2_000_000  # memberships whose members a task closes, at most about
+CONTAINER_PAIRS = 20_000_000  # pairs of a group or role and one that contains it: the most in memory in a worker
+TASK_MEMBERS = 2_000_000  # about the most memberships from which one task computes the closure
 MIRRORED = ("objects", "subjects", "members", "intervals", "closure")
 
 

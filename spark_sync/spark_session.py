@@ -79,7 +79,7 @@ def engine_for(folder: AnyPath, progress: ReportLine) -> SparkEngine:
 
 
 def need_reach(spark: SparkSession, folder: AnyPath) -> None:
-    """Raises InvalidInput unless Spark finds an existing folder where pyarrow does: each has settings of its own."""
+    """Raises InvalidInput if Spark does not find a folder that pyarrow finds: each of them has its own settings."""
     if isinstance(folder, Path) or is_remote():
         return
     jvm, java = spark.sparkContext._jvm, spark.sparkContext._jsc
@@ -161,9 +161,9 @@ def place(path: AnyPath) -> str:
 
 
 def read_parquet(spark: SparkSession, path: AnyPath, schema: str | None = None) -> DataFrame:
-    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns. Raises as `place`.
+    """Reads this file or folder; by default Spark would treat `*`, `[` and `{` as patterns.
 
-    Without the schema, a job of Spark reads it from a file.
+    Without `schema`, a Spark job first reads the schema from a file. Raises the errors of `place`.
     """
     reader = spark.read.option("__globPaths__", "false")
     return (reader.schema(schema) if schema else reader).parquet(place(path))
@@ -212,7 +212,7 @@ def _start(jar: Path | None) -> SparkSession:
             # rows of several kinds are written into a folder for each kind without being sorted first
             .config("spark.sql.maxConcurrentOutputFileWriters", "16")
         )
-        # as pyarrow does; Spark itself takes only the login from the environment
+        # pyarrow reads the endpoint from the environment, too; Spark itself reads only the login there
         if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
             builder = builder.config("spark.hadoop.fs.s3a.endpoint", endpoint)
             builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
@@ -224,7 +224,7 @@ def _start(jar: Path | None) -> SparkSession:
         try:
             return builder.getOrCreate()
         except Exception as error:
-            cause = getattr(error, "java_exception", None)  # the text of the error itself begins with a call of Python
+            cause = getattr(error, "java_exception", None)  # str(error) begins with the call, not with the reason
             text = str(cause.getMessage() if cause is not None else error)
             reason = (text.strip().splitlines() or [type(error).__name__])[0]
             raise ServerError(

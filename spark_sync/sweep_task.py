@@ -41,8 +41,8 @@ class Sweep:
     expand: frozenset[str]
     one_role: bool
     joined: bool
-    rows: int  # of one sweep, about
-    block: int  # targets of a block
+    rows: int  # about the number of rows in one sweep
+    block: int  # the number of targets in a block
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 -- views.sql: the tables of a snapshot as views with references in place of positions, for Spark and for DuckDB.
 -- {schema} is the schema of the views. Its tables raw_* are the snapshot's files, with positions. The comment above a view
--- begins with `from` and the files that the view needs. {subject_types} and {user_types} are lists of the policy's types, such
--- as 'user', 'service_principal'. {each}({numbers}(a, b, step)) gives a row for every step-th number from a to b.
+-- begins with `from` and the files that the view needs. {subject_types} and {user_types} are lists of the policy's types,
+-- e.g. 'user', 'service_principal'. {each}({numbers}(a, b, step)) gives a row for every step-th number from a to b.
 
 -- from objects: every object and subject; `name` is the last segment of the reference, unquoted
 create or replace view {schema}.objects as

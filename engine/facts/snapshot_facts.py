@@ -48,7 +48,7 @@ def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin
     elif meta.policy_digest != policy.digest:
         problem = f"is a snapshot with another policy ({meta.policy}) than the root has now"
     elif not meta.made:
-        problem = "does not say when its root was created, because an earlier version of grantpath wrote it"
+        problem = "does not contain the creation id of its root, because an earlier version of grantpath wrote it"
     elif meta.made != origin.made or not 0 < meta.revision <= revision:
         problem = f"is a snapshot of an earlier root with the name {tenant}"
     else:

@@ -90,7 +90,7 @@ BAD: dict[str, tuple[Callable[[Path, Authorizer], None], str]] = {
     "another-root": (edited(root="metalake:other"), "is a snapshot of metalake:other, not of"),
     "another-policy": (edited(policy_digest="x"), "is a snapshot with another policy (lakehouse)"),
     "an-earlier-format": (edited(schema_version=1), "is not a snapshot of this version"),
-    "an-earlier-version": (edited(made=None), "does not say when its root was created"),
+    "an-earlier-version": (edited(made=None), "does not contain the creation id of its root"),
     "a-revision-to-come": (edited(revision=99), "is a snapshot of an earlier root"),
     "an-earlier-root": (created_again, "is a snapshot of an earlier root"),
 }

@@ -209,9 +209,7 @@ def test_bulk_answers_about_no_entity_are_refused(
     rows = pq.read_table(file)
     at = rows.column_names.index(column)
     pq.write_table(rows.set_column(at, column, pa.array([value] * len(rows))), file)
-    with pytest.raises(
-        InvalidInput, match=r"a row has a position or a count that is not possible; run `grantpath access"
-    ):
+    with pytest.raises(InvalidInput, match=r"a row has an invalid position or count; run `grantpath access"):
         report(damaged, tmp_path / "report.html")
 
 
