@@ -127,7 +127,7 @@ def explain(
     """Explain why SUBJECT can use NAME on REF, or why not.
 
     If it is allowed, this prints paths in the graph that allow it; if not, the nearest remedy, with the path of each
-    DENY that the remedy revokes. If further grants or memberships lead to the same decision, the last line tells so,
+    DENY that the remedy revokes. If further grants or memberships lead to the same decision, the last line reports it,
     and --all prints their paths too. --json has the statements of the remedy as `remedy`, and whether the paths are
     complete as `complete`. Exit codes as for check.
     """
@@ -166,7 +166,7 @@ def revocation(
     """List the smallest set of statements after which SUBJECT cannot use NAME on REF any more. It changes nothing.
 
     The statements are revokes, removals of memberships and changes of owner. `or` lists DENYs that each have the same
-    effect alone. The set is proved smallest if at most 20 facts are candidates; the last line tells whether it is.
+    effect alone. The set is proved smallest if at most 20 facts are candidates; a line reports whether it is.
     --effects also lists what else the statements would take away, from SUBJECT and from others.
     Exit code 0: there is such a set, or SUBJECT is not allowed anyway, 1: there is none, 2: an error.
     """

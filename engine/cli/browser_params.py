@@ -45,7 +45,7 @@ def params(
     """Print the :params line to run in Neo4j Browser before pasting a query of cypher/.
 
     The line works for check.cypher and for explain.cypher. --for who ignores the SUBJECT, and --for which uses only the
-    type of REF. A note says so if the line is for which_below.cypher.
+    type of REF. If the line is for which_below.cypher, a note reports it.
     """
     second = second_objects(with_)
     with session.open() as authorizer:

@@ -71,7 +71,7 @@ def change(
     statement per line; each sees the ones before it. Lines that start with # are ignored.
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
-    --create, the facts can be the first ones of a new root. Before dropping the root itself, this asks for its name;
+    --create, the root is created if it does not exist. Before dropping the root itself, this asks for its name;
     without a terminal, --yes must confirm it.
 
     --dry-run --effects also lists who would gain and who would lose which privileges and operations on what, with the
@@ -80,7 +80,7 @@ def change(
     from grantpath.graph.statement import parse_statement
 
     if (statement is None) == (file is None):
-        raise typer.BadParameter("name a STATEMENT, or a --file of them")
+        raise typer.BadParameter("give either a STATEMENT or a --file of statements")
     if create and (dry_run or by is not None):
         raise typer.BadParameter(f"--create writes a new root; omit {'--dry-run' if dry_run else '--by'}")
     if effects and (not dry_run or id_ is not None):

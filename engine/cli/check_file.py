@@ -92,7 +92,7 @@ def check_file(
             if problem:
                 raise problem
     if not report.revisions:
-        raise InvalidInput(f"{shown}: there is no check in it; write one per line: SUBJECT NAME OBJECT")
+        raise InvalidInput(f"{shown} contains no check; write one per line: SUBJECT NAME OBJECT")
     span = " to ".join(str(revision) for revision in dict.fromkeys(report.revisions))
     total = report.allowed + report.refused
     note(f"{total:,} checks: {report.allowed:,} allowed, {report.refused:,} not allowed, at revision {span}")

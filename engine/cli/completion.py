@@ -35,7 +35,7 @@ class _Place:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the completions for the shell that the variable names. Does not return: other threads may be waiting."""
+    """Prints the completions for the shell that the variable names. Then ends the process, with all its threads."""
     shell, found = os.environ[COMPLETION], list[str]()
 
     def work() -> None:
@@ -84,7 +84,7 @@ def completions(words: list[str], current: str) -> list[str]:
 
 
 def _place(command: Any, words: list[str]) -> _Place | None:
-    """None after a command that does not exist."""
+    """The place after these words; None after a command that does not exist."""
     place, rest = _Place(command), iter(words)
     for word in rest:
         if word == "--" and not place.only_arguments:

@@ -151,7 +151,7 @@ class CommandContext:
         return replace(self, root=root, policy=None)
 
     def with_its_policy(self) -> "CommandContext":
-        """A copy that uses the root's own policy, whatever --policy names."""
+        """A copy that ignores --policy and uses the root's own policy."""
         return replace(self, policy=None)
 
     def store(self) -> "Store":

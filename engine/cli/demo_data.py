@@ -155,7 +155,7 @@ def schema_roles() -> Iterator[tuple[str, list[Holding]]]:
     """A reader and a writer role for each schema of the two standards."""
     for catalog, schemas in (("retail", TPC_DS), ("wholesale", TPC_H)):
         for schema in schemas:
-            # If a schema has the name of a catalog or a department, its role also has the catalog in its name.
+            # Without the catalog, these names of schemas would be misunderstood as names of roles.
             name = f"{catalog}_{schema}" if schema in ("catalog", "customer", "sales") else schema
             into: Holding = ("allow", "USE_CATALOG", [f"catalog:{catalog}"])
             here = [f"schema:{catalog}.{schema}"]

@@ -124,7 +124,7 @@ def grants(
     """List the stored grants that match all options, sorted by object, subject, privilege and effect.
 
     --on and --to are exact: grants on the places above the object, or to the groups and roles of the subject, are not
-    listed. For what counts in the end, use `can` or `who`.
+    listed. To see the resulting access, use `can` or `who`.
     """
     with session.open() as authorizer:
         found = authorizer.grants(

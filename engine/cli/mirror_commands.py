@@ -27,8 +27,8 @@ def mirror(session: CommandContext, target: Out, update: Update = False) -> None
     """Mirror a root into a snapshot for Spark.
 
     OUT is a new folder, or a URI, e.g. s3://bucket/folder. Writes Parquet files of one revision, with the transitive
-    closure of memberships. With --update, the changes since then are applied to the snapshot; where the log does not
-    describe them, the root is mirrored again.
+    closure of memberships. With --update, OUT is an existing snapshot, and the changes since its revision are applied
+    to it; if the log does not describe them, the root is mirrored again.
     """
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.graph_reader import mirror as mirror_graph
@@ -68,7 +68,7 @@ def follow(session: CommandContext, snapshot: Snapshot) -> None:
 
     Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets a row for
     all access that users gained and lost at each revision. If the log does not describe the changes, the root is
-    mirrored again, which a row records. After it was killed, the next run continues at the same revision.
+    mirrored again, and a row records this. If the command is killed, the next run continues at the same revision.
     """
     from grantpath.graph.embedded.connect import connection
     from grantpath.spark_sync.follower import Followed

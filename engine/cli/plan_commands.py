@@ -69,9 +69,9 @@ def apply(
 ) -> None:
     """Make all changes of a file in one transaction, if the root is still at the revision of the plan.
 
-    Any change since then, by anyone, prevents it: nothing is done, and the exit code is 2. Plan it again then. With
-    --root-id, so does a drop of the root, even if a new root has the same name and revision. Before dropping the root
-    itself, this asks for its name; without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: an
+    If the root was changed since then, nothing is done, and the exit code is 2; plan the changes again. With --root-id,
+    the same applies if the root was dropped, even if a new root has the same name and revision. Before dropping the
+    root itself, this asks for its name; without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: an
     error.
     """
     lines = read_statements(file)

@@ -23,7 +23,7 @@ def since(
     """Show since when SUBJECT can (or cannot) use NAME on REF, and which change caused this.
 
     The changes of the log are undone one by one until the answer is different. If the log does not reach back that far,
-    the output tells so. Exit codes as for check.
+    the output reports it. Exit codes as for check.
     """
     with session.open() as authorizer:
         found = authorizer.since(subject, name, ref, as_role=as_, with_=second_objects(with_))

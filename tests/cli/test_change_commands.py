@@ -86,7 +86,8 @@ def test_empty_or_missing_file_is_an_error(run: Run, root: str, tmp_path: Path) 
     assert "cannot be read" in run("change", "--file", str(tmp_path / "none"), "--root", root).err
     (tmp_path / "empty").write_text("# nothing\n")
     assert "has no statement" in run("change", "--file", str(tmp_path / "empty"), "--root", root).err
-    assert "a STATEMENT, or a --file of them. See `grantpath change --help`." in run("change", "--root", root).err
+    usage = "give either a STATEMENT or a --file of statements. See `grantpath change --help`."
+    assert usage in run("change", "--root", root).err
     assert run("change", "add user:x", "--file", "-", "--root", root).code == 2
 
 

@@ -53,7 +53,7 @@ def test_comments_empty_lines_line_ends_and_a_mark_are_skipped(ask: Run) -> None
 def test_file_without_a_check_is_an_error(ask: Run, text: str) -> None:
     ran = ask(text)
     assert (ran.code, ran.out) == (2, "")
-    assert "there is no check in it; write one per line" in ran.err
+    assert "contains no check; write one per line" in ran.err
 
 
 def test_json_lines_are_read_and_written(ask: Run) -> None:
