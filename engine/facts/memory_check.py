@@ -12,14 +12,14 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-# facts, each with a principal that has it; None for a fact that is not a single grant, e.g. EXISTS
+# facts, each with the principals that have it; None for a fact that is not about a single grant, e.g. EXISTS
 Found = list[tuple[Fact, Collection[int] | None]]
 NO_OTHERS: Found = []
 
 
 class FoundFacts:
-    """The facts of principals that act together, in the form of check.cypher. The texts are written when they are
-    read."""
+    """The facts of principals that act together, in the form of check.cypher. The texts are built only when they
+    are read."""
 
     __slots__ = ("_granted", "_others", "_principals", "_refs")
 
@@ -87,11 +87,11 @@ class EarlyAnswers:
         self._answers: list[dict[str, Any]] = []
 
     def compute(self, version: FactVersion) -> None:
-        """Computes them from a version that may be current."""
+        """Computes the answers from a version that may be current."""
         self._version, self._answers = version, answers(version, self._policy, self._root, self._questions)
 
     def at(self, version: FactVersion) -> list[dict[str, Any]]:
-        """Those of the current version."""
+        """The answers from the current version; computed again if `compute` had another version."""
         if self._version is not version:
             self.compute(version)
         return self._answers

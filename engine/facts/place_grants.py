@@ -10,12 +10,12 @@ from grantpath.engine.policy.fact_plan import Wanted
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 
-MOST_KEPT = 4_096  # for each condition: entities whose grants are kept, and parents for which those above them are
+MOST_KEPT = 4_096  # by condition: the most places whose grants are kept, and the most parents
 NOTHING: Wanted = {}
 
 
 class PlaceBits(NamedTuple):
-    """The grants on a place that many questions share. `bits`: those of the facts that each grantee has."""
+    """The grants on a place that many questions share. `bits`: for each grantee, the bits of its facts."""
 
     wanted: Wanted
     grants: Grants
@@ -24,7 +24,7 @@ class PlaceBits(NamedTuple):
 
     @staticmethod
     def of(wanted: Wanted, grants: Grants) -> "PlaceBits":
-        """Those of the facts that a condition needs."""
+        """The grants on a place, with the bits of the facts that a condition needs."""
         bits: dict[int, int] = {}
         for name, by in grants.items():
             if name in wanted and (bit := wanted[name][1]):
@@ -46,7 +46,7 @@ class PlacesGranted:
         """The bits of the facts that these principals have."""
         found = 0
         for _, _, bits, grantees in self._others:
-            if not grantees.isdisjoint(principals):  # on most places they are, and then this is quicker
+            if not grantees.isdisjoint(principals):  # on most places they are disjoint, which is found quickly
                 for principal in grantees & principals:
                     found |= bits[principal]
         if self._grants is not None:
@@ -72,8 +72,8 @@ def facts_of(wanted: Wanted, grants: Grants) -> Iterator[tuple[Fact, Collection[
 class ConditionGrants:
     """The grants that the checks of one condition need. All versions of a copy share it, and threads may.
 
-    Those on the places above an object are kept, because all objects inside the same parent share them, and popular
-    places have thousands of grants. Each is used only while the grants are the same objects as those of the version.
+    Grants on the places above an object are kept, because all objects inside the same parent share them, and popular
+    places have thousands of grants. What is kept is used only while the version has the same grants, as Python objects.
     """
 
     def __init__(self, requirement: Requirement, policy: Policy) -> None:
@@ -85,7 +85,7 @@ class ConditionGrants:
         above = {*chain[1:], *named}
         self._parent = chain[1] if len(chain) > 1 and all(place in above for place, _, _ in self._others) else None
         self._bits: dict[tuple[str, int], PlaceBits] = {}
-        self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})  # the grants of a version; by parent
+        self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})  # grants of a version; kept, by parent
 
     def on(self, version: FactVersion, places: Places) -> PlacesGranted:
         """What is granted on the places of a question."""
@@ -97,7 +97,7 @@ class ConditionGrants:
         of, above = self._above
         if of is not version.grants:
             above = {}
-            self._above = version.grants, above  # at once, so that no other version uses them
+            self._above = version.grants, above  # one assignment, so that no thread combines two versions
         parent = places[self._parent].text
         others = above.get(parent)
         if others is None:

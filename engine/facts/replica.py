@@ -1,4 +1,4 @@
-"""A copy of a root's facts in this process, which each answer proves to be current.
+"""A copy of a root's facts in this process, which each question proves to be current.
 
 The copy contains facts and no decisions. A question reads the root's revision marks and the deltas since the copy's
 revision, in one round trip. If the marks are equal, the copy with these deltas is the state of exactly that revision,
@@ -40,7 +40,7 @@ PAGE = 500  # entries that the thread applies at a time
 READS = 3  # tries to read a root whose log cannot be followed meanwhile
 RETRY_SECONDS = 1.0  # after a failed attempt to read the root
 RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
-FEW = 10  # questions that are answered while their proof is on its way; for more, this way is a small part of the time
+FEW = 10  # at most this many questions are answered while their proof is on its way; with more, it would save little
 Meanwhile = Callable[[FactVersion], None]
 
 
@@ -88,8 +88,8 @@ class Replica:
     ) -> FactVersion | None:
         """The facts at the revision that the root has now; None if the database must answer.
 
-        They are at least those of the revision `at_least`. If possible, `meanwhile` is called with the facts that the
-        proof is about, while it is on its way. Raises Unavailable.
+        The database must also answer if this revision is below `at_least`. If possible, `meanwhile` is called with the
+        facts of the copy while their proof is on its way. Raises Unavailable.
         """
         version = self._proved(policy, meanwhile)
         if version is not None and (at_least is None or version.revision >= at_least):
@@ -213,7 +213,7 @@ class Replica:
         return False
 
     def read(self, policy: Policy, snapshot: Path | str | None = None) -> bool:
-        """Reads the root into a new copy, or a snapshot of it and what has changed since, if the log says all of that.
+        """Reads a new copy: from the graph, or from a snapshot and the changes since, if the log describes all of them.
 
         Returns false if that is not possible now, and logs the reason as a warning. Raises nothing.
         """
@@ -233,7 +233,8 @@ class Replica:
     def fresh(self, policy: Policy, snapshot: Path | str | None = None) -> FactVersion:
         """The facts that the root has now, read from the graph, or from a snapshot and the changes since.
 
-        Raises Inconsistent if the root has another policy, or changes too much to be read; Unavailable.
+        Raises Inconsistent if the root does not exist any more, has another policy, is being written, or changes too
+        much to be read; TooLarge; Unavailable.
         """
         for turn in range(READS):
             version = self._read(policy, snapshot if turn == 0 else None)
