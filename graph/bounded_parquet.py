@@ -2,9 +2,8 @@
 
 A Parquet file of one kilobyte can contain millions of rows, or repeat one long string a million times. So the column
 types and the decoded size are read from the file's footer and checked against limits. String columns are read as
-dictionaries, which store a repeated string once, unless the file contains every string. The length of a string is
-limited. A stream checks a file in the same
-way, and decodes a bounded number of rows at a time.
+dictionaries, which store a repeated string once, unless the file stores the column without a dictionary. The length of
+a string is limited. A stream checks a file in the same way, and decodes a bounded number of rows at a time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +21,13 @@ from grantpath.graph.reference import MAX_REFERENCE_BYTES
 from grantpath.graph.remote_path import AnyPath, arrow_place, size_of
 
 Kind = Literal["text", "int", "bool"]
-FREE_BYTES = 256_000_000  # bytes of memory that every file may take
-RATIO = 100  # more bytes of memory for each byte of the file
+FREE_BYTES = 256_000_000  # bytes of memory that the files of every table may take together
+RATIO = 100  # more bytes of memory for each byte of the files
 MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more quotes than it needs
-STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # of a table in a stream
+STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # the most in a part of a streamed table
 _ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
-_PLAIN = {"PLAIN", "RLE", "BIT_PACKED"}  # the encodings of a column that contains every string (and of its levels)
+_PLAIN = {"PLAIN", "RLE", "BIT_PACKED"}  # the encodings of a column without a dictionary, and of its levels
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
@@ -42,9 +41,9 @@ def read_bounded(
     """The rows of these files (parts of one table) that match `chosen`, with these columns.
 
     `kinds` lists every column that the files must have. A string column is dictionary<int32, string> (null in a column
-    without any value), or string if the files contain every string of it: that is faster where the strings differ.
-    Raises InvalidInput for a file that cannot be read, has other columns or types, would take more memory than
-    FREE_BYTES plus RATIO times its size, or contains a string longer than `max_text` bytes.
+    without any value), or string if the files store it without a dictionary: that is faster for different strings.
+    Raises InvalidInput if a file cannot be read, has other columns or types, or contains a string longer than
+    `max_text` bytes, or if the files together would take more memory than FREE_BYTES plus RATIO times their size.
     """
     wanted = list(kinds) if columns is None else list(columns)
     footers = _check_footers(files, kinds, wanted)
@@ -112,8 +111,8 @@ def _texts(kinds: Mapping[str, Kind]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Footers:
-    """What the footers of files say. `schema` is the first one's; `plain` are the columns of which the files contain
-    every value, so that none can be repeated for free."""
+    """The contents of the footers of files. `schema` is that of the first file; `plain` are the columns that all files
+    store without a dictionary, so that each repetition of a value takes space."""
 
     rows: int
     schema: pa.Schema
@@ -194,7 +193,7 @@ def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
 
 
 def _columns(parquet: pq.ParquetFile) -> Iterator[pq.ColumnChunkMetaData]:
-    """What the footer says about the part of each column in each row group."""
+    """The entries of the footer about the part of each column in each row group."""
     groups = (parquet.metadata.row_group(at) for at in range(parquet.metadata.num_row_groups))
     return (group.column(at) for group in groups for at in range(group.num_columns))
 

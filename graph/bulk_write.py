@@ -15,10 +15,10 @@ leaves the marks unequal and sets `loading_done`: from here on the load is compl
 removals follow batch by batch, each together with its record, and then the marks are made equal.
 
 A load owns the root by its id on the mark and its heartbeats, not by the lock: a load that loses the connection of its
-lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load
-that died, and so gives no sign of life, is undone or completed by the next caller (graph/load_recovery.py). In both
-cases `revision` and `begun` end equal and one higher than before, so that a reader that began before the load cannot
-mistake the state after it for the state before it.
+lock continues. A load that raises undoes itself, or completes itself if `loading_done` is set. A load that died, and so
+gives no sign of life, is undone or completed by the next caller (graph/load_recovery.py). In both cases `revision` and
+`begun` end equal and one higher than before, so that a reader that began before the load cannot mistake the state after
+it for the state before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -25,7 +25,7 @@ class Meanwhile(threading.local):
     work: Callable[[], None] | None = None
 
     def run(self) -> None:
-        """Does it, once."""
+        """Does this work, once."""
         if self.work is not None:
             work, self.work = self.work, None
             work()
@@ -119,8 +119,8 @@ def _probe(raw: socket.socket, timeout: float) -> None:
 
 
 def _whole(connection: Any, step: Any, after: Callable[[], None] | None = None) -> Any:
-    """Wraps a step that sends or reads one message, so that an interrupted step closes the connection. `after` is done
-    after it.
+    """Wraps a step that sends or reads one message, so that an interrupted step closes the connection. `after` is
+    called after the step.
 
     An exception that is raised in a thread from outside (a soft time limit, a signal) may leave half a message in the
     connection, and the next caller would read the rest of an old answer. The driver's own errors leave it usable.
@@ -207,9 +207,8 @@ class Connections:
             os.getpid(),
             reading=Pool(connection, timeout, silence=timeout),
             guarding=Pool(connection, timeout, silence=timeout),
-            locking=Pool(
-                connection, timeout, silence=1.5 * timeout
-            ),  # the server itself ends a query after one timeout
+            # the server itself ends a query after one timeout
+            locking=Pool(connection, timeout, silence=1.5 * timeout),
             writing=Pool(connection, timeout, silence=None),
         )
 

@@ -15,9 +15,8 @@ from grantpath.graph.errors import Unavailable
 log = logging.getLogger("grantpath.login")
 REFUSED = "Neo.ClientError.Security.Unauthorized"
 EXPIRED = "Neo.ClientError.Security.TokenExpired"
-LOCKED = (
-    "Neo.ClientError.Security.AuthenticationRateLimit"  # sent after several wrong passwords, even for the right one
-)
+# sent after several wrong passwords, even for the right one
+LOCKED = "Neo.ClientError.Security.AuthenticationRateLimit"
 PAUSE = 0.25  # seconds between two calls of a provider, and between two tries of a login
 
 

@@ -82,9 +82,8 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
         type_, name = simple
         subject = type_ in subject_types
         segments = (name,) if subject else tuple(name.split("."))
-        ref = Reference.__new__(
-            Reference
-        )  # directly, because setting the fields of a frozen one takes as long as the rest
+        # without __init__, which for a frozen dataclass takes as long as the rest
+        ref = Reference.__new__(Reference)
         ref.__dict__.update(type=type_, segments=segments, one_segment=subject, text=text)
         return ref
     type_, colon, name = text.partition(":")

@@ -1,4 +1,4 @@
-"""Files and folders in a file system of pyarrow, e.g. s3://bucket/folder, in the place of pathlib's paths."""
+"""Files and folders in a file system of pyarrow, e.g. s3://bucket/folder, with methods like those of pathlib."""
 
 import fnmatch
 import re
@@ -25,7 +25,7 @@ _WITHOUT_FOLDERS = ("s3", "gcs", "abfs")  # types of file systems in which a fol
 class RemotePath:
     """A file or folder of a file system of pyarrow, with those methods of pathlib.Path that a snapshot needs.
 
-    `uri` has percent signs for special characters, and no login; `path` is its name in the file system. The methods
+    `uri` is percent-encoded and contains no login; `path` is the name in the file system. The methods
     raise OSError, e.g. FileNotFoundError. A pickle has only the URI: a task opens the file system by its own settings.
     """
 
@@ -93,7 +93,7 @@ class RemotePath:
             return str(file.read().decode(encoding))
 
     def write_text(self, text: str, encoding: str = "utf-8") -> None:
-        """Writes the file. In an object store it is there completely or not at all."""
+        """Writes the file. In an object store, the file is complete or absent."""
         with self.filesystem.open_output_stream(self.path) as file:
             file.write(text.encode(encoding))
 
@@ -143,7 +143,7 @@ def local_path(location: AnyPath | str) -> Path:
         return found
     raise InvalidInput(
         f"{short(str(found))}: `follow`, `mirror --update` and `export` write only to a folder of this machine, "
-        "because they rename and lock; name one, or write a new snapshot with `grantpath mirror URI`"
+        "because they rename folders and lock files; name one, or write a new snapshot with `grantpath mirror URI`"
     )
 
 
@@ -203,7 +203,7 @@ def _remote(text: str) -> RemotePath:
 
 @lru_cache(maxsize=16)
 def _opened(uri: str) -> tuple[FileSystem, str]:
-    """The file system of a URI without a path, and what its paths begin with. To open one may ask the network."""
+    """The file system of a URI without a path, and what its paths begin with. Opening one may use the network."""
     filesystem, base = FileSystem.from_uri(uri)
     return filesystem, base.rstrip("/")
 

@@ -4,8 +4,8 @@ A commit becomes visible piece by piece, so a reader could see half of it. A wri
 revision + 1) before its own commit, and afterwards sets `revision` to the same number. A reader reads both numbers
 before and after its facts, in the same statement, and answers only if all four are equal: then no commit was running at
 the start or the end, and none happened in between. Writers of a root take turns: the transaction that writes holds a
-lock on the root's :Writer node. If the holder of the lock finds unequal numbers, their writer is gone, and
-the holder repairs them.
+lock on the root's :Writer node. If the holder of the lock finds unequal numbers, their writer is gone, and the holder
+repairs them.
 
 A short change sends its begin mark just before its last statement, and waits for the answer to the mark only after that
 statement: the mark must be committed before the facts are, not before they are written.
@@ -117,9 +117,10 @@ class RevisionGuard:
     def _begin(self, base: Marks, revision: int) -> Begun:
         """Blocks readers, until `_end`.
 
-        The lock may have been lost by now. If another writer has changed the marks since, this one is not set. If not,
-        it is set, and the next statement of the transaction or the commit fails; then the mark is withdrawn, or the
-        next holder of the lock repairs it. So a mark of a writer that has lost its lock only makes readers wait.
+        The lock may have been lost by now. If another writer has changed the marks since, the mark is not set.
+        Otherwise it is set, but the next statement of the transaction, or its commit, fails; then the mark is
+        withdrawn, or the next holder of the lock repairs it. So the mark of a writer that has lost its lock only makes
+        readers wait.
         """
         return self._marks.begin(base, revision)
 

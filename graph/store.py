@@ -21,8 +21,8 @@ from grantpath.graph.writer_queue import Turns
 if TYPE_CHECKING:
     import neo4j
 
-QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond them, it takes the lock
-FETCH = 20_000  # rows that the server sends at a time of a whole root
+QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond them, it takes a turn
+FETCH = 20_000  # rows that the server sends at a time in a read of a whole root
 STALL_LIMIT = 15.0
 PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
 Result = TypeVar("Result")
@@ -74,7 +74,7 @@ class Store:
     def read_values(
         self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
     ) -> list[Row]:
-        """As `read`, and faster, for a query that returns neither nodes, relationships nor paths.
+        """Like `read`, but faster, for a query that returns neither nodes, relationships nor paths.
 
         If possible, `meanwhile` is called once, as soon as the query is sent, while the server works on it.
         """

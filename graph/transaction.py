@@ -70,8 +70,8 @@ class Writing:
         return self.ask(text, parameters)
 
     def ask_last(self, text: str, parameters: Mapping[str, Any]) -> None:
-        """Runs a short statement after which nothing can change the number of the revision. Readers are blocked
-        meanwhile, instead of afterwards: the commit of the begin mark then takes no time of its own."""
+        """Runs a short statement after which the revision does not change any more. The begin mark is sent just before,
+        so that it is committed while the statement runs."""
         self._begin(self.revision)
         self.ask(text, parameters)
 

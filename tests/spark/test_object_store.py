@@ -219,7 +219,7 @@ def test_commands_that_lock_and_rename_refuse_an_object_store(place: RemotePath,
         lambda: update(unused, "metalake:ml", str(place), print),
         lambda: export(place, str(place / "out"), "delta", print),
     ):
-        with pytest.raises(InvalidInput, match="only to a folder of this machine, because they rename and lock"):
+        with pytest.raises(InvalidInput, match="only to a folder of this machine, because they rename folders"):
             command()
     assert local_path(tmp_path.as_uri()) == tmp_path
 
