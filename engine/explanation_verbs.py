@@ -63,7 +63,7 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
     ) -> Revocation:
         """The smallest set of statements after which `subject` cannot use `name` on `object` any more. Changes nothing.
 
-        With `effects`, the result also has all access that these statements would take away, as for `plan`. Raises the
+        With `effects`, the result also has all access that these statements would take away (see `plan`). Raises the
         errors of `check`.
         """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}

@@ -22,7 +22,7 @@ from grantpath.graph.inputs import need_number
 from grantpath.graph.messages import short
 from grantpath.graph.remote_path import AnyPath
 
-LAST = datetime(9998, 12, 31, tzinfo=UTC)  # before the maximum of datetime, so that a time can still be added
+LAST = datetime(9998, 12, 31, tzinfo=UTC)  # below the maximum of datetime, so that a microsecond can be added
 
 
 class _Blocked(Exception):

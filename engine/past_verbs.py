@@ -29,10 +29,10 @@ class PastVerbs(OpenTenant):
         Pass the result to several questions as `as_of`, so that the facts are read only once. A time is a datetime or a
         text in ISO 8601; if it has no offset it is in UTC.
 
-        The facts are computed by the log, back or forward, from the present or from one of the `snapshots` of this
-        root, whichever needs the fewest changes. Needs the extra `replica`. Raises InvalidInput if the root has not
-        reached the revision, if it had no change at or before the time, or if the log does not describe all the changes
-        in between; Unknown, Inconsistent, Unavailable.
+        The facts are computed from those of the present or of one of the `snapshots` of this root, by undoing or
+        repeating the changes of the log. The nearest start from which this is possible is used. Needs the extra
+        `replica`. Raises InvalidInput if the root has not reached the revision, if it had no change at or before the
+        time, or if the log does not describe all the changes in between; Unknown, Inconsistent, Unavailable.
         """
         from grantpath.engine.past_reader import PastReader  # only here: it needs an extra
         from grantpath.engine.past_root import PastRoot
@@ -61,7 +61,7 @@ class PastVerbs(OpenTenant):
         """Since when, without interruption, `subject` can (or cannot) use `name` on `object`, and by which change.
 
         The changes of the log are undone one by one until the answer is different, or the question was not possible
-        yet, e.g. because the object did not exist. All facts of the root are read, as for `past`. Raises the errors of
+        yet, e.g. because the object did not exist. All facts of the root are read (see `past`). Raises the errors of
         `check`, and Inconsistent if the log contradicts the facts.
         """
         from grantpath.engine.past_reader import PastReader

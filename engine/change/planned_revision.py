@@ -9,7 +9,7 @@ from grantpath.graph.messages import short
 
 @dataclass(frozen=True)
 class Planned:
-    """The state for which a change was planned: the revision, and the creation id of the root. None: it can be any.
+    """The state for which a change was planned: the revision, and the creation id of the root. None: any.
 
     Raises InvalidInput if one of them is of another type.
     """
@@ -35,6 +35,4 @@ class Planned:
             now = f"is at revision {revision}, not at {self.revision}"
         else:
             now = "is not the root of the plan: it was dropped and created again, or the plan is of another root"
-        raise Inconsistent(
-            f"{tenant} {now}; nothing is done. See what the change would do now, and repeat it with the present state"
-        )
+        raise Inconsistent(f"{tenant} {now}; nothing is done; plan the change again")

@@ -29,11 +29,11 @@ class AccessEffect(Frozen):
     """Access that users gain, or lose, because of the same deciding grants.
 
     `names` are privileges and operations on objects of `type`. `by` are the deciding grants: those that allow only
-    after the change (gain) or only before it (loss), or the DENYs that stop other grants on the other side only. For
-    objects that are added or dropped, `by` is the statement that adds or drops them. `users` and `objects` count
-    different users and objects, `pairs` counts the pairs of user and object. `place` is the lowest place that contains
-    all the objects. `shares` list all pairs: in a share, all users are paired with all objects. Gained objects exist
-    after the change, lost objects existed before it.
+    after the change (gain) or only before it (loss), or the DENYs that stop other grants only before the change (gain)
+    or only after it (loss). For objects that are added or dropped, `by` is the statement that adds or drops them.
+    `users` and `objects` count distinct users and objects, `pairs` counts the pairs of user and object. `place` is the
+    lowest place that contains all the objects. `shares` list all pairs: in a share, all users are paired with all
+    objects. Gained objects exist after the change, lost objects existed before it.
     """
 
     effect: Literal["gain", "lose"]

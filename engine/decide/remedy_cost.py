@@ -7,8 +7,8 @@ from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import FactKind, place_prefix, place_type
 from grantpath.engine.policy.policy import Policy
 
-# One statement costs as much as one plain grant. Administrative grants cost more than
-# all plain grants that one condition can require.
+# One statement costs as much as one plain grant. Administrative grants cost more than all plain grants that one
+# condition can require.
 REVOKE = 50
 STATEMENT = 100
 ABOVE = 30  # for each level that a place is above the object

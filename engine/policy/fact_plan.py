@@ -31,7 +31,7 @@ class FactPlan:
 
     @cached_property
     def named(self) -> dict[str, str]:
-        """The roles that the clauses name explicitly: by place name, such as `=role:x`, the reference."""
+        """The references of the roles that the clauses name explicitly, by place name, e.g. `=role:x`."""
         return {fact.place: fact.entity for fact in self.facts if fact.entity}
 
     @cached_property
@@ -101,7 +101,7 @@ class FactPlan:
 
     @cached_property
     def properties_of_places(self) -> list[Fact]:
-        """The facts of `properties`."""
+        """The facts of `properties`, except ALL."""
         return [fact for fact in self.facts if fact.kind not in (*_GRANTED, FactKind.ALL) and not fact.below]
 
     @cached_property
@@ -128,7 +128,7 @@ class FactPlan:
         return {*self.below, *(fact.place for fact in self.every)}
 
     def without(self, away: Collection[str]) -> "FactPlan":
-        """The plan without the atoms about these places. If the result allows, the whole plan allows.
+        """The plan without the atoms about these places or about descendants. If the result allows, the plan allows.
 
         Atoms are removed whole: without its DENY on a removed place, the rest of an atom would allow too much.
         """

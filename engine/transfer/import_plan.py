@@ -78,7 +78,7 @@ class PlanListing:
         return {table: len(at) for table, at in self._at.items()}
 
     def statements(self, table: str, first: int | None = None) -> list[str]:
-        """All rows of a table, or the first ones, as statements such as `add user:ann`."""
+        """All rows of a table, or the first ones, as statements, e.g. `add user:ann`."""
         return [SAY[table].format(*self._row(table, at)) for at in self._at[table][:first].tolist()]
 
     def lines(self, held: Mapping[str, int] | None = None) -> Iterator[str]:
