@@ -23,7 +23,7 @@ def need_list(what: str, given: Iterable[One]) -> list[One]:
 
 
 def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> list[Other]:
-    """The result of `work` for each item of a batch. Raises the first Invalid with its index, as `one_of`."""
+    """The result of `work` for each item of a batch. Raises the first Invalid, with its index (see `one_of`)."""
     done: list[Other] = []
     for thing in things:
         try:

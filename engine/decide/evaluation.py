@@ -89,7 +89,7 @@ def _reason(atom: Atom, found: FoundFacts) -> Fact:
 def own_denial(fact: Fact, clauses: Clauses, found: FoundFacts) -> Fact | None:
     """The DENY of the same privilege as an ALLOW that was found, on a place from which both are inherited.
 
-    Such an ALLOW still grants what its privilege implies. A reason that names it must say so.
+    Such an ALLOW still grants what its privilege implies. A reason that names it must add a note (see `denied_itself`).
     """
     atoms = {one for clause in clauses for term in clause for one in term if fact in one.any and one.holds(found)}
     return next(filter(None, (_own_denial(fact, one, found) for one in sorted(atoms))), None)

@@ -96,7 +96,7 @@ class Listing:
         return islice(self.with_next(), self._limit)
 
     def read(self) -> ReferencePage:
-        """All references, with the question, and whether more follow. Raises as the iteration."""
+        """All references, with the question, and whether more follow. Raises the errors of the iteration."""
         return self.page_of([*self.with_next()])
 
     @property

@@ -64,7 +64,7 @@ class RevocableFacts:
     """All facts that decide one check.
 
     `links` are the memberships of the subject, and of the groups and roles that it belongs to. `needs`: by fact, the
-    holdings that make it true; a fact that is not in `needs` is false, whatever is removed. `later` are ownerships that
+    holdings that make it true; a fact that is not in `needs` stays false after any removal. `later` are ownerships that
     a change of owner can add, and `removable` are the edges that a statement can remove.
     """
 

@@ -165,7 +165,7 @@ class _Candidates:
         return [*found.values()]
 
     def _deniable(self) -> list[str]:
-        """The subject, if it can have a DENY, because a DENY to its groups or roles has no more effect on it; otherwise
+        """The subject if it can have a DENY: a DENY to its groups or roles would have no other effect on it. Otherwise
         its groups and roles."""
         subject, to = self._evaluation.subject, self._evaluation.policy.file.grants.to
         if subject.type in to:

@@ -79,8 +79,8 @@ def compare(before: Side, after: Side, statements: Iterable[str], explained: boo
     """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
 
     The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
-    grants and the common place, and a share may name a place with what is excepted there; otherwise `by` and `place`
-    are empty, and a share lists all that is meant, which can be long.
+    grants and the common place, and whether a share may be a place with exceptions. Otherwise `by` and `place` are
+    empty, and shares have no exceptions, so that their lists can be long.
     """
     found = _Effects(explained)
     _find((before, after), statements, found)

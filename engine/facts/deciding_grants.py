@@ -81,8 +81,8 @@ class DecidingGrants:
     def _decisions(
         self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
     ) -> Iterator[tuple[Decided, list[Ints], Ints]]:
-        """What decides in the cells: facts, their places by target, and the cells. One more place than facts: its
-        addition or drop decides."""
+        """What decides in the cells: facts, their places by target, and the cells. If there is one more place than
+        facts, the addition or the drop of this place decides."""
         if not exists.all():
             yield (), [self._tops(difference)], np.flatnonzero(~exists)
         chosen = np.flatnonzero(exists)
@@ -105,8 +105,8 @@ class DecidingGrants:
         return top
 
     def _one_text(self, difference: AccessDifference, decided: Decided, rows: Ints, places: Sequence[Ints]) -> Bools:
-        """By row and places: whether for each fact, only one principal has it newly there, and is among the
-        principals of the row. Then the text is the same for all such rows."""
+        """By row and places: whether each fact has exactly one principal that the other side lacks, and the row has
+        this principal. All such rows with the same places have the same text."""
         acting, side = difference.yes.rows.acting, int(difference.gained)
         if self._acting[0] is not acting:
             row = np.repeat(np.arange(len(acting.subject)), np.diff(acting.offset))

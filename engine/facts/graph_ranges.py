@@ -10,8 +10,8 @@ RANGE_ROWS = 20_000  # entities in a range
 
 
 def ranges(store: Store, root: str) -> list[tuple[str, str]]:
-    """Ranges of about RANGE_ROWS entities, which together cover all references. Each contains the references from its
-    first text on and before its second text. Raises Unavailable."""
+    """Ranges of about RANGE_ROWS entities, which together cover all references. In a range, the first text is inclusive
+    and the second one exclusive. Raises Unavailable."""
     ends = [LOWEST]
     while end := range_end(store, root, ends[-1], RANGE_ROWS):
         ends.append(end)

@@ -124,7 +124,7 @@ class FactsOfMany:
         return self._with(np.zeros(len(self._users), np.int64), by)
 
     def _with(self, found: Ints, by: Mapping[int, int]) -> PlaceFacts:
-        """Adds the bits `by` principals to the bits `found` by user, and returns the users with facts."""
+        """Adds bits of principals (`by`) to the bits of their users (`found`). Returns the users with facts."""
         for principal, bits in by.items():
             for users in self._users_of(principal):
                 index = self._at[users]
@@ -185,7 +185,7 @@ class FactsOfMany:
             return None
         users = set[int]()
         for subject in moved:
-            # of a membership through which no fact on the place comes, before or after, nothing follows
+            # a membership changes nothing here if it gives no fact on the place, neither before nor after
             if kept.principals.isdisjoint(_joined(former, latter, subject)):
                 continue
             for some in self._users_of(subject):
@@ -230,7 +230,7 @@ def _by_principal(granted: Grants, words: Mapping[str, int]) -> dict[int, int]:
 def _joined(
     former: LayeredMap[int, tuple[int, ...]], latter: LayeredMap[int, tuple[int, ...]], subject: int
 ) -> set[int]:
-    """The groups and roles that a subject gets, or no longer gets, by its own memberships: they can contain more."""
+    """A superset of the groups and roles that a subject gets or loses by changes of its own memberships."""
     joined = {*(former.get(subject) or ())} ^ {*(latter.get(subject) or ())}
     return containers_of(former, joined) | containers_of(latter, joined) if joined else joined
 

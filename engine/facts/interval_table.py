@@ -34,7 +34,7 @@ def keys_of(table: pa.Table) -> tuple[Ints, tuple[Fact, ...]]:
     combined = np.zeros(len(table), np.int64)
     for (number, _), values in zip(columns, size, strict=True):
         combined = combined * values + number.to_numpy().astype(np.int64)
-    hashed = pa.array(combined).dictionary_encode()  # faster than to sort them
+    hashed = pa.array(combined).dictionary_encode()  # faster than sorting
     found, number_of = np.unique(hashed.dictionary.to_numpy(), return_inverse=True)
     effects, privileges, types = (values.to_pylist() for _, values in columns)
     facts = [

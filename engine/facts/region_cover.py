@@ -13,7 +13,7 @@ from grantpath.engine.facts.intervals import Ints, offsets, ranges
 from grantpath.engine.facts.region_tree import RegionTargets, Span
 
 Refs = tuple[str, ...]
-Extent = tuple[Refs, Refs, Refs, Refs]  # objects and places inside which all are meant; the same, to be excepted
+Extent = tuple[Refs, Refs, Refs, Refs]  # objects, places (all objects in them), excepted objects, excepted places
 PAIR = np.dtype(np.int32)  # intervals are packed as pairs of such numbers: half-open, in the numbers of the targets
 
 
@@ -145,7 +145,7 @@ class _Slots:
 
     def spans(self, targets: SpanLists) -> SpanLists:
         """The objects of lists of intervals of targets, as sorted spans."""
-        fewer = self._one_run & (2 * targets.sizes() > self._size)  # the others are fewer
+        fewer = self._one_run & (2 * targets.sizes() > self._size)  # then the targets not in the list are fewer
         if not fewer.any():
             return self._of_targets(targets)
         whole = int(self._low[0]), int(self._high[-1])
@@ -190,7 +190,7 @@ class _Listed:
     def above(self, ref: str) -> list[tuple[str, str]]:
         """The places above an object that are in the region, from the lowest one on, each with the prefix of the
         objects in it."""
-        parent = ref.rpartition(".")[0]  # if the name has a dot, also a part of the name: then the key is less shared
+        parent = ref.rpartition(".")[0]  # if the name has a dot, it includes a part of the name, and fewer share it
         found = self._above.get(parent)
         if found is None:
             numbers, policy, root = self._side.version.numbers, self._side.policy, self._side.root

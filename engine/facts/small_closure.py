@@ -5,7 +5,7 @@ import numpy as np
 from grantpath.engine.facts.intervals import Ints
 
 MAX_STEPS = 2_000_000  # followed memberships plus created pairs; about two seconds of work
-NAME = "plain Python, as the graph is small"
+NAME = "plain Python, because the graph is small"
 
 
 def close_small(subjects: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints] | None:
