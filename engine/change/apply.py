@@ -126,7 +126,7 @@ class BatchApplier:
         return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}
 
     def _is_due(self, step: ChangeStep, preconditions: Preconditions) -> bool:
-        """Is the step valid, and does it still need to be done? A wrong step gets its error."""
+        """Whether the step is valid and still needs to be done. A wrong step gets its error."""
         ref = step.change.object.text
         if step.mentioned and ref in preconditions.existing:
             return False

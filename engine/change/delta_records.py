@@ -22,8 +22,8 @@ PAGE = 500  # entries that one query reads
 class RecordedDelta:
     """The facts that a revision added and removed according to the log, as canonical statements.
 
-    `bulk`: the facts are not recorded, because they are too many, or an older version wrote the entry, or a pruning is
-    just removing them. Readers must then read the graph. `policy` has the sources of the policy before and after, if
+    `bulk`: the facts are not recorded, because they are too many, an older version wrote the entry, or a pruning is
+    removing them now. Readers must then read the graph. `policy` has the sources of the policy before and after, if
     the revision replaced it.
     """
 

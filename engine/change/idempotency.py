@@ -63,14 +63,14 @@ class Request:
         return None
 
     def is_new(self, writing: QueryRunner) -> bool:
-        """Is the id unused?"""
+        """Whether the id is unused."""
         try:
             return self.earlier(writing) is None
         except Invalid:  # the id belongs to another request
             return False
 
     def _is(self, change: Mapping[str, Any]) -> bool:
-        """Is this the same change, which was made without an id and is now repeated with the id assigned to it?"""
+        """Whether this is the same change, made without an id and now repeated with the id that was assigned to it."""
         return (change["actor"], change["as_role"], [change["statement"]]) == (*actor_names(self._actor), self._texts)
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
@@ -86,7 +86,7 @@ class Request:
 
 
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
-    """Are these changes in the history? Checking one is enough, because they were committed together."""
+    """Whether these changes are in the history. Checking one is enough, because they were committed together."""
     one = first_id(changes)
     return one is not None and ask(writing, "idempotency_find", id=one, parts=[])[0]["change"] is not None
 

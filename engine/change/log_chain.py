@@ -157,7 +157,7 @@ class Walk:
 
 
 def _is_after(first: Entry, pruned: Entry) -> bool:
-    """Does `first` come after the pruned entries? An interrupted pruning leaves some of them."""
+    """Whether `first` comes after the pruned entries. An interrupted pruning leaves some of them."""
     revision, up_to = first.get("revision"), pruned.get("pruned_revision")
     return not (isinstance(revision, int) and isinstance(up_to, int) and revision <= up_to)
 

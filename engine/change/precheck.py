@@ -21,7 +21,7 @@ class Precheck:
     """Answers that were read before the lock was taken, in the order of their queries.
 
     The marks must be read first. The first answer about a single change has them (preconditions.cypher); for a batch,
-    whose first query has none, they are read apart.
+    whose first query does not have them, they are read by a query of their own.
     """
 
     def __init__(self, store: Store, root: str, batch: bool) -> None:
@@ -38,12 +38,12 @@ class Precheck:
 
     @property
     def is_usable(self) -> bool:
-        """Does the root exist, and is no load running?"""
+        """Whether the root exists and no load is running."""
         return self.marks["revision"] is not None and self.marks["loading"] is None
 
     @property
     def is_whole(self) -> bool:
-        """Was no commit running when the marks were read? True if they have not been read."""
+        """Whether no commit was running when the marks were read. True if they have not been read."""
         return bool(self.marks["revision"] == self.marks["begun"])
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
@@ -59,7 +59,7 @@ class Precheck:
         return self._store.read(text, parameters)
 
     def is_current(self) -> bool:
-        """Are the marks still equal and unchanged? Then all answers are from one committed state."""
+        """Whether the marks are still equal and unchanged. Then all answers are from one committed state."""
         now = marks_of(self._store, self.root)
         return self.is_whole and all(now[name] == self.marks[name] for name in ("revision", "begun", "made"))
 

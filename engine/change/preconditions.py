@@ -79,7 +79,7 @@ class Preconditions:
             raise Unknown(f"{ref} does not exist", "; add it first, or check the name", absent=ref.text)
 
     def _cycle(self, subject: str, change: ResolvedStatement) -> bool:
-        """Is the container already in the subject, by the graph or by an earlier membership of the same batch?"""
+        """Whether the container is already in the subject, by the graph or an earlier membership of the same batch."""
         seen: set[str] = set()
         waiting = set(self.about[change]["above"])
         while waiting:
@@ -88,7 +88,7 @@ class Preconditions:
         return subject in seen
 
     def changes_nothing(self, change: ResolvedStatement) -> bool:
-        """Is the result of the change already in the graph?"""
+        """Whether the result of the change is already in the graph."""
         state = self.about[change]
         match change.kind:
             case "member" | "grant":

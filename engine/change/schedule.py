@@ -39,7 +39,7 @@ class ReadWriteSet:
 
     @property
     def changes_the_actor(self) -> bool:
-        """Can the statement change the actor's effective principals?"""
+        """Whether the statement can change the actor's effective principals."""
         return ACTOR in self.writes
 
 

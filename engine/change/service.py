@@ -269,7 +269,7 @@ class ChangeService:
                 unknown=True,
             ) from error
         if not made:
-            raise Unavailable(f"the connection was lost while {request.what} was committed; it was not done, {again}")
+            raise Unavailable(f"the connection was lost during the commit; {request.what} was not done; {again}")
         return changes
 
 

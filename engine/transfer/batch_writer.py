@@ -15,7 +15,7 @@ UNDER_WAY = 2 * LANES  # the server executes one batch in each lane, and receive
 
 
 class BatchWriter:
-    """Writes batches that do not need each other. At the end of its block, no batch is under way any more."""
+    """Writes independent batches. At the end of its block, no batch is under way any more."""
 
     def __init__(self, bulk: Bulk, written: Callable[[int], None]) -> None:
         """`written` receives the number of facts of each batch, once it is written."""

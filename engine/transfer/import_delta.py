@@ -107,7 +107,7 @@ class DeltaBuilder:
         problems.rows(listed.table, listed.rows[missing], lambda row: self._no_parent(at[row]))
 
     def _on_a_list(self, links: Links) -> Marks:
-        """Marks the rows that add members to a hidden subject. The operator lists these, and they need not exist."""
+        """Marks the rows that add members to a hidden subject. The operator sets its members, which need not exist."""
         return np.isin(links.end, [self.names.known(ref) for ref in self._policy.hidden])
 
     def _check_existing(self, links: Links, refs: Ints, problems: Problems, apart: Marks | None = None) -> None:

@@ -124,7 +124,7 @@ class Plan:
 
     @property
     def needs_consent(self) -> bool:
-        """Does it remove more than a tenth of a table, or anything at all while a table file is missing?"""
+        """Whether it removes more than a tenth of a table, or anything at all while a table file is missing."""
         return bool(self.reason)
 
     @property

@@ -75,15 +75,17 @@ def load(
 ) -> LoadReport:
     """Loads the tables in `directory` into the authorizer's root; with `replace`, the root then has no other facts.
 
-    `by` is the operator named in the log; it needs no authority.
+    `by` is the operator named in the log; it needs no authority. `progress` receives the step (reading, checking,
+    undoing, writing, removing), the amount done and the total. `dry_run` writes nothing and reports a `plan`; with
+    `list_facts` also the `delta`, which has all facts that it would add and remove.
 
-    `progress` receives the step (reading, checking, undoing, writing, removing), the amount done and the total.
-    `dry_run` writes nothing and reports a `plan`; with `list_facts` also the `delta`: all facts that it would add and
-    remove. A replacement needs `consent` if it removes more than a tenth of a
-    table, or anything at all while a table file is missing. `consent` is True, or a function that receives the plan of
-    each replacement that removes anything and returns True. Raises InvalidInput for a wrong folder, file or row, which
-    names the file and the line, and for missing consent; Inconsistent if another load is running; Unavailable. After an
-    error the root is unchanged, unless `Unavailable.unknown` is true.
+    A replacement needs `consent` if it removes more than a tenth of a table, or anything at all while a table file is
+    missing. `consent` is True, or a function that receives the plan of each replacement that removes anything and
+    returns True.
+
+    Raises InvalidInput for missing consent, and for a wrong folder, file or row, with the file and the line;
+    Inconsistent if another load is running; Unavailable. After an error the root is unchanged, unless
+    `Unavailable.unknown` is true.
 
     The files of a dump (engine/transfer/exporter.py) are verified by their sha256. If the root is new and has the
     dump's policy, the dump is restored: the root gets the dump's revision, history, refusals and request ids, and no

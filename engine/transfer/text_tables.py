@@ -108,7 +108,7 @@ def _text_lines(file: Path) -> Iterator[str]:
             for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES + 1), b""), 1):
                 if len(line) > MAX_LINE_BYTES:
                     raise InvalidInput(
-                        f"{place(file, number)}: longer than {MAX_LINE_BYTES:,} bytes; write one row a line"
+                        f"{place(file, number)}: longer than {MAX_LINE_BYTES:,} bytes; write one row per line"
                     )
                 try:
                     yield line.decode("utf-8-sig" if number == 1 else "utf-8")

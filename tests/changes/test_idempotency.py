@@ -167,7 +167,7 @@ def test_lost_change_is_reported_as_not_made(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, id_: str | None
 ) -> None:
     break_commit(monkeypatch, not_committed)
-    with pytest.raises(Unavailable, match=r"was not done, repeat it") as caught:
+    with pytest.raises(Unavailable, match=r"was not done; repeat it") as caught:
         auth.change(JOIN, by="user:ann", id=id_)
     assert caught.value.unknown is False
     assert len(auth.log()) == len(FACTS)
