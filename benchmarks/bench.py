@@ -67,7 +67,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
     parser.add_argument(
-        "--policies", nargs="+", choices=ROOTS, default=list(ROOTS), help="gravitino flat, lakehouse nested"
+        "--policies", nargs="+", choices=ROOTS, default=list(ROOTS), help="gravitino: flat; lakehouse: nested"
     )
     parser.add_argument("--no-spark", action="store_true", help="omit mirror and access")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

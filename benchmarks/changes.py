@@ -26,7 +26,7 @@ Steps = dict[str, Callable[[], object]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1_000, help="measured rounds; each asks every kind once")
-    parser.add_argument("--warm", type=int, default=300, help="rounds before: the server compiles what it runs often")
+    parser.add_argument("--warm", type=int, default=300, help="unmeasured rounds before, to warm up the server")
     options = parser.parse_args()
     with Authorizer.open(f"metalake:bench{uuid.uuid4().hex}", "gravitino", create=True) as auth:
         try:
@@ -60,7 +60,7 @@ def _steps(auth: Authorizer) -> Steps:
 
 
 def _measured(steps: Steps, rounds: int, warm: int) -> dict[str, list[float]]:
-    """The seconds of each step, by turns, so that whatever else the machine does meets all of them."""
+    """The seconds of each step, by turns, so that other work on the machine affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for number in range(-warm, rounds):
         for name, step in steps.items():

@@ -58,7 +58,7 @@ def _statements(auth: Authorizer) -> dict[str, str]:
 
 
 def _measured(work: Callable[[], Effects]) -> tuple[float, Effects]:
-    """The median time of some turns, and the result. A first turn is not counted."""
+    """The median time of TURNS runs, and the result. A first run is not counted."""
     effects, times = work(), []
     for _ in range(TURNS):
         start = time.perf_counter()

@@ -53,9 +53,9 @@ class Size:
     def __post_init__(self) -> None:
         for name in ("users", "groups", "roles", "catalogs", "schemas", "tables", "grants"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give at least 1")
+                raise ValueError(f"{name}={getattr(self, name)}: must be at least 1")
         if self.nested and self.policy != "lakehouse":
-            raise ValueError(f"policy {self.policy} has no nested groups or roles: use the policy lakehouse")
+            raise ValueError(f"the policy {self.policy} has no nested groups or roles; use lakehouse")
 
     @property
     def first_of_level(self) -> Ints:
@@ -236,7 +236,7 @@ def grants(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints, Ints, npt.
         columns = np.concatenate([columns, np.stack(draw.more(lacking + lacking // 8 + 16))], axis=1)
     else:
         raise ValueError(
-            f"{size.grants} different grants don't fit on {size.roles} roles and {objects} objects: take fewer"
+            f"{size.roles} roles and {objects} objects are too few for {size.grants} different grants; ask for fewer"
         )
     subject, place, privilege = columns
     deny = np.zeros(size.grants, dtype=np.bool_)
@@ -248,7 +248,7 @@ def grants(rng: np.random.Generator, size: Size) -> tuple[Ints, Ints, Ints, npt.
 
 
 def generate(out: Path, size: Size, seed: int) -> dict[str, int]:
-    """Write the five tables as Parquet into `out`; returns the number of rows of each."""
+    """Writes the five tables as Parquet into `out`. Returns the number of rows of each."""
     rng = np.random.default_rng(seed)
     out.mkdir(parents=True, exist_ok=True)
     subjects, objects = subject_names(size), object_names(size)

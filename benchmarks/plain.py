@@ -1,4 +1,4 @@
-"""Answers the questions of the benchmarks from the files of an estate by plain loops, to compare fast answers with."""
+"""Answers the questions of the benchmarks by plain loops over the files of an estate: the reference for all answers."""
 
 from collections import defaultdict
 from pathlib import Path
