@@ -217,9 +217,9 @@ def test_generated_estates_are_reproducible_by_their_seed(generator: ModuleType,
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"users": 0}, "users is 0"),
+        ({"users": 0}, "users=0"),
         ({"nested": True}, "lakehouse"),
-        ({"roles": 1, "grants": 100_000, "catalogs": 1, "schemas": 1, "tables": 1}, "take fewer"),
+        ({"roles": 1, "grants": 100_000, "catalogs": 1, "schemas": 1, "tables": 1}, "ask for fewer"),
     ],
 )
 def test_impossible_sizes_are_refused_by_name(
