@@ -9,6 +9,7 @@ from threading import Barrier
 
 import pytest
 
+from grantpath import cypher
 from grantpath.engine import Authorizer, Change, GrantpathError, Invalid, Refused, Unknown
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.revision_marks import Begun
@@ -195,7 +196,9 @@ def test_control_without_the_lock_makes_cycles(
     tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The control: the same tries without the lock produce the errors that the tests above look for."""
-    other_texts(monkeypatch, {"lock": "RETURN $root AS root"})
+    takes, _, reads = cypher.load("lock_and_read").text.partition("WITH writer\n")
+    assert "SET writer.turn" in takes, "the part that takes the lock is left out"
+    other_texts(monkeypatch, {"lock_and_read": reads})
     is_set = Begun.is_set
     monkeypatch.setattr(Begun, "is_set", lambda begun: is_set(begun) or True)  # and do not compare the marks, either
     cycles, tries, start = 0, 0, time.monotonic()
