@@ -155,7 +155,7 @@ class Bulk:
             if logged:
                 return int(logged[0]["revision"])
             raise error
-        raise Unavailable(f"{error}; whether the load was committed is not known", unknown=True) from error
+        raise Unavailable(f"{error}; it is not known whether the load was committed", unknown=True) from error
 
     def undo(self, load: str, progress: ReportDone) -> None:
         """Removes what a load wrote (this one, or one that died), or completes the load if it was committed."""

@@ -33,7 +33,7 @@ PUBLIC = {
     "refused": NOT_POSSIBLE,
     "actor_refused": NOT_POSSIBLE,
     "unavailable": "the service is not available; try again later",
-    "outcome_unknown": "whether this was done is not known; try again with the same id",
+    "outcome_unknown": "it is not known whether this was done; try again with the same id",
     "inconsistent": "there was no consistent answer; try again",
     "write_under_way": "the root is being written; try again later",
     "policy_changed": "the policy was changed; try again",
@@ -161,7 +161,7 @@ class Refused(GrantpathError):
 class Unavailable(GrantpathError):
     """The database cannot be reached, refuses the login, or was not free in time.
 
-    `unknown`: the connection was lost during a commit, and whether the change was made is not known.
+    `unknown`: the connection was lost during a commit, and it is not known whether the change was made.
     """
 
     code = "unavailable"

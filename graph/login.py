@@ -80,7 +80,7 @@ class Renewed(AuthManager):
         """Can a connection be opened after the server refused the login `used`? Waits up to `until` for the next."""
         if error.code not in (REFUSED, EXPIRED, LOCKED) or time.monotonic() > until:
             return False
-        log.warning("%s refused the login (%s); trying the next one of auth=", self.uri, error.code)
+        log.warning("%s refused the login (%s); trying the next login of the provider in auth=", self.uri, error.code)
         if not self.await_another(used, error, until):
             return False
         if error.code == LOCKED:
@@ -103,7 +103,7 @@ class Renewed(AuthManager):
             ) from error
         fresh = given if isinstance(given, ExpiringAuth) else ExpiringAuth(given)
         if is_login(fresh.auth):
-            log.info("the provider of auth= returned a login for %s", self.uri)
+            log.info("the provider in auth= returned a login for %s", self.uri)
             self._current = fresh
             return fresh.auth
         raise Unavailable(

@@ -139,7 +139,7 @@ class RevisionGuard:
             raise  # the server reports that it did not commit
         except failures() as error:
             unavailable = in_words(self._uri, error)
-            raise Unavailable(f"{unavailable}; whether the change was made is not known", unknown=True) from error
+            raise Unavailable(f"{unavailable}; it is not known whether the change was made", unknown=True) from error
 
     def _end(self, base: Marks, revision: int) -> None:
         """Admits readers. Ignores a failure: the change is committed, and the next holder of the lock sets the mark."""

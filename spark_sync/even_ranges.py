@@ -37,7 +37,7 @@ class _RowGroup:
 def even_ranges(files: Sequence[AnyPath], column: str, most: int) -> list[EvenRange]:
     """At most `most` ranges, in order, that contain all values of the column: integers from 0 on.
 
-    Only the footers of the files are read. The values of a row group are taken to have equally many rows.
+    Only the footers of the files are read. The rows of a row group are assumed to be spread evenly over its values.
     """
     groups = sorted(_row_groups(files, column), key=lambda group: group.low)
     total = sum(group.rows for group in groups)

@@ -190,5 +190,5 @@ def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[Tenan
                 raise Inconsistent(f"{root} changed during each of {TRIES} tries to read a part of it; try again later")
             time.sleep(0.001 * tries)
         end = min(graph_ranges.range_end(store, root, low, rows) or high, high)
-        # read the marks again: writing a part takes long, and a change in that time did not disturb the next part
+        # read the marks again: a change that was committed while the last part was written does not affect the next one
         before = marks(store, root)

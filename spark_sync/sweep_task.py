@@ -30,8 +30,8 @@ class Sweep:
     """The parameters of the tasks of one pass. `meta` is the snapshot's metadata, by which a worker notices that the
     snapshot was replaced.
 
-    Kinds of rows: reach (a: subject, b: number of objects), interval (a: subject, b to c: positions), step (for the
-    targets of the a-th block, `steps` has as 64-bit integers how many more subjects each has than the one before; b is
+    Kinds of rows: reach (a: subject, b: number of objects), interval (a: subject, b to c: positions), step (a: block;
+    `steps`: for each target of the block, how many more subjects it has than the previous one, as 64-bit integers; b:
     their sum). `joined`: the facts come with the rows, and no worker reads them all.
     """
 

@@ -78,8 +78,8 @@ def verify(
     """Compares a random sample of the snapshot's answers with the answers of `check_many`, a method of Authorizer.
 
     About half of the sample are questions that Spark allows. `log` returns the changes after a revision. Questions that
-    these changes may affect are compared with the graph at the snapshot's revision: `past` returns its checks. If
-    `past` raises InvalidInput, because the log does not lead back to that revision, such questions are left out. Raises
+    these changes may affect are asked at the snapshot's revision, by the method that `past` returns. If `past` raises
+    InvalidInput, because the log does not lead back to that revision, such questions are left out. Raises
     Inconsistent if no question is left: the log does not show the changes (a load, an upgrade, a pruned log), or the
     root was created again; InvalidInput if there is nothing to verify; and the errors of `check_many`.
     """

@@ -190,7 +190,7 @@ CALL (root, type, problem) {
   RETURN collect(name) AS near
 }
 WITH *, CASE WHEN problem IS NULL THEN coalesce(verdict.nearest.open = [], false) WHEN problem[1] ENDS WITH 'the answer is no' THEN false END AS allowed
-// 10 the facts that decide: if allowed, those of the clause that holds; if not, all that speak for or against it. Then their paths
+// 10 the deciding facts: if allowed, those of the clause that holds; if not, all that the rule asks for. Then their paths
 WITH *, [each IN CASE WHEN problem IS NULL THEN verdict.found ELSE [] END WHERE any(term IN CASE WHEN allowed THEN verdict.nearest.clause
     ELSE reduce(terms = [], clause IN clauses | terms + clause) END WHERE any(atom IN term WHERE each.fact IN atom.any
     OR NOT allowed AND each.fact IN atom.none))] AS shown

@@ -6,7 +6,7 @@
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
 // $most  INTEGER         200000, the number of removed facts to return
 // Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or
-// 'DENY', and its privilege, subject and object, or null; if there are more than $most, it has one more than $most)
+// 'DENY', and its privilege, subject and object, or null; at most $most + 1 facts)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin'], most: 200000}
 CALL () {

@@ -1,5 +1,5 @@
-// preconditions.cypher: the state of the graph that some changes depend on: the existing entities, and the state of each object;
-// before these, the marks of the tenant.
+// preconditions.cypher: the state of the graph that some changes depend on: the marks of the tenant, which are read
+// first, the existing entities, and the state of each object.
 // $root     STRING          'metalake:ml'
 // $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], all entities that the changes name
 // $joining  LIST OF STRING  ['group:readers'], subjects that become members and can have members themselves

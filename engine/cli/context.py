@@ -94,7 +94,9 @@ With = Annotated[
 Operator = Annotated[
     str | None,
     typer.Option(
-        "--by", metavar="SUBJECT", help="the operator to record in the log, e.g. user:ann; not authorized by the policy"
+        "--by",
+        metavar="SUBJECT",
+        help="the operator to record in the log, e.g. user:ann; not checked against the policy",
     ),
 ]
 As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active role, e.g. role:SYSADMIN")]

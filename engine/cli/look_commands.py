@@ -190,7 +190,7 @@ def can(
 ) -> None:
     """List every privilege and operation on REF, with whether SUBJECT can use it.
 
-    SUBJECT can also be a group or a role; the answers are then those for a new user with this only membership. An
+    SUBJECT can also be a group or a role; the answers are then those for a new user with only this membership. An
     operation that needs a second object has no answer unless --with names one.
     """
     with session.open() as authorizer:

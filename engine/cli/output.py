@@ -36,7 +36,7 @@ def out() -> "Console":
 
 
 def page(soft_wrap: bool = False, quiet: bool = False) -> "Console":
-    """The console for prose: wrapped at the width of the terminal, and not in a pipe, so that grep finds its text."""
+    """The console for prose: wrapped at the width of a terminal; not wrapped in a pipe, so that grep finds its text."""
     from rich.console import Console
 
     from grantpath.engine.cli.trimmed_console import TrimmedConsole

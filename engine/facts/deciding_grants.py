@@ -81,8 +81,8 @@ class DecidingGrants:
     def _decisions(
         self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
     ) -> Iterator[tuple[Decided, list[Ints], Ints]]:
-        """What decides in the cells: facts, their places by target, and the cells. If there is one more place than
-        facts, the addition or the drop of this place decides."""
+        """What decides in the cells: facts, their places by target, and the cells. For targets that do
+        not exist on the other side: no facts, and one place, whose addition or drop decides."""
         if not exists.all():
             yield (), [self._tops(difference)], np.flatnonzero(~exists)
         chosen = np.flatnonzero(exists)

@@ -126,7 +126,7 @@ class SpanLists(NamedTuple):
         """For each list, what is inside and not in its spans."""
         of, many = self.of(), len(self.begin) - 1
         begin, end = np.full(len(of) + many, inside[0]), np.full(len(of) + many, inside[1])
-        at = np.arange(len(of)) + of  # one more for each list before
+        at = np.arange(len(of)) + of  # a list has one gap more than spans
         begin[at + 1], end[at] = self.high, self.low
         some = begin < end
         lists = np.repeat(np.arange(many), np.diff(self.begin) + 1)[some]

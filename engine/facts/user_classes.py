@@ -136,7 +136,7 @@ class _Held:
                 yield self._users[at : at + 1], chosen
 
     def _by_role_of_each(self) -> Iterator[tuple[Numbers, Principals]]:
-        """The same by single roles; a role without any such principal is a set, too."""
+        """Each user, with the set of each role that it holds directly; the set can be empty."""
         for at, user in enumerate(self._users.tolist()):
             for role in self._version.held_roles(user):
                 yield self._users[at : at + 1], self._chosen(self._version.with_roles(role))
@@ -149,7 +149,7 @@ class _Held:
                 yield members, self._chosen(self._version.effective(container))
 
     def _by_role(self) -> Iterator[tuple[Numbers, Principals]]:
-        """The same by single roles; a role without any such principal is a set, too."""
+        """The direct holders of each role, with the set of that role; the set can be empty."""
         for role in self._version.numbers.roles:
             members = self._version.users_in.get(role)
             if members is not None:

@@ -97,7 +97,7 @@ def end_root(held: Held, marks: Marks) -> None:
         try:
             ended = claim(held)  # false if the root still exists, so that nothing was done
         except Unavailable:
-            raise Unavailable(f"{error}; whether {held.root} was dropped is not known", unknown=True) from error
+            raise Unavailable(f"{error}; it is not known whether {held.root} was dropped", unknown=True) from error
         if not ended:
             raise
     if not ended:

@@ -192,7 +192,7 @@ def exists(store: Reads, tenant: str, ref: str) -> bool:
 
 
 def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
-    """The error for a name that does not exist; for a dropped root, the error that says so."""
+    """The error for a name that does not exist; if the root was dropped, the error about the root."""
     if not exists(store, tenant, root.text):
         return dropped(tenant)
     return Unknown(f"{short(ref)} does not exist", "; add it, or check the name", absent=ref)

@@ -76,7 +76,7 @@ def differences(rungs: Rungs, auth: Authorizer, truth: dict[Question, bool]) -> 
 
 
 def unmentioned_denials(rungs: Rungs, question: Question, reason: str, before: str) -> Iterator[str]:
-    """The reasons that name a grant whose own privilege is denied, but do not say so."""
+    """The reasons that name a grant, and are wrong about whether its own privilege is denied."""
     if before in reason:
         name = reason.partition(before)[2].split()[0].removesuffix("->")
         if rungs.denied(question[0], name, question[2]) is not (" itself is denied to " in reason):

@@ -1,4 +1,4 @@
-"""`explain(..., all=True)` has every path of every deciding fact, and an explanation that is a selection says so."""
+"""`explain(..., all=True)` has every path of every deciding fact, and a selection has `complete` false."""
 
 import re
 import time

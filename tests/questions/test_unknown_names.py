@@ -1,4 +1,4 @@
-"""An unknown name gives a row that says so, not an empty answer; and the questions about the log."""
+"""An unknown name gives a row that names it, not an empty answer; and the questions about the log."""
 
 from typing import Any
 

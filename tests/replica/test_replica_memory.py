@@ -1,4 +1,4 @@
-"""A copy that would exceed its memory limit is not kept: one line of the log says so, and Cypher answers."""
+"""A copy that would exceed its memory limit is not kept: one line of the log reports it, and Cypher answers."""
 
 import tracemalloc
 from pathlib import Path

@@ -251,7 +251,7 @@ def test_connection_that_is_lost_leaves_nothing_under_the_name(
         write(self, text)
 
     monkeypatch.setattr(RemotePath, "write_text", failing)
-    with pytest.raises(GrantpathError, match=r"whether its last file was written is not known \(no answer\)"):
+    with pytest.raises(GrantpathError, match=r"it is not known whether its last file was written \(no answer\)"):
         write_snapshot(world(), place)
 
 
