@@ -34,7 +34,7 @@ def main() -> None:
         for name, statement in _statements(auth).items():
             seconds, effects = _measured(lambda: auth.plan([statement]).effects)  # noqa: B023
             pairs = sum(each.pairs for each in effects.effects)
-            print(f"{name:<50} {seconds:6.3f} s  {effects.gaining:,} users gain {pairs:,} pairs")
+            print(f"{name:<50} {seconds:6.3f} s  {effects.summary()}, {pairs:,} pairs")
         if options.drop:
             registry.remove(auth.store, auth.tenant)
 
@@ -53,7 +53,7 @@ def _statements(auth: Authorizer) -> dict[str, str]:
         "one grant on a table, to a role of 50 members": f"allow SELECT_TABLE on {table} to {few}",
         f"one grant on a table, to a role of {len(users):,}": f"allow SELECT_TABLE on {table} to {role}",
         f"one grant on a catalog, to a role of {len(users):,}": f"allow SELECT_TABLE on {catalog} to {role}",
-        "a membership in the role of 50 members": f"remove {users[0]} from {few}",
+        "the removal of a user from the role of 50 members": f"remove {users[0]} from {few}",
     }
 
 

@@ -66,8 +66,8 @@ class BatchApplier:
                 return
 
     def first_wrong(self, steps: Sequence[ChangeStep]) -> int | None:
-        """The index of the first wrong step, and sets its error. None if no step is wrong, or if that cannot be known
-        before other steps are written."""
+        """Sets the error of the first wrong step, and returns its index. Returns None if no step is wrong, or if that
+        cannot be known before other steps are written."""
         part, sets = self._next_part(steps)
         first = next(iter(levels(sets)), [])
         self._validate([part[index] for index in first])

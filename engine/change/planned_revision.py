@@ -1,4 +1,4 @@
-"""The condition that a root is still the one, and at the revision, for which a change was planned."""
+"""The condition that a root and its revision are still those for which a change was planned."""
 
 from dataclasses import dataclass
 

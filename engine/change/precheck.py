@@ -13,7 +13,7 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
 
-SHORT = 10  # entries of the log that are written fast enough to block readers meanwhile
+SHORT = 10  # readers are blocked while up to this number of log entries is written, because it takes little time
 NONE: Row = {"revision": None, "begun": None, "made": None, "loading": None, "policy": None}  # not read yet
 
 
@@ -113,7 +113,7 @@ class PrecheckedWriting:
 
     def write_later(self, query: str, **parameters: Any) -> None:
         """Writes by a query of cypher/changes/ that takes the entries of the log as `$log`, and whose answer is not
-        needed: with the log, or before the next query."""
+        needed. It is sent with the log, or before the next query."""
         self._answers.clear()
         self._send_held()
         self._held = query, parameters

@@ -2,7 +2,7 @@
 
 A group or a role can be the subject even if the policy's checks are only about users. Then the answer is that of a new
 user who belongs only to it: its own grants and ownership count, and those of everything it belongs to. Where roles act
-one at a time, a role acts alone, and a group with the roles that it holds directly, or with `as_role`.
+one at a time, a role acts alone, and a group acts with the roles that it holds directly, or with `as_role`.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ from grantpath.graph.errors import Invalid
 Row = dict[str, Any]
 NODES = ("types", "privileges", "operations", "clauses", "terms", "atoms", "facts")
 EDGES = ("in", "on", "any", "each", "some", "has", "unless")
-MAX_OPTIONAL = 5  # optional second objects: up to this number every combination is written, above it only none and all
+MAX_OPTIONAL = 5  # with more optional second objects, only the combinations of none and of all are written
 KEPT = 16  # graphs of policies that a process keeps: a service opens few, and tests create many roots of each
 
 

@@ -23,7 +23,7 @@ def with_question(
 
 
 def _member(value: Any, index: int | None) -> Any:
-    """The member of a batch that an error is about, None if it is about the whole batch; other values as they are."""
+    """The item of a batch that an error is about, None if it is about the whole batch; other values as they are."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         return value
     return None if index is None or index >= len(value) else value[index]

@@ -32,7 +32,7 @@ class BatchWriter:
             if kind is None:
                 self.settle()
         finally:
-            self._threads.shutdown()  # waits: the caller that undoes the load must find all that it wrote
+            self._threads.shutdown()  # waits, so that undoing the load finds all that was written
 
     def put(self, query: str, count: int, then: Callable[[Row], None] | None = None, **parameters: Any) -> None:
         """Sends a batch of `count` facts, after waiting for an earlier one if there are UNDER_WAY. `then` receives its

@@ -100,7 +100,7 @@ class UpgradeFacts:
     def _check_type(self, ref: Reference) -> None:
         new = self._new
         if ref.text in new.builtins:
-            raise Invalid(f"{ref} is built into {new.name}; drop this one first")
+            raise Invalid(f"{ref} is built into {new.name}; drop the existing one first")
         self._check_place(ref, "drop it first")
 
     def _check_place(self, ref: Reference, remedy: str) -> None:

@@ -32,7 +32,7 @@ def revision(graph: Authorizer) -> int:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_random_changes(tenant: Tenants, closing: Closing, policy: str) -> None:
+def test_random_changes_have_the_outcomes_of_the_oracle(tenant: Tenants, closing: Closing, policy: str) -> None:
     outcomes: Counter[str] = Counter()
     for number in range(WORLDS):
         twin = Twin(tenant, policy, f"changes {SEED}.{number}", 90)

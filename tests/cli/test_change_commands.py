@@ -39,7 +39,7 @@ def test_batch_reports_the_number_of_changes(run: Run, root: str, tmp_path: Path
     assert (ran.code, ran.out) == (0, "done 2 of 3 statements, revision 8\n")
 
 
-def test_a_batch_from_standard_input(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_is_read_from_standard_input(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("add user:cas\nadd user:dan"))
     assert run("change", "--file", "-", "--root", root, "--json").json["revision"] == 8
 

@@ -8,7 +8,7 @@ __all__ = ["facts", "run"]
 VERIFY = ["policy", "verify"]
 
 
-def test_an_edit_by_hand_is_named_and_written_away(run: Run, facts: str, store: Store) -> None:
+def test_manual_edit_is_named_and_overwritten(run: Run, facts: str, store: Store) -> None:
     assert run("--root", facts, *VERIFY).code == 0
     assert "equal the policy gravitino" in run(*VERIFY, facts).out
     edit = "MATCH (f:RuleFact {root: $root, fact: 'DENY SELECT_TABLE table'}) SET f.place = 'schema'"

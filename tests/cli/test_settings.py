@@ -214,7 +214,7 @@ def test_missing_password_file_is_an_error(run: Run, config: Path, bare: None) -
 
 
 @pytest.mark.usefixtures("bare")
-def test_password_file_of_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_names_the_password_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_PASSWORD_FILE", str(secret(tmp_path, " with blanks ")))
     assert connection("bolt://127.0.0.1:9").password == " with blanks "
     monkeypatch.setenv("NEO4J_PASSWORD", "first")

@@ -67,7 +67,7 @@ def test_a_wide_grant_excepts_what_its_users_can_do_already(hr: Authorizer) -> N
     assert (share.except_below, effect.objects) == (("schema:hr.more",), 10)
 
 
-def test_neighbours_that_are_granted_or_dropped_one_by_one_have_grants_of_their_own(hr: Authorizer) -> None:
+def test_objects_granted_or_dropped_one_by_one_are_separate_effects(hr: Authorizer) -> None:
     tables = [f"table:hr.public.t{number}" for number in range(2)]
     hr.given(["add role:two", "add user:cas", *(f"add {table}" for table in tables)])
     hr.given([f"allow MODIFY_TABLE on {table} to role:two" for table in tables])

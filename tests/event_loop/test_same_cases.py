@@ -83,7 +83,7 @@ def loop(server: Connection) -> Iterator[Loop]:
 
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("policy", others_slow(sorted(each.name for each in SCENARIOS.iterdir() if each.is_dir())))
-def test_every_line_of_the_scenario_files(
+def test_event_loop_gives_the_expected_answers_of_the_scenarios(
     store: Store, loop: Loop, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "Authorizer", lambda _, tenant, model, root: loop.authorizer(tenant, model, root))

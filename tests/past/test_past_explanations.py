@@ -96,7 +96,7 @@ def test_past_explanations_and_views_are_those_of_cypher(tenant: Tenants, closin
     assert compared
 
 
-def test_paths_to_an_object_that_is_no_part_of_the_tree_end_at_the_grant(tenant: Tenants) -> None:
+def test_paths_to_an_object_outside_the_tree_end_at_the_grant(tenant: Tenants) -> None:
     auth = tenant("gravitino", ["add user:ann", "add user:bob", "add role:r"])
     auth.given([f"allow MANAGE_USERS on {auth.root} to role:r", "member user:ann of role:r"])
     now = auth.explain("user:ann", "remove_user", "user:bob", all=True)

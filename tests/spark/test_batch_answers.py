@@ -98,7 +98,7 @@ def _outcome(ask: Any, *words: Any) -> Any:
         return "error"
 
 
-def test_every_question_of_the_scenarios() -> None:
+def test_questions_of_the_scenarios_have_the_answers_of_the_oracle() -> None:
     spark_session.engine(print)
     collected = Collected()
     for path in SCENARIOS:
@@ -123,7 +123,7 @@ def test_every_question_of_the_scenarios() -> None:
 
 
 @pytest.mark.slow
-def test_random_worlds_of_every_policy() -> None:
+def test_random_worlds_have_the_answers_of_the_oracle() -> None:
     print(f"seed {SEED}")
     collected = Collected()
     for at, name in enumerate(POLICIES * 2):

@@ -159,7 +159,7 @@ class Decision:
 
 
 @pytest.mark.slow
-def test_snapshot_may_be_named_by_a_path_from_a_new_working_folder(
+def test_relative_snapshot_path_follows_the_working_folder(
     gravitino: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark's workers keep the working folder in which the session started."""

@@ -63,7 +63,7 @@ def grow(disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
 
 
-def test_mirror_on_a_small_file_system(
+def test_mirror_on_a_small_file_system_leaves_nothing(
     server: Connection, tenant: Tenants, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", FACTS)
@@ -77,7 +77,7 @@ def test_mirror_on_a_small_file_system(
     assert ask(disk / "out", "which catalog can user:u load_catalog").answer == ["catalog:c"]
 
 
-def test_local_folders_of_spark_on_a_small_file_system(
+def test_access_with_full_local_folders_of_spark_leaves_nothing(
     server: Connection, tenant: Tenants, disk: Path, tmp_path: Path
 ) -> None:
     """The rows that workers exchange do not fit."""
@@ -93,7 +93,7 @@ def test_local_folders_of_spark_on_a_small_file_system(
         grow(disk)
 
 
-def test_mirror_on_a_full_disk(
+def test_mirror_on_a_full_disk_leaves_nothing(
     server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", FACTS)

@@ -141,7 +141,7 @@ def test_dead_grants_have_no_user_or_no_object(asked: Asked) -> None:
     assert set(asked.answer(8)) == expected
 
 
-def test_users_of_each_role(asked: Asked) -> None:
+def test_users_of_each_role_are_counted(asked: Asked) -> None:
     held = asked.effective()
     roles = [ref for ref in asked.world.subjects() if ref.startswith("role:") and ref not in asked.auth.policy.hidden]
     assert dict(asked.answer(9)) == {role: sum(role in mine for mine in held.values()) for role in roles}

@@ -132,7 +132,7 @@ def test_degrees_count_direct_relationships(mirrored: Mirrored) -> None:
     assert rows(graph.inDegrees) == set(Counter(dst for _, dst, *_ in given).items())
 
 
-def test_communities_and_components(mirrored: Mirrored) -> None:
+def test_components_are_the_connected_vertices(mirrored: Mirrored) -> None:
     """Label propagation gives each vertex a label; a component is a set of connected vertices."""
     graph = Snapshot(mirrored.out).graph(mirrored.spark, ("MEMBER_OF", "HAS_ROLE"))
     with warnings.catch_warnings():

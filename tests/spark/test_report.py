@@ -201,7 +201,7 @@ def test_snapshot_without_bulk_answers_is_refused_with_the_remedy(made: Oracle, 
 
 
 @pytest.mark.parametrize(("table", "column", "value"), [("reach", "subject", -2), ("exposure", "position", 9_999)])
-def test_bulk_answers_about_no_entity_are_refused(
+def test_bulk_answers_with_invalid_positions_are_refused(
     made: Oracle, tmp_path: Path, table: str, column: str, value: int
 ) -> None:
     damaged = write_access(write_snapshot(made, tmp_path / "damaged"), ["load_table"])

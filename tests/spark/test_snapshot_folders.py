@@ -259,7 +259,7 @@ def test_spark_reads_files_with_pattern_characters(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_a_snapshot_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshot_can_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a pattern, the second name would match the first folder, which has fewer users."""
     source, grown = world("gravitino"), world("gravitino").clone()
     assert grown.given("add user:newcomer") == "done"

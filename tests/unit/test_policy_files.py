@@ -59,7 +59,7 @@ def test_bad_policy_is_refused_with_file_line_key_and_remedy(case: str, tmp_path
     assert remedy in text
 
 
-def test_good_policy_of_the_bad_ones_is_accepted(tmp_path: Path) -> None:
+def test_policy_from_which_the_bad_ones_are_made_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(GOOD)
     policy = load(str(tmp_path / "mine.yaml"))
     assert policy.names_on("file") == ["READ", "WRITE", "ADMIN", "open", "move"]

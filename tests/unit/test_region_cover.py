@@ -32,7 +32,7 @@ def runs(numbers: set[int]) -> Spans:
     return [*zip(begins, ends, strict=True)]
 
 
-def test_spans_between_others() -> None:
+def test_between_returns_the_gaps_of_each_list() -> None:
     rng = random.Random(4)
     for _ in range(200):
         several = [runs({rng.randrange(12) for _ in range(rng.randrange(12))}) for _ in range(rng.randrange(5))]
@@ -44,7 +44,7 @@ def _given(columns: Any, *_: Any) -> Any:
     return columns
 
 
-def test_spans_of_targets() -> None:
+def test_spans_of_chosen_targets_are_merged() -> None:
     """Targets stand for several spans each, with and without gaps between them."""
     rng = random.Random(5)
     for number in range(200):
