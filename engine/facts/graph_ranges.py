@@ -6,7 +6,7 @@ from grantpath.graph.queries import query_by_name
 from grantpath.graph.store import Store
 
 LOWEST, HIGHEST = "", "~"  # all references are between these, because the name of a type begins with a letter
-RANGE_ROWS = 20_000  # entities in a range
+RANGE_ROWS = 40_000  # entities in a range
 
 
 def ranges(store: Store, root: str) -> list[tuple[str, str]]:
