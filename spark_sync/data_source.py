@@ -159,7 +159,7 @@ def _batches(tables: Iterable[pa.Table], kinds: Mapping[str, str]) -> Iterator[p
 
 
 def _expression(kind: str, column: str, value: Any) -> pads.Expression | None:
-    """A filter of Spark as an expression of Arrow; None if there is no equivalent, e.g. for null as a value."""
+    """A filter of Spark as an expression of Arrow; None if it has none, e.g. a comparison with null."""
     field = pads.field(column)
     if kind == "IsNull":
         return field.is_null()

@@ -179,7 +179,7 @@ def test_rounds_of_the_closure_are_logged(
 
 
 def _pairs_of_containers(out: Path) -> int:
-    """The number of rows of the closure whose subject is in something that has members, i.e. not a plain user."""
+    """The number of rows of the closure whose subject has members: a group or a role."""
     source = Snapshot(out)
     members = source.table("members")
     containers = {*members["target"].to_pylist()}
