@@ -185,7 +185,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
 
     def _answers(
         self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None"
-    ) -> tuple[Sequence[Mapping[str, Any]], Mapping[str, Any]]:
+    ) -> tuple[Iterable[Mapping[str, Any]], Mapping[str, Any]]:
         """The answers to checks in order, and a row with their revision: from memory if possible."""
         if past is not None:
             return past.answers(questions)

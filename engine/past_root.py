@@ -45,7 +45,7 @@ class PastRoot:
         return f"<{self.tenant} as of revision {self.revision}>"
 
     # ---- answers -----------------------------------------------------------------------------------------------------
-    def answers(self, questions: Sequence[ResolvedQuestion]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> tuple[Iterable[dict[str, Any]], Mapping[str, Any]]:
         """The answers to checks in order, and a row with their revision."""
         return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
 

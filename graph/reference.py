@@ -7,7 +7,6 @@ backtick inside the quotes is doubled. The name of a subject is always a single 
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.messages import short
@@ -21,23 +20,24 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _SUBJECT_QUOTED = re.compile(r"[ ,`]")
 _QUOTED = re.compile(r"`((?:[^`]|``)*+)`")  # possessive, so that a doubled backtick never closes the segment
 _PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+_set = object.__setattr__  # references are frozen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reference:
     """One entity: its type and the segments of its name below the root.
 
-    `one_segment` is true for subjects, whose only segment is printed without quotes if possible.
+    `one_segment` is true for subjects, whose only segment is printed without quotes if possible. `text` is the
+    canonical spelling, without unnecessary quotes.
     """
 
     type: str
     segments: tuple[str, ...]
     one_segment: bool = field(default=False, compare=False)
+    text: str = field(init=False, compare=False, repr=False)
 
-    @cached_property
-    def text(self) -> str:
-        """The canonical spelling, without unnecessary quotes."""
-        return f"{self.type}:{'.'.join(self._print(segment) for segment in self.segments)}"
+    def __post_init__(self) -> None:
+        _set(self, "text", f"{self.type}:{'.'.join(map(self._print, self.segments))}")
 
     @property
     def name(self) -> str:
@@ -84,7 +84,10 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
         segments = (name,) if subject else tuple(name.split("."))
         # without __init__, which for a frozen dataclass takes as long as the rest
         ref = Reference.__new__(Reference)
-        ref.__dict__.update(type=type_, segments=segments, one_segment=subject, text=text)
+        _set(ref, "type", type_)
+        _set(ref, "segments", segments)
+        _set(ref, "one_segment", subject)
+        _set(ref, "text", text)
         return ref
     type_, colon, name = text.partition(":")
     if not colon or not _TYPE.match(type_):

@@ -31,19 +31,22 @@ class Names(Protocol):
     def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
 
 
-class Asked(Protocol):
-    """A question whose evaluation can be made."""
-
-    def evaluation(self, policy: Policy, root: Reference, near: Callable[[str], str]) -> Evaluation: ...
+Evaluate = Callable[[Policy, Names, Check], Evaluation]
 
 
 @dataclass(eq=False, slots=True)
 class Evidence:
     """The basis of a decision: the question, and each acting principal (its role, the facts found for it, and its
-    verdict)."""
+    verdict).
+
+    The question is resolved again when the reasons are read: a batch has thousands of decisions, and Python's garbage
+    collector would visit all that they keep. `policy` is the one of the decision; the tenant may get another one.
+    """
 
     _tenant: Names
-    _question: Asked
+    _policy: Policy
+    _check: Check
+    _evaluate: Evaluate
     acted: Sequence[Mapping[str, Any]]
     _evaluation: Evaluation | None = None
 
@@ -51,8 +54,7 @@ class Evidence:
     def evaluation(self) -> Evaluation:
         """The evaluation of the question; made when it is read, because it costs more than the decision."""
         if self._evaluation is None:
-            tenant = self._tenant
-            self._evaluation = self._question.evaluation(tenant.policy, tenant.root, tenant.near)
+            self._evaluation = self._evaluate(self._policy, self._tenant, self._check)
         return self._evaluation
 
 

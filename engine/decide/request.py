@@ -19,7 +19,9 @@ from grantpath.graph.statement import Check, Which, Who, check_of
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
-_STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
+NO_OBJECTS: Mapping[str, Reference] = {}
+_FIELDS = {*Decision.model_fields}
+_set = object.__setattr__  # decisions are frozen
 Words = TypeVar("Words", Check, Who, Which)
 
 
@@ -39,12 +41,6 @@ class ResolvedQuestion(NamedTuple):
     as_role: str | None
     one_role: bool
     needed: list[str]
-
-    def evaluation(self, policy: Policy, root: Reference, near: Callable[[str], str]) -> Evaluation:
-        """The evaluation of a check; `near` returns suggestions for a subject that does not exist."""
-        assert self.subject is not None, "a check has a subject"
-        subject, clauses = self.subject, self.requirement.clauses
-        return Evaluation(policy, root, subject, clauses, self.places, self.one_role, self.as_role, near)
 
 
 # ---- words to a question --------------------------------------------------------------------------------------------
@@ -88,7 +84,9 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     else:
         object_ = policy.reference(words.object, root)
         type_ = object_.type
-    second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
+    second_objects = NO_OBJECTS
+    if words.with_:
+        second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
     requirement = policy.question(words.name, type_, frozenset(second_objects))
     _check_second_objects(requirement, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
@@ -162,11 +160,22 @@ def decision(
     tenant.need_existing(question.needed, answer["known"])
     acted = answer["acting"]
     allowed = any(each["allowed"] for each in acted)
-    evidence = Evidence(tenant, question, acted)  # in place of the reasons, which cost more
+    evidence = Evidence(tenant, tenant.policy, words, evaluation, acted)  # in place of the reasons, which cost more
     fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
     made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
-    made.__setstate__({**_STATE, "__dict__": fields})
+    _set(made, "__dict__", fields)
+    _set(made, "__pydantic_fields_set__", _FIELDS)
+    _set(made, "__pydantic_extra__", None)
+    _set(made, "__pydantic_private__", None)
     return made
+
+
+def evaluation(policy: Policy, tenant: Names, check: Check) -> Evaluation:
+    """The evaluation of a valid check by a policy of its tenant."""
+    asked = resolve(policy, tenant.root, check)
+    assert asked.subject is not None, "a check has a subject"
+    clauses, role = asked.requirement.clauses, asked.as_role
+    return Evaluation(policy, tenant.root, asked.subject, clauses, asked.places, asked.one_role, role, tenant.near)
 
 
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:

@@ -72,10 +72,10 @@ class MemoryChecks:
 
 def answers(
     version: FactVersion, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]
-) -> list[dict[str, Any]]:
-    """The answers to checks, as check.cypher gives them."""
-    checks = MemoryChecks(version, policy, root)
-    return [checks.answer(question) for question in questions]
+) -> Iterator[dict[str, Any]]:
+    """The answers to checks, as check.cypher gives them. Each is computed when it is read, because a large batch of
+    answers makes work for Python's garbage collector."""
+    return map(MemoryChecks(version, policy, root).answer, questions)
 
 
 class EarlyAnswers:
@@ -88,7 +88,7 @@ class EarlyAnswers:
 
     def compute(self, version: FactVersion) -> None:
         """Computes the answers from a version that may be current."""
-        self._version, self._answers = version, answers(version, self._policy, self._root, self._questions)
+        self._version, self._answers = version, [*answers(version, self._policy, self._root, self._questions)]
 
     def at(self, version: FactVersion) -> list[dict[str, Any]]:
         """The answers from the current version; computed again if `compute` had another version."""
@@ -104,17 +104,16 @@ def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
 
 def acting(
     version: FactVersion, question: ResolvedQuestion, subject: int
-) -> Iterator[tuple[str | None, AbstractSet[int]]]:
+) -> Sequence[tuple[str | None, AbstractSet[int]]]:
     """The principals that act together: all effective ones, or the subject with one role at a time."""
-    effective = version.effective(subject)
-    role = None if question.as_role is None else version.numbers.find(question.as_role)
-    if question.as_role is not None and role not in effective:
-        return
+    effective, as_role = version.effective(subject), question.as_role
+    role = None if as_role is None else version.numbers.find(as_role)
+    if as_role is not None and role not in effective:
+        return ()
     if not question.one_role:
-        yield question.as_role, effective
-        return
-    for each in version.held_roles(subject) if role is None else [role]:
-        yield version.numbers.refs[each], {subject, *version.with_roles(each)}
+        return ((as_role, effective),)
+    roles = version.held_roles(subject) if role is None else [role]
+    return [(version.numbers.refs[each], {subject, *version.with_roles(each)}) for each in roles]
 
 
 def ungranted(
