@@ -79,7 +79,7 @@ class BatchApplier:
         return None
 
     def _next_part(self, steps: Sequence[ChangeStep]) -> tuple[list[ChangeStep], list[ReadWriteSet]]:
-        """The next steps, up to one that may change the actor's effective principals."""
+        """The next steps with their sets, up to and including one that may change the actor's effective principals."""
         ref = self._actor.ref.text if self._actor else None
         held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
         read_write_sets = ReadWriteSets(self._policy, self._root, ref, held)
@@ -120,7 +120,7 @@ class BatchApplier:
         valid = [step for step in steps if self._is_due(step, preconditions)]
         if as_role and (as_role not in preconditions.existing or as_role in self._policy.hidden):
             error = self._absent(as_role)
-            for step in valid:  # checked first: an unknown active role invalidates every step
+            for step in valid:  # before authorization: no step is valid with an unknown active role
                 step.error = error
             return [], preconditions, {}
         return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}

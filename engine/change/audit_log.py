@@ -24,7 +24,8 @@ class Logged(Frozen):
     it was refused.
 
     `at` is a time in UTC; `actor` is None for a fact; `object` and `subject` are the references in the statement.
-    `hash` is the hash of the entry in the log's chain, None if the entry is older than the chain.
+    `hash` is the hash of the entry in the log's chain, None if the entry is a refused attempt or is older than
+    the chain.
     """
 
     revision: int

@@ -33,7 +33,7 @@ def append(ask: AskByName, entries: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _linked(ask: AskByName, entries: Sequence[dict[str, Any]], tail: Tail) -> list[dict[str, Any]]:
-    """The entries with their hashes, as they are stored; writes the deltas that are too long for them."""
+    """The entries with their hashes, as they are stored. Writes the :Delta nodes of long deltas."""
     rows: list[dict[str, Any]] = []
     for entry in entries:
         columns = {name: value for name, value in entry.items() if name != "delta"}

@@ -73,7 +73,7 @@ def read_parts(ask: GuardedAsk, revision: int, count: int) -> list[Mapping[str, 
 
 
 def recorded(ask: GuardedAsk, after: int) -> Iterator[RecordedDelta]:
-    """The deltas of all later revisions, oldest first; `ask` runs a guarded query. Raises the errors of `ask`."""
+    """The deltas of revisions after `after`, oldest first; `ask` runs a guarded query. Raises the errors of `ask`."""
     while entries := ask("log_deltas", after=after, limit=PAGE)["entries"]:
         for entry in entries:
             assert entry["revision"] > after, "the pages of the log are not in order"  # or the loop could be endless

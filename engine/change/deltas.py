@@ -44,10 +44,10 @@ class Changed(Protocol):
 
 
 class Watch:
-    """Reads the facts that changes may affect before they are written; `deltas` reads them again afterwards."""
+    """Reads, before changes are written, the facts that they may affect; `deltas` reads the facts again afterwards."""
 
     def __init__(self, ask: AskByName, policy: Policy, scopes: Sequence[Scope]) -> None:
-        """`ask` runs a query of cypher/ by its name in the changes' transaction; `scopes` is where they write."""
+        """`ask` runs a query of cypher/ by its name in the changes' transaction; the changes write to `scopes`."""
         self._ask = ask
         self._policy = policy
         self._scopes = scopes

@@ -126,7 +126,7 @@ class Walk:
         if self.pruned is not None and self.pruned["pruned_hash"] == head:
             self.found = self.pruned["pruned_revision"]
             return
-        pruned = f", or it was among the entries pruned up to {self.pruned['pruned_revision']}" if self.pruned else ""
+        pruned = f", or the entry was pruned (up to revision {self.pruned['pruned_revision']})" if self.pruned else ""
         self._report(
             f"no entry has the hash {short(head)}: the newest entries were removed, or the chain was rebuilt from some"
             f" entry on{pruned}"

@@ -62,7 +62,11 @@ def prune(
             raise InvalidInput(
                 f"the log of {authorizer.tenant} was not pruned: entry {up_to} has no hash, and the last pruned entry "
                 "must have one; "
-                + (f"prune before {found['chained'] + 1} or later" if found["chained"] else "make a change first")
+                + (
+                    f"prune before revision {found['chained'] + 1} or a later one"
+                    if found["chained"]
+                    else "make a change first"
+                )
             )
         revision = writing.next_revision()
         statement = f"prune log before revision {up_to + 1}: {count:,} {'entry' if count == 1 else 'entries'}"

@@ -73,8 +73,8 @@ def marks_of(store: Store, root: str) -> Row:
 class PrecheckedWriting:
     """A transaction that reuses the answers of a precheck of the same state, up to the first query that differs.
 
-    The last write is held back, so that the entry of the log can be written by the same statement. It is sent before
-    any other query, so that each sees the writes before it.
+    The last write is held back, so that the entry of the log can be written by the same statement. If another
+    query follows instead, the held write is sent before it, so that the query sees all earlier writes.
     """
 
     def __init__(self, writing: Writing, precheck: Precheck | None) -> None:

@@ -8,7 +8,7 @@ A statement that overwrites facts also reads them, so no rule for two writes is 
 Reads and writes are sets of keys:
 
     at REF        the entity, its owner, and the grants on it to the actor's effective principals
-    below REF     all of these for the entity and everything inside it, and any edge of a subject
+    below REF     all of these for the entity and everything inside it; if REF is a subject, also all of its edges
     edge ...      one membership or grant
     actor         the actor's effective principals
     leaving       a group or role loses a member or is dropped, so that a later membership no longer closes a cycle
@@ -65,7 +65,7 @@ def levels(sets: Sequence[ReadWriteSet]) -> list[list[int]]:
 
 
 class ReadWriteSets:
-    """The read and write sets of one actor's changes while its effective principals are constant; None: facts."""
+    """The read and write sets of one actor's changes (None: facts) while its effective principals are constant."""
 
     def __init__(self, policy: Policy, root: Reference, actor: str | None, held: set[str]) -> None:
         self._policy = policy

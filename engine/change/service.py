@@ -228,7 +228,7 @@ class ChangeService:
         self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, planned: Planned
     ) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
-        _Stopped if a step is wrong: a refusal needs no lock, and so is not disturbed by writers for long.
+        _Stopped if a step is wrong: a refusal needs no lock, so other writers delay it only briefly.
 
         Changes that were already made with the id of `request` are not validated again.
         """

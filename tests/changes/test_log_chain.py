@@ -110,7 +110,7 @@ def test_entries_older_than_the_chain_are_counted_but_not_proven(auth: Authorize
     head = auth.change("add user:eve").hash
     found = auth.verify_log(head)
     assert (found.intact, found.unchained, found.entries, found.begins) == (True, old, 1, old + 1)
-    with pytest.raises(InvalidInput, match=f"prune before {old + 2} or later"):
+    with pytest.raises(InvalidInput, match=f"prune before revision {old + 2} or a later one"):
         prune(auth, 3)
     edit(auth, "WITH c WHERE c.revision = 2 DELETE c")
     assert f"which recorded {old}" in auth.verify_log(head).problems[0]

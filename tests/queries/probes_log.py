@@ -66,7 +66,7 @@ PRUNED = [
     *[(2, 2), [3, 4, 5, 6], 3, ["add role:r2", "add role:r3", "add role:r4", "add role:r5"], (True, 4, 0)],
     *[(2, 4), [5, 6, 7], 5, ["add role:r4", "add role:r5"], (True, 3, 0), (0, None)],
     *[(3, 7), [8], 8, [], (True, 1, 0), [2, 3, 4, 5], [2, 3, 4, 5]],
-    *["prune before 4 or later", [1, 2, 3, 4, 5], None, ["add role:r"], (True, 5, 0)],
+    *["prune before revision 4 or a later one", [1, 2, 3, 4, 5], None, ["add role:r"], (True, 5, 0)],
 ]
 
 
