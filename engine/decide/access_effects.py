@@ -12,9 +12,9 @@ GRANT = 300  # the most characters of a grant in a sentence
 
 
 class AccessShare(Frozen):
-    """Users and objects: each of the users gains, or loses, the names of the effect on each of the objects.
+    """Users and objects: each of the users gains, or loses, the effect's `names` on each of the objects.
 
-    These are `objects`, and all objects of the effect's type inside the places `below`, except the objects
+    The objects are `objects` and all objects of the effect's type inside the places `below`, except the objects
     `except_objects` and all objects inside the places `except_below`.
     """
 

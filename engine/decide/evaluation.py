@@ -73,7 +73,7 @@ class RemedyContext:
 
 
 def winning(clauses: Clauses, found: FoundFacts) -> list[Fact]:
-    """The facts of the first clause that holds, one per term; grants whose own privilege is denied come last."""
+    """The facts of the first clause that holds, one per term, if possible without a grant whose privilege is denied."""
     for clause in clauses:
         atoms = [next((one for one in term if one.holds(found)), None) for term in clause]
         if all(atoms):
@@ -87,7 +87,7 @@ def _reason(atom: Atom, found: FoundFacts) -> Fact:
 
 
 def own_denial(fact: Fact, clauses: Clauses, found: FoundFacts) -> Fact | None:
-    """The DENY of the same privilege as an ALLOW that was found, on a place from which both are inherited.
+    """The DENY of the privilege that a found ALLOW grants, on any place from which this privilege is inherited.
 
     Such an ALLOW still grants what its privilege implies. A reason that names it must add a note (see `denied_itself`).
     """

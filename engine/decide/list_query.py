@@ -12,7 +12,7 @@ from grantpath.graph.reference import Reference
 def list_query(policy: Policy, root: Reference, question: ResolvedQuestion) -> tuple[str, dict[str, Any]]:
     """The name of the query, and its parameters without `root`, `after` and `limit`.
 
-    which_below.cypher is which.cypher with the facts about what is below a place, which few clauses ask for.
+    which_below.cypher is which.cypher with the facts about descendants of a place. Few clauses need these facts.
     """
     if question.object is not None:
         return "who", _who_parameters(policy, question)

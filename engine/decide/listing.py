@@ -73,8 +73,8 @@ class Listing:
     def __init__(
         self, tenant: str, question: Who | Which, ask: Callable[..., Row], hidden: Collection[str], page: Page
     ) -> None:
-        """`ask` returns at most `limit` references after one; `hidden` are omitted. Raises Inconsistent if the root is
-        not at the revision of the page."""
+        """`ask` returns at most `limit` references after `after`. The references in `hidden` are omitted. Raises
+        Inconsistent if the root is not at the revision of the page."""
         self.question = question
         self._tenant = tenant
         self._ask = ask

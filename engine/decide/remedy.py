@@ -179,7 +179,7 @@ class _Planner:
         return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)
 
     def _creation(self, at: str) -> list[str]:
-        """Adds a place and those of its ancestors that do not exist."""
+        """The statements that add a place and those of its ancestors that do not exist."""
         evaluation = self._evaluation
         chain = [ref for _, ref in evaluation.policy.chain(evaluation.by_at[at], evaluation.root)]
         missing = [ref for ref in chain[1:] if self._context and ref.text not in self._context.existing]

@@ -74,7 +74,7 @@ def new_names(evaluation: Evaluation) -> list[str]:
 
 
 def later_roles(evaluation: Evaluation) -> list[str]:
-    """Other roles that the subject would act through: the active one, or those that a new role holds from the start."""
+    """Other roles to act through: the active one, or those that the subject or a new role holds from the start."""
     if evaluation.as_role:
         return [evaluation.as_role]
     types = {evaluation.subject.type, *(type_of(name) for name in new_names(evaluation)[:1])}

@@ -117,7 +117,7 @@ def places(policy: Policy, root: Reference, object_: Reference, second_objects: 
 
 
 def active_role(policy: Policy, root: Reference, text: str) -> str:
-    """The role that a subject acts with. Raises Invalid if it cannot be one, InvalidReference, Unknown."""
+    """The role that a subject acts with. Raises Invalid if `text` cannot name one, InvalidReference, Unknown."""
     if not policy.active_roles:
         raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; omit the role")
     ref = policy.reference(text, root)

@@ -1,4 +1,4 @@
-"""The facts on which an allowed check depends, the edges that support them, and the facts left without some edges.
+"""The facts on which an allowed check depends, the edges that support them, and the facts that edge removals leave.
 
 An ALLOW or an ownership can only give access, a DENY can only take it away. A membership can do both, because the
 ALLOWs and the DENYs of the group or role count for the member. So the removal of an edge makes only those facts false
@@ -109,7 +109,7 @@ class RevocableFacts:
 
     @cached_property
     def _possible(self) -> list[tuple[str | None, Reach, set[Fact]]]:
-        """The roles with which the answer can be yes, now or later, each with its reach and the facts of proofs."""
+        """The roles with which the answer can be yes, now or later, each with its reach and the facts in proofs."""
         found = []
         for role in self._every_role():
             reach = self._reach(role, NOTHING, self.removable)

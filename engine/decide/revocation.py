@@ -28,8 +28,9 @@ class Revocation(Frozen):
 
     `statements` are revokes, removals of memberships and changes of owner that the policy accepts; their order does not
     matter. They are empty if the check is not allowed anyway, and None if no such set is found. `proved_smallest`: it
-    is proved that no smaller set has this effect; if `statements` is None, that no set has it. There is a proof if at
-    most 20 facts are `candidates`. `denies` are DENY statements; each of them alone has this effect.
+    is proved that no smaller set has this effect; if `statements` is None, that no set has it. `candidates` is the
+    number of facts that such a set can remove; up to 20, there is a proof. `denies` are DENY statements; each of them
+    alone has this effect.
 
     A new owner is a proposal: any owner that the subject neither is nor belongs to has the same effect. The search does
     not consider that the statements can also remove other access, of this subject or of others. If requested, `effects`
