@@ -47,7 +47,7 @@ After = Annotated[
 
 
 RevocationEffects = Annotated[
-    bool, typer.Option("--effects", help="also list what else the statements would take away; reads all facts")
+    bool, typer.Option("--effects", help="also list all access that the statements would take away; reads all facts")
 ]
 
 
@@ -167,8 +167,8 @@ def revocation(
 
     The statements are revokes, removals of memberships and changes of owner. `or` lists DENYs that each have the same
     effect alone. The set is proved smallest if at most 20 facts are candidates; a line reports whether it is.
-    --effects also lists what else the statements would take away, from SUBJECT and from others.
-    Exit code 0: there is such a set, or SUBJECT is not allowed anyway, 1: there is none, 2: an error.
+    --effects also lists all access that the statements would take away, from SUBJECT and from others.
+    Exit code 0: there is such a set, or SUBJECT is not allowed anyway, 1: none was found, 2: an error.
     """
     with session.open() as authorizer:
         found = authorizer.revocation(

@@ -18,8 +18,8 @@ def register(app: typer.Typer) -> None:
 def show_config(session: CommandContext) -> None:
     """Show the settings of the commands, and where each comes from: an option, a variable, a profile or the default.
 
-    The configuration file is the one that GRANTPATH_CONFIG names, otherwise ~/.config/grantpath/config.toml. Passwords
-    are not shown.
+    The configuration file is the one that GRANTPATH_CONFIG names, otherwise grantpath/config.toml in XDG_CONFIG_HOME or
+    ~/.config. Passwords are not shown.
     """
     found = [asdict(each) for each in session.settings]
     for each in found:

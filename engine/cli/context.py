@@ -149,7 +149,7 @@ class CommandContext:
             yield session
 
     def at(self, root: str) -> "CommandContext":
-        """A copy for a root that exists."""
+        """A copy that selects this root, which must exist, with its own policy."""
         return replace(self, root=root, policy=None)
 
     def with_its_policy(self) -> "CommandContext":
@@ -226,7 +226,7 @@ def _unfolded(text: str) -> str:
 
 
 def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
-    """Parses; help and version end with exit code 0 only without other arguments. Raises BadParameter.
+    """Parses the arguments. An option of ENDING ends with exit code 0 only if it is alone. Raises BadParameter.
 
     In `grantpath check "$S" "$NAME" "$REF"` exit code 0 means allowed, and an untrusted argument must not produce it.
     """
@@ -238,7 +238,7 @@ def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: l
             raise
         option = next((word for word in given if word in ENDING), HELP[0])
         raise typer.BadParameter(
-            f"{option} cannot be combined with other arguments; if it is one of them, write -- before them",
+            f"{option} cannot be combined with other arguments; to pass it as an argument, write -- before it",
             ctx=ctx,
         ) from None
 

@@ -29,7 +29,7 @@ def export(session: CommandContext, snapshot: Snapshot, target: Out, table_forma
     """Write a snapshot's tables as Delta or Iceberg tables, for other engines.
 
     Each table is a folder, e.g. OUT/objects. The access tables are written if the snapshot has them. The properties of
-    a table contain its root, revision and policy. This needs no server, no Spark session and no jar, but the package
+    a table contain its root, revision and policy. This needs no server, Spark session or jar, only the package
     for the format: pip install 'grantpath[delta]' or 'grantpath[iceberg]'. To back up a root, use `grantpath dump`.
 
     The keys of --json are export, format, root, revision, tables (a list of name, rows, path) and seconds.

@@ -64,7 +64,7 @@ def show(
 ) -> None:
     """Show one entity: its parents, its owner, its members and memberships, and the grants on it and to it.
 
-    Each list has at most 50 lines. If it is cut, the last line names the command that lists the rest.
+    Each list has at most 50 lines. If it is cut, the last line names the command that lists all of it.
     """
     with session.open() as authorizer:
         view = authorizer.show(ref, at_least=at_least, as_of=past(authorizer, as_of, snapshot))

@@ -66,8 +66,8 @@ def _update(session: CommandContext, target: str) -> None:
 def follow(session: CommandContext, snapshot: Snapshot) -> None:
     """Keep a snapshot current, and record who gains and who loses what.
 
-    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets a row for
-    all access that users gained and lost at each revision. If the log does not describe the changes, the root is
+    Runs until it is interrupted. Each change of the root is applied to the tables, and SNAPSHOT/changes gets rows with
+    all access that users gained or lost at each revision. If the log does not describe the changes, the root is
     mirrored again, and a row records this. If the command is killed, the next run continues at the same revision.
     """
     from grantpath.graph.embedded.connect import connection

@@ -60,7 +60,7 @@ def warn(text: str, style: str) -> None:
 
 
 def note(text: str, style: str = "dim") -> None:
-    """Prints a note to standard error, which --quiet omits."""
+    """Prints a note to standard error, unless --quiet is given."""
     if not _QUIET.get():
         warn(text, style)
 

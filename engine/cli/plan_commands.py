@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grantpath.engine.change.change_plan import ChangePlan
 
 CHANGES = 3  # the exit code of a plan that changes something
-SHOWN = 500  # the most facts, and the most effects, in a plan
+SHOWN = 500  # the most entries of each list of a plan: facts, losses, gains
 MARKS = re.compile(r"[\\`*<>\[\]|#~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")  # _ inside a word has no meaning in Markdown
 File = Annotated[str, typer.Argument(metavar="FILE", help="a file of statements, one per line; - reads standard input")]
 AtRevision = Annotated[int, typer.Option("--at-revision", metavar="REVISION", help="the revision that the plan states")]
