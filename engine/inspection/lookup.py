@@ -46,7 +46,7 @@ def entities(view: RootView, question: ListEntities, page: PageRequest) -> Entit
         after=page.after,
         needed=_named(under, owner),
         type=question.type,
-        # all other types are below the root: also users, who are not objects of the tree
+        # all entities of other types count as below the root, also users, which are not in the tree of objects
         under="" if under == view.root.text and question.type != view.root.type else under or "",
         owner=owner or "",
         without_owner=question.without_owner,

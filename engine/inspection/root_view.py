@@ -57,7 +57,7 @@ def need_question(make: Callable[..., Question], **words: Any) -> Question:
         return make(**words)
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"{short(repr(words))} is not a question: names are strings, `all` and `without_owner` True or False"
+            f"{short(repr(words))} is not a question: names must be strings, `all` and `without_owner` True or False"
         ) from None
 
 

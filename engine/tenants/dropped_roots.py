@@ -23,7 +23,8 @@ class DroppedRoot:
 
 
 def drop(store: Store, tenant: str, by: str | None) -> None:
-    """Removes a root with all its contents and its log, and leaves a record of it. Does nothing if it does not exist.
+    """Removes a root with all its contents and its log, and leaves a record of it. A root that does not exist gets no
+    record, but what an interrupted drop left of it is removed.
 
     `by` is the operator named in the record; it needs no authority. The record is written first: it describes the root
     at the start of the drop. Raises InvalidReference, Unknown or Invalid if `by` is not an operator, Inconsistent,

@@ -51,7 +51,7 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
 class OpenTenant:
     """One root and its policy. If it follows, each method runs on a view that keeps one policy from start to end."""
 
-    store_type: type[Store] = Store  # of the store that `open` opens
+    store_type: type[Store] = Store  # the class of the store that `open` creates
 
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
         self.store = store

@@ -52,7 +52,7 @@ def open_root(
             version = " in another version" if named.name == own.name else ""
             raise Invalid(
                 f"{key} uses the policy {own.name}{version}, not {named.name} as it is now: open it without a policy, "
-                "give it this one by `grantpath policy upgrade`, or use another root",
+                "replace its policy with `grantpath policy upgrade`, or use another root",
                 code="policy_differs",
             )
         named = own

@@ -49,7 +49,7 @@ class Reads(Protocol):
 
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:
-    """The stored policy of a tenant (name, digest, source); None if the tenant does not exist."""
+    """The stored policy of a tenant, and the load or upgrade in progress; None if the tenant does not exist."""
     rows = load_query("tenant_policy").run(store.read, root=tenant)
     return dict(rows[0]) if rows else None
 
@@ -82,7 +82,7 @@ def listed(store: Store, progress: Callable[[str, int, int], None] = lambda *_: 
 
 
 def listed_one(store: Store, tenant: str) -> Root | None:
-    """One tenant in the same form; None if it does not exist."""
+    """One tenant as `listed` returns it; None if it does not exist."""
     return next((_sized(store, row) for row in _all(store) if row["root"] == tenant), None)
 
 
@@ -134,7 +134,7 @@ def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
 
 
 def remove(store: Store, tenant: str) -> None:
-    """Removes a tenant with its contents and its history. Does nothing if it does not exist.
+    """Removes a tenant with its contents and its history, or what an interrupted removal left of it.
 
     The marks are removed first, which makes the tenant disappear for all callers at once; the rest follows in batches.
     Raises Inconsistent if another caller is writing or has just written the tenant; Unavailable, with `unknown` if the

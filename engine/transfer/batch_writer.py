@@ -35,8 +35,8 @@ class BatchWriter:
             self._threads.shutdown()  # waits, so that undoing the load finds all that was written
 
     def put(self, query: str, count: int, then: Callable[[Row], None] | None = None, **parameters: Any) -> None:
-        """Sends a batch of `count` facts, after waiting for an earlier one if there are UNDER_WAY. `then` receives its
-        row later.
+        """Sends a batch of `count` facts, after waiting for the oldest one if UNDER_WAY batches are under way. `then`
+        receives the batch's row later.
 
         Raises the errors of the earlier batch: Inconsistent if another caller has undone this load, Unavailable.
         """

@@ -166,7 +166,7 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The property of a value that `as_json` made. Raises ValueError."""
+    """The property from which `as_json` made this value. Raises ValueError."""
     if isinstance(value, dict):
         at = neo4j.time.DateTime.from_iso_format(value["datetime"])
         # Neo4j would store the parser's UTC as a zone name, but the server wrote the time with an offset.

@@ -87,7 +87,7 @@ def _fields(directory: Path) -> dict[str, Any] | None:
     try:
         fields = json.loads(read_text(file))
     except (InvalidInput, ValueError, RecursionError):
-        return None  # it belongs to another program; if it was a dump's, its other files fail as unknown tables
+        return None  # another program's file; if it was a dump's, the dump's other files are refused as unknown tables
     return fields if isinstance(fields, dict) and str(fields.get("format")).startswith("grantpath dump") else None
 
 

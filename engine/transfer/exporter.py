@@ -26,7 +26,7 @@ STEP = 10_000  # rows between two reports of progress
 
 @dataclass(frozen=True)
 class Dumped:
-    """The numbers of rows by table, the numbers of entries of the history, refusals and requests, and the revision."""
+    """The numbers of rows by table, the numbers of entries by file of NOTES, and the revision."""
 
     rows: dict[str, int]
     entries: dict[str, int]

@@ -23,7 +23,7 @@ def read_parquet(name: str, file: Path, columns: Sequence[str], problems: Proble
     """Reads one table. Rows with an empty value are added to `problems`.
 
     Raises InvalidInput for a file that cannot be read, has other columns or types, has far more rows or decoded bytes
-    than distinct rows would give a file of its size, or contains a string longer than a line of a text table may be.
+    than a file of its size can have without repetition, or contains a string longer than a line of a text table may be.
     """
     _check_footer(file)
     # A text that is too long for a reference is reported later, with its row.

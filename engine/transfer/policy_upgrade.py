@@ -96,7 +96,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
             return Upgrade(facts.count, changes, bulk.revision, None, problems, renamed, delta.added, delta.removed)
         if problems:
             rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
-            failed = f"{tenant} was not upgraded: {len(problems):,} of its facts violate the new {new.name}:"
+            failed = f"{tenant} was not upgraded: {len(problems):,} of its facts violate the policy {new.name}:"
             raise Invalid(failed, *problems[:SHOWN], *rest)
         if kept["digest"] == new.digest:
             return Upgrade(facts.count, False, bulk.revision)

@@ -1,4 +1,4 @@
-"""Compares an import that replaces all facts of a root with the graph."""
+"""Compares the graph with an import that replaces all facts of a root."""
 
 from collections.abc import Iterator
 

@@ -66,7 +66,7 @@ class ResolvedRows:
         self._problems = problems
         self.tables = tables
         self._numbers: dict[tuple[str, str], Ints] = {}
-        # The labels of edges: MEMBER, OWNS, ALLOW P, DENY P.
+        # The labels of edges: MEMBER, OWNS, ALLOW P, DENY P; and LISTED, for the rows of subjects and objects.
         self.labels: list[str] = []
         for name, table in tables.items():
             self._resolve(name, table)

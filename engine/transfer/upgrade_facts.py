@@ -134,7 +134,8 @@ class UpgradeFacts:
         try:
             TopologicalSorter(above).prepare()
         except CycleError as error:
-            yield f"the built-in memberships of {self._new.name} close a cycle: {' in '.join(error.args[1][::-1])}"
+            cycle = " in ".join(error.args[1][::-1])
+            yield f"the built-in memberships of {self._new.name} close a cycle: {cycle}; remove one of them first"
 
     # ---- changes -------------------------------------------------------------------------------------------------
     def put(self, ask: AskByName) -> Delta:

@@ -171,7 +171,7 @@ def test_commands_dump_replace_and_upgrade_a_root(run: Run, root: str, tmp_path:
     words = ["--root", root, "--policy", str(mine)]
     asked = ["check", "user:bob", "ARCHIVE", "table:hr.s.t", *words]
     assert "in another version" in run(*asked).err
-    assert "give it this one by `grantpath policy upgrade`" in run(*asked).err
+    assert "replace its policy with `grantpath policy upgrade`" in run(*asked).err
     assert run("policy", "upgrade", str(mine), "--root", root, "--json").json["changed"] is True
     assert run(*asked).code == 1
     assert "already has this policy" in run("policy", "upgrade", str(mine), "--root", root).out
