@@ -1,4 +1,4 @@
-"""Compares by the kernel the access of classes of users to the objects of a region before and after a change."""
+"""Compares the access of classes of users to the objects of a region before and after a change, with the kernel."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -39,9 +39,9 @@ class SideAnswer:
 class AccessDifference:
     """The targets on which classes of users gain, or lose, one name.
 
-    Row i: the class `of[i]`, and the half-open interval `low[i]`, `high[i]` of the numbers of the targets. `yes` is the
-    answer of the side that allows these targets, `no` that of the other side: None if its policy does not have the
-    name.
+    Row i: the class `of[i]`, and the half-open interval `low[i]`, `high[i]` of the numbers of the targets. `yes`: the
+    answer of the side that allows these targets. `no`: the answer of the other side; None if the policy of that side
+    does not have the name.
     """
 
     name: AskedName
@@ -72,8 +72,8 @@ def differences(
 
 
 def _most(sides: "Sequence[_Questions]", classes: int) -> int:
-    """The number of classes in a batch, so that it fits into one sweep even if each class has all facts of the
-    region."""
+    """The number of classes in a batch: at least 1,000, and more as long as the batch fits into one sweep even if each
+    class has all facts of the region."""
     facts = max((side.facts for side in sides), default=0)
     return max(1_000, min(classes, PAIRS // max(facts, 1)))
 

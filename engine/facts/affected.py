@@ -218,8 +218,8 @@ class Affected:
         self._everything_of(source, [container])
 
     def _everything_of(self, source: _Source, subjects: Iterable[int]) -> None:
-        """Adds the places on which the effective principals of the subjects have facts, and all objects of conditions
-        that name one of these principals."""
+        """Adds the effective principals of the subjects, the places on which they have facts, and all objects whose
+        conditions name one of these principals."""
         for side in self._sides:
             version, refs = side.version, side.version.numbers.refs
             held = set[int]().union(*(version.effective(each) for each in subjects))
@@ -236,7 +236,7 @@ class Affected:
         self._whole(source, self._reads.free_types)
 
     def _whole(self, source: _Source, types: Collection[str]) -> None:
-        """Adds the root object if objects of these types exist. It costs little, because most of them are alike."""
+        """Adds the root object if objects of these types exist. Comparing all objects costs little: most are alike."""
         if any(side.version.listed.get(type_) for side in self._sides for type_ in types):
             source.roots.add(self._sides[0].version.numbers.of(self._sides[0].root.text))
 

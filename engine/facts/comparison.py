@@ -40,7 +40,7 @@ class _Effects:
     by_key: dict[Key, _Found] = field(default_factory=lambda: defaultdict(_Found))
 
     def add(self, cover: RegionCover, key: Key, users: Numbers, intervals: bytes) -> None:
-        """Adds an effect on users, on the objects of packed intervals of targets."""
+        """Adds users to the effect `key`. `intervals`: the packed intervals of the targets on which they have it."""
         gained, type_, _, _ = key
         entry, spans = self.by_key[key], cover.spans(type_, gained, intervals)
         entry.users[cover.extent(type_, gained, intervals)].append(users)

@@ -9,13 +9,13 @@ from grantpath.graph.messages import short
 from grantpath.graph.remote_path import AnyPath, reason_of, size_of
 
 VERSIONS = "versions"  # the versions of a folder that others may be reading while it is replaced
-CURRENT = "current"  # the link to the version that counts; where there are no links, a file with its name
+CURRENT = "current"  # the link to the current version; where there are no links, a file with the name of the version
 _VERSION = re.compile(rf"{VERSIONS}/[0-9A-Za-z-]+\n")
 MAX_BYTES = 10_000_000  # of a small file
 
 
 def current_version(folder: AnyPath) -> AnyPath:
-    """The folder that has the files of a folder: its current version, or itself if it has no versions."""
+    """The folder that contains the files of `folder`: its current version, or `folder` itself if it has no versions."""
     try:
         if isinstance(folder, Path) and (folder / CURRENT).is_symlink():
             return folder / os.readlink(folder / CURRENT)

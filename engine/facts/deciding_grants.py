@@ -81,7 +81,7 @@ class DecidingGrants:
     def _decisions(
         self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
     ) -> Iterator[tuple[Decided, list[Ints], Ints]]:
-        """What decides in the cells: facts, their places by target, and the cells. For targets that do
+        """Yields the facts that decide, their places by target, and the cells in which they decide. For targets that do
         not exist on the other side: no facts, and one place, whose addition or drop decides."""
         if not exists.all():
             yield (), [self._tops(difference)], np.flatnonzero(~exists)
@@ -105,8 +105,8 @@ class DecidingGrants:
         return top
 
     def _one_text(self, difference: AccessDifference, decided: Decided, rows: Ints, places: Sequence[Ints]) -> Bools:
-        """By row and places: whether each fact has exactly one principal that the other side lacks, and the row has
-        this principal. All such rows with the same places have the same text."""
+        """By row and places: whether exactly one principal has each fact by a grant that the other side lacks, and the
+        row has this principal. All such rows with the same places have the same text."""
         acting, side = difference.yes.rows.acting, int(difference.gained)
         if self._acting[0] is not acting:
             row = np.repeat(np.arange(len(acting.subject)), np.diff(acting.offset))
@@ -201,12 +201,12 @@ class _Granted:
             self._by.setdefault((key, place), set()).add(by)
 
     def only(self, fact: Fact, place: int, other: "_Granted") -> int:
-        """The principal that has the fact and that the other side lacks, if there is only one; otherwise -1."""
+        """The principal that has the fact by a grant that the other side lacks; -1 if there is not exactly one."""
         new = self._having_it(fact, place, other)[0]
         return next(iter(new)) if len(new) == 1 else -1
 
     def find(self, fact: Fact, place: int, principals: set[int], other: "_Granted") -> tuple[int, int]:
-        """A principal that has the fact, and the place where: preferably one that the other side lacks."""
+        """One of `principals` that has the fact, if possible by a grant that the other side lacks, and the place."""
         for on in self._having_it(fact, place, other):
             if found := on.keys() & principals:
                 by = min(found)
@@ -214,7 +214,8 @@ class _Granted:
         raise LookupError(f"no principal has the fact {fact}")
 
     def _having_it(self, fact: Fact, place: int, other: "_Granted") -> tuple[dict[int, int], dict[int, int]]:
-        """The principals that have a fact, each with the first place where: those the other side lacks, and all."""
+        """The principals that have a fact, each with the first place of its grant: by grants that the other side lacks,
+        and by all grants."""
         known = self._candidates.get((fact, place))
         if known is None:
             known = self._candidates[fact, place] = (

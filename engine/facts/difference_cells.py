@@ -85,7 +85,7 @@ class DifferenceCells:
         allowed = (found >= 0) & (at < end[found])
         first: Ints = np.full(len(self.of), -1, np.int64)
         cell, candidate = cell[allowed][::-1], candidate[allowed][::-1]
-        first[cell] = candidate  # for repeated indexes numpy keeps the last value; the order is reversed: the first row
+        first[cell] = candidate  # numpy keeps the last value of a repeated index; in reverse order, the first row
         return first
 
     def _with_rows(self, answer: SideAnswer) -> tuple[Ints, Ints]:

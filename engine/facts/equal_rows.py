@@ -23,8 +23,8 @@ def kinds_of(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
 
 
 def numbered(numbers: Ints) -> tuple[Ints, Ints]:
-    """The index of the first one of each number, by value, and the rank of each number. Sorts only if they are large;
-    otherwise a table is faster."""
+    """For each distinct number, ascending, the index of its first occurrence; and for each number, its rank among the
+    distinct ones. Sorts only if the numbers are large; otherwise a table is faster."""
     if int(numbers.max(initial=0)) > SPARSE * len(numbers):
         _, first, ranks = np.unique(numbers, return_index=True, return_inverse=True)
         return first, ranks

@@ -110,7 +110,7 @@ class Chosen:
 
 @lru_cache(maxsize=256)
 def chosen(bits: FactBits, names: tuple[AskedName, ...]) -> Chosen:
-    """A choice of the names of `bits`."""
+    """Some of the names of `bits`, and what their conditions read."""
     some = frozenset(names)
     facts = {fact for name in names if name.before for fact in name.before.plan.facts if not fact.entity}
     itself = {fact for fact in facts if fact.kind in (FactKind.HOLDS, FactKind.IS)}

@@ -28,13 +28,13 @@ OF_TARGETS = (
     FactKind.EXISTS,
     FactKind.BUILTIN,
     FactKind.EVERY_BELOW,
-)  # true or false for each target, independent of the subject
+)  # known for each target; only a false EVERY_BELOW also depends on the subject, whose grants can make it true
 GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.ALLOW_BELOW)
 
 
 @dataclass(frozen=True)
 class FactTable:
-    """The numbered entities and the grants and ownerships on them: `key` is a number in `keys`."""
+    """The numbered entities, and the grants and ownerships on them. `key`: the index of the fact in `keys`."""
 
     numbering: Numbering
     principal: Ints
@@ -75,11 +75,11 @@ class Every:
 
 @dataclass(frozen=True)
 class PreparedQuestion:
-    """A question prepared for the kernel. Facts that do not depend on the subject divide its targets into classes."""
+    """A question prepared for the kernel. Facts that do not depend on the subject divide its targets into parts."""
 
     targets: Ints
     before: Ints  # by position: the number of targets before it
-    parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]]  # by class: condition, runs of targets (None: all)
+    parts: list[tuple[CompiledCondition, tuple[Ints, Ints] | None]]  # condition, runs of targets (None: all)
 
 
 AnswerIntervals = tuple[Ints, Ints, Ints]  # row, low, high: half-open in the numbers of the targets
@@ -259,7 +259,7 @@ class Prepared:
         return self._counted[-1][1]
 
     def static(self, fact: Fact, targets: Ints) -> Bools | None:
-        """For each target, whether the fact is true; None if the fact depends on the subject."""
+        """For each target, whether the fact is true for every subject; None if the fact is not one of OF_TARGETS."""
         if fact.kind not in OF_TARGETS:
             return None
         type_, fixed = self._place(fact)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grantpath.engine.facts.place_grants import ConditionGrants
 
 OWNS = "OWNS"
-Principals = int | frozenset[int]  # one without a set, because most facts have one principal
+Principals = int | frozenset[int]  # a single one is not in a set, because most facts have only one
 Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it; never changed
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
@@ -92,7 +92,7 @@ class EntityNumbers:
         self.chains[number] = chain
 
     def positions(self, types: tuple[str, ...], listed: Mapping[str, list[str]]) -> tuple[list[str], Numbers]:
-        """The listed references of these types, in byte order, and by number the position in that list; -1 for others.
+        """The listed references of these types, in byte order, and for each number its position in that list, or -1.
 
         The last result for these types is kept, since sorting takes long; it is returned again for the same lists.
         """
@@ -150,8 +150,9 @@ class FactVersion:
     `places_of` the entities on which a principal has a grant or an ownership; `listed`, by type and in byte order, the
     references that exist, and `granted_names` those that have grants and do not exist.
 
-    The last three fields keep what was derived, because that takes long: the effective principals of subjects, and of
-    groups and roles, and the grants that a condition needs. Versions share them.
+    The last three fields keep values that take long to derive: the effective principals of subjects, those of groups
+    and roles, and the grants that a condition needs. Versions share the grants, and the effective principals as long as
+    no membership changes.
     """
 
     origin: FactOrigin
@@ -229,7 +230,7 @@ class FactVersion:
 
 
 def containers_of(containers: LayeredMap[int, tuple[int, ...]], subjects: Iterable[int]) -> set[int]:
-    """Subjects with all groups and roles that they are in, direct or through others, by a map of the direct ones."""
+    """Subjects with all groups and roles that they are in, direct or through others. `containers`: the direct ones."""
     return _reached(subjects, lambda each: containers.get(each) or ())
 
 

@@ -28,9 +28,9 @@ from grantpath.graph.reference import type_of
 Words = Mapping[str, Mapping[str, int]]  # the bits of facts, as in FactBits
 HOLDS, IS = FactKind.HOLDS.value, FactKind.IS.value
 NO_WORDS: Mapping[str, int] = {}
-MANY_GRANTS = 400  # principals with a fact on a place; from here on, the facts of all users there are kept
+MANY_GRANTS = 400  # grants on a place; if there are more, the facts of all users there are kept
 MOST_KEPT = 32  # places
-MANY_MOVED = 1_000  # users; from here on, the facts of all users are found again
+MANY_MOVED = 1_000  # users; if there are more, the facts of all users are found again
 
 
 class PlaceFacts(NamedTuple):
@@ -51,7 +51,7 @@ class FactsOfOne:
         self.held = side.version.effective(user)
 
     def itself(self) -> int:
-        """The bits for whether the user exists and answers may contain it, and for the named entities that it has."""
+        """The bits for: the user exists and answers may contain it; a named entity is an effective principal of it."""
         find = self._version.numbers.find
         there = self._user in self._version.numbers.users and self._side.shows(self._user)
         return there * THERE | sum(bit for ref, bit in self._named.items() if find(ref) in self.held)
@@ -75,8 +75,8 @@ class FactsOfOne:
 
 @dataclass(frozen=True)
 class KeptFacts:
-    """The facts of all users on a place, found from these grants and memberships: by number of a user its kind, and the
-    bits of each kind. `principals` have the grants. It is not changed."""
+    """The facts of all users on a place; never changed. They follow from the grants (`granted`), which `principals`
+    have, and the memberships (`containers`). `kinds`: by number of a user, its kind. `bits`: the facts of each kind."""
 
     granted: Grants
     principals: frozenset[int]
@@ -93,12 +93,11 @@ class FactsOfMany:
         self._bits, self._words = bits, words
 
     def alike(self, other: "FactsOfMany", place: int) -> bool:
-        """Whether the facts on a place are surely the same on the other side, because the two versions share them."""
+        """Whether the versions share the grants on a place: with the same memberships, the facts are then the same."""
         return self._version.grants.get(place) is other._version.grants.get(place)
 
     def themselves(self) -> Ints:
-        """By user, the bits for whether it exists and answers may contain it, and for the named entities that it
-        has."""
+        """By user, the bits of `FactsOfOne.itself`."""
         shown = self._side.users()
         found = np.full(len(self._users), THERE, np.int64)
         if shown is not self._users:
@@ -178,7 +177,7 @@ class FactsOfMany:
         return len(self._version.numbers.refs)
 
     def _moved(self, kept: KeptFacts) -> Collection[int] | None:
-        """The users whose facts on the place can differ from what is kept, by memberships; None if they are many."""
+        """The users whose facts on the place can differ from `kept`, by memberships; None if many, or not known."""
         former, latter = kept.containers, self._version.containers
         moved = latter.changed_since(former)
         if moved is None:

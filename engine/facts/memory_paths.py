@@ -19,8 +19,8 @@ Entry = Mapping[str, Any]
 class _Edge:
     """A grant, an ownership or a membership that is a fact, with the references between its place and the object.
 
-    `down`: from an object of the question up to the place of the grant; `up`: from the place of a grant below up to the
-    object of the fact. At most one of them is not empty.
+    `down`: from an object of the question up to the place of the grant. `up`: for a fact about descendants, from the
+    place of the grant up to the place of the fact. At most one of them is not empty.
     """
 
     fact: str

@@ -10,7 +10,7 @@ from grantpath.engine.policy.fact_plan import Wanted
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 
-MOST_KEPT = 4_096  # by condition: the most places whose grants are kept, and the most parents
+MOST_KEPT = 4_096  # for each condition, the grants of at most this many places and parents are kept
 NOTHING: Wanted = {}
 
 
@@ -70,10 +70,10 @@ def facts_of(wanted: Wanted, grants: Grants) -> Iterator[tuple[Fact, Collection[
 
 
 class ConditionGrants:
-    """The grants that the checks of one condition need. All versions of a copy share it, and threads may.
+    """The grants that the checks of one condition need. All versions of a copy share it; threads may share it.
 
     Grants on the places above an object are kept, because all objects inside the same parent share them, and popular
-    places have thousands of grants. What is kept is used only while the version has the same grants, as Python objects.
+    places have thousands of grants. Kept grants are used only while the version has these very Python objects.
     """
 
     def __init__(self, requirement: Requirement, policy: Policy) -> None:
@@ -85,7 +85,7 @@ class ConditionGrants:
         above = {*chain[1:], *named}
         self._parent = chain[1] if len(chain) > 1 and all(place in above for place, _, _ in self._others) else None
         self._bits: dict[tuple[str, int], PlaceBits] = {}
-        self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})  # grants of a version; kept, by parent
+        self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})  # a version's grants; kept ones, by parent
 
     def on(self, version: FactVersion, places: Places) -> PlacesGranted:
         """What is granted on the places of a question."""

@@ -37,7 +37,7 @@ class Roles:
     role: Ints
 
     def acting(self, subjects: Ints, closure: Closure) -> ActingPrincipals:
-        """One row per held role, with the subject and the role's effective principals; none without roles."""
+        """One row per held role, with the subject and the role's effective principals."""
         low = np.searchsorted(self.subject, subjects, side="left")
         count = np.searchsorted(self.subject, subjects, side="right") - low
         return _with_role(np.repeat(subjects, count), self.role[ranges(low, count)], closure)

@@ -107,7 +107,7 @@ class SpanLists(NamedTuple):
     high: Ints
 
     def of(self) -> Ints:
-        """The list of each span."""
+        """For each span, the number of its list."""
         return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
     def sizes(self) -> Ints:
@@ -117,13 +117,13 @@ class SpanLists(NamedTuple):
         return sizes
 
     def take(self, lists: Ints) -> "SpanLists":
-        """These lists."""
+        """The lists with these numbers."""
         count = np.diff(self.begin)[lists]
         at = ranges(self.begin[lists], count)
         return SpanLists(np.append(0, np.cumsum(count)), self.low[at], self.high[at])
 
     def between(self, inside: Span) -> "SpanLists":
-        """For each list, what is inside and not in its spans."""
+        """For each list, the parts of `inside` that are not in its spans."""
         of, many = self.of(), len(self.begin) - 1
         begin, end = np.full(len(of) + many, inside[0]), np.full(len(of) + many, inside[1])
         at = np.arange(len(of)) + of  # a list has one gap more than spans
@@ -190,7 +190,7 @@ class _Listed:
     def above(self, ref: str) -> list[tuple[str, str]]:
         """The places above an object that are in the region, from the lowest one on, each with the prefix of the
         objects in it."""
-        parent = ref.rpartition(".")[0]  # if the name has a dot, it includes a part of the name, and fewer share it
+        parent = ref.rpartition(".")[0]  # if a name has a dot, this includes a part of it, and fewer share it
         found = self._above.get(parent)
         if found is None:
             numbers, policy, root = self._side.version.numbers, self._side.policy, self._side.root
@@ -225,7 +225,7 @@ class _Listed:
         return tuple(sorted(objects)), tuple(sorted(places))
 
     def more_than(self, most: int, low: Ints, high: Ints) -> bool:
-        """Whether `named` lists more than this."""
+        """Whether `named` lists more than `most` objects and places."""
         if len(low) > most and not self._hidden:
             return True
         spans = [*zip(low.tolist(), high.tolist(), strict=True)]
@@ -266,7 +266,7 @@ def _behind(prefix: str) -> str:
 
 
 def _between(low: Ints, high: Ints, inside: Span) -> tuple[Ints, Ints]:
-    """What is inside and not in the spans, as spans."""
+    """The parts of `inside` that are not in the spans, as spans."""
     edges = np.empty(2 * len(low) + 2, np.int64)
     edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = inside[0], low, high, inside[1]
     begin, end = edges[::2], edges[1::2]

@@ -140,8 +140,7 @@ class RegionTree:
                 yield rest
 
     def kinds(self, apart: Iterable[int], types: Collection[str]) -> Iterator[tuple[int, str]]:
-        """The places of `apart` that exist before and after, as pairs with each of the types that can be inside
-        them."""
+        """Pairs of a place of `apart` that exists before and after, and a type of objects that can be inside it."""
         below: dict[str, list[str]] = {}
         for type_ in types:
             for above in self._names.chain(type_)[1:] if type_ in self._names.types else ():

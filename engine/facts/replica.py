@@ -40,7 +40,7 @@ PAGE = 500  # entries that the thread applies at a time
 READS = 3  # tries to read a root whose log cannot be followed meanwhile
 RETRY_SECONDS = 1.0  # after a failed attempt to read the root
 RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
-FEW = 10  # at most this many questions are answered while their proof is on its way; with more, it would save little
+FEW = 10  # at most this many questions are answered while their proof is on its way; for more, this would save little
 Meanwhile = Callable[[FactVersion], None]
 
 
@@ -257,7 +257,7 @@ class Replica:
         self._not_before = time.monotonic() + seconds
 
     def _read(self, policy: Policy, snapshot: Path | str | None) -> FactVersion | None:
-        """A new copy, proved at its end; None if the log does not connect its beginning with its end."""
+        """A new copy, proved to be current; None if the log does not describe all changes during the reading."""
         began = self._log.proof(0, 0)
         if began is None:
             raise Inconsistent(f"{self._log.tenant} does not exist any more; open another root, or create it again")

@@ -61,8 +61,8 @@ class Proof:
     def _pruned(self) -> bool:
         """Whether entries may be missing.
 
-        The entry of a pruning lists the removed entries, but may be on a later page. So each revision must have an
-        entry.
+        The entry of a pruning has the last removed revision, but may be on a later page. So if there is a later page,
+        each revision must have an entry.
         """
         if self.complete:
             return any((entry["pruned"] or 0) > self.after for entry in self.entries)
@@ -100,8 +100,8 @@ class RootLog:
         return Proof(row["revision"], row["begun"], origin, after, row["entries"], limit)
 
     def settled(self, after: int, limit: int) -> Proof | None:
-        """A proof at a moment without a writer in a commit; None if SETTLE_SECONDS pass without one, e.g. during a
-        load."""
+        """A proof at a moment without a writer in a commit; None if SETTLE_SECONDS pass without such a moment, e.g.
+        during a load, or if there is no such root."""
         deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
         while (proof := self.proof(after, limit)) is not None and not proof.settled:
             if time.monotonic() > deadline:

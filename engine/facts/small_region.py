@@ -24,7 +24,7 @@ from grantpath.graph.reference import type_of
 FEW_USERS = 8  # at most this many users are compared one by one
 MOST_CELLS = 2_000_000  # users times places
 Shown = tuple[bool, bool]  # whether an object exists and answers may contain it, before and after
-Question = tuple[int, Shown, bool]  # an object; or a place, if true: about the objects in it that are alike
+Question = tuple[int, Shown, bool]  # about a place; true: the objects in it that are alike, false: the place itself
 Pattern = tuple[Numbers, list[int], list[int]]  # users, targets, and the number of the effect on each target
 Facts = TypeVar("Facts", OneUser, UserKinds)
 

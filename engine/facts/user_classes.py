@@ -22,7 +22,7 @@ MANY_USERS = 1_000  # for more users, the principals of all users are computed a
 @dataclass(frozen=True)
 class Coded:
     """The sets of principals of users. `kinds`: by user, its kind. `codes`: by kind, the codes of the sets, packed;
-    None for users that do not exist."""
+    None for users that do not exist or are hidden."""
 
     kinds: Ints
     codes: Sequence[bytes | None]
