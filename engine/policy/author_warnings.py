@@ -43,5 +43,6 @@ def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
             for key, owned in dict.fromkeys(expander.unowned):
                 yield (
                     key if key[0] == "define" else ("operations", types, written),
-                    f"owner({owned}) never holds: {owned} has no `owned_by`; add it to the type, or remove the owner",
+                    f"owner({owned}) never holds: {owned} has no `owned_by`; add it to the type, or remove "
+                    f"owner({owned})",
                 )

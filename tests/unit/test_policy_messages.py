@@ -129,5 +129,5 @@ def test_owner_of_a_type_without_owners_is_a_warning(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("VIEWER or EDITOR", "VIEWER or owner(workspace)"))
     assert warnings(str(path)) == [
         f"{path}:15: operations.workspace.view: owner(workspace) never holds: workspace has no `owned_by`; "
-        "add it to the type, or remove the owner"
+        "add it to the type, or remove owner(workspace)"
     ]
