@@ -1,7 +1,7 @@
 """The database for an event loop: synchronous code in a greenlet waits here without blocking the loop.
 
 Questions use the driver's async API. Work that waits for locks, i.e. changes and the rare questions that writers
-disturb for long, runs in threads over the synchronous driver: its heartbeats and queues are threads, too, and a
+disturb for long, runs in threads over the synchronous driver: its heartbeats and queues need threads, too, and a
 cancelled task must not leave a commit halfway.
 """
 

@@ -40,8 +40,8 @@ def read_bounded(
 ) -> pa.Table:
     """The rows of these files (parts of one table) that match `chosen`, with these columns.
 
-    `kinds` lists every column that the files must have. A string column is dictionary<int32, string> (null in a column
-    without any value), or string if the files store it without a dictionary: that is faster for different strings.
+    `kinds` lists every column that the files must have. A string column has the type dictionary<int32, string> (null if
+    it has no value), or string if the files store it without a dictionary, which is faster if few strings are repeated.
     Raises InvalidInput if a file cannot be read, has other columns or types, or contains a string longer than
     `max_text` bytes, or if the files together would take more memory than FREE_BYTES plus RATIO times their size.
     """

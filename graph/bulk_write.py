@@ -171,7 +171,7 @@ def bulk_write(store: Store, root: str, what: str, progress: ReportDone) -> Iter
     """
     with store.locked(root, f"`{what}`") as held:
         if held.died:
-            held.beat()  # before the id on the mark is replaced by this one: other callers then look for its heartbeat
+            held.beat()  # first: other callers look for the heartbeat of the id on the mark, which becomes this load's
             Recovery(held.execute, root, held.id).run(held.died, progress)
         base = store.settled(held)
         bulk = Bulk(held, base, what)

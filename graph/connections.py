@@ -36,7 +36,7 @@ class Pool:
 
     def __init__(self, connection: Connection, timeout: float, silence: float | None) -> None:
         """`timeout`: seconds to open a connection or to wait for a free one. `silence`: seconds that a connection
-        waits for the next message of the server; None: the limit is the keep-alive interval that the server announced.
+        waits for the next message of the server; None: the limit that the server announces by its keep-alive settings.
 
         Raises Unavailable if the address is not one of a Neo4j server, InvalidInput.
         """

@@ -26,7 +26,7 @@ def manager(uri: str, auth: Auth | Provider) -> AuthManager:
 
 
 class Renewed(AuthManager):
-    """The login that a provider returned last. It is called again when the server refuses that one or it expires."""
+    """The last login of a provider, which is called again when the server refuses this login or the login expires."""
 
     def __init__(self, uri: str, provider: Provider) -> None:
         self.uri = uri

@@ -60,7 +60,7 @@ def _shared(one: str, other: str) -> int:
 
 
 def _alike(parts: list[str], others: list[str]) -> float:
-    """The similarity of the least similar parts: 1 if all are equal, 0 if one is below CLOSE."""
+    """The similarity of the least similar parts: 1 if all are equal. Below CLOSE, it may be given as 0."""
     return min((_ratio(a, b) for a, b in zip(parts, others, strict=True) if a != b), default=1.0)
 
 

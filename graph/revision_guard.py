@@ -228,7 +228,7 @@ class RevisionGuard:
         assert marks.loading is not None
         log.warning("%s: `%s` died; undoing or completing it", held.root, marks.what)
         self._watch.end(marks.loading)
-        held.beat()  # before the id on the mark is replaced by this one: other callers then look for its heartbeat
+        held.beat()  # first: other callers look for the heartbeat of the id on the mark, which becomes this caller's
         Recovery(held.execute, held.root, held.id).run(marks.loading, progress)
 
     def _dead_load(self, held: Held, deadline: float) -> str | None:

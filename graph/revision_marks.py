@@ -42,7 +42,7 @@ class Marks:
 
     @property
     def settled(self) -> bool:
-        """Is no commit and no load under way, and none that has died?"""
+        """Is no commit or load under way, and was none left unfinished?"""
         return self.revision == self.begun and self.loading is None
 
     @property

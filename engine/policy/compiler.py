@@ -264,7 +264,7 @@ class Expander:
         return self._asked_operation(entry, inner)
 
     def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace]:
-        """The second objects of `can(...)`. An optional one is omitted if the question omits the one it refers to."""
+        """The second objects of `can(...)`, without those that refer to a second object that the question omits."""
         bound = {
             key: self._place(place, scope)
             for key, place in tree.with_

@@ -42,7 +42,7 @@ def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: 
 
 
 def _ungrouped(section: Mapping[str, Any], levels: int, key: Key, document: Document | None) -> dict[str, Any]:
-    """Splits keys such as `a, b`. A key that collides with another stays, so that it is reported as a duplicate."""
+    """Splits keys such as `a, b`. A key that collides with another is not split, and is reported as a duplicate."""
     single: dict[str, Any] = {}
     for names, value in section.items():
         if levels > 1 and isinstance(value, dict):

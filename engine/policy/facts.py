@@ -38,8 +38,8 @@ class FactKind(Enum):
 class Fact:
     """One fact. Facts compare and sort by their texts.
 
-    `place` is empty for ALL only. `privileges` has one entry for ALLOW, DENY and ALLOW_BELOW, several for EVERY_BELOW;
-    `types` are the types of the entities below the place.
+    `place` is empty for ALL only. `privileges` has one entry for ALLOW, DENY and ALLOW_BELOW, and one or more for
+    EVERY_BELOW; `types` are the types of the entities below the place.
     """
 
     text: str = field(init=False, repr=False)

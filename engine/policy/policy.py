@@ -166,7 +166,7 @@ class Policy:
         return ((ref.type, ref), *self._above(ref, root))
 
     def _above(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
-        """The ancestors. They are kept, because all objects inside them share them, and their texts take time."""
+        """The ancestors. They are kept, because all objects inside them share them, and making them takes time."""
         if ref.type == root.type:
             return ()
         type_, segments = self._parent_types[ref.type], ref.segments[:-1]

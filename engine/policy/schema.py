@@ -190,7 +190,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def find(name: str, beside: Path | None = None) -> Path:
-    """The file of a built-in policy, by name or by path (relative to `beside`). Raises InvalidPolicy."""
+    """The file of a policy: a built-in one by name, any other by path (relative to `beside`). Raises InvalidPolicy."""
     if "/" not in name and not name.endswith((".yaml", ".yml")):
         built_in = {path.stem: path for path in BUILT_IN.glob("*.yaml")}
         if name in built_in:

@@ -13,7 +13,7 @@ MAX_NESTED = 60
 
 @dataclass(frozen=True)
 class TypedPlace:
-    """A place with its type. The prefix is empty for the object and its ancestors, else it names a second object."""
+    """A place with its type. `prefix`: empty for the object and its ancestors, else the second object or grantee."""
 
     type: str
     prefix: str = ""

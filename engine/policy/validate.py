@@ -91,7 +91,7 @@ def _check_members(names: PolicyIndex) -> None:
 
 
 def _check_one_role(names: PolicyIndex) -> None:
-    """With `ask.one_role`, only roles have grants and own, and no group is a member of a role."""
+    """With `ask.one_role`, only roles have grants and own objects, and no group is a member of a role."""
     roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
     if not roles:
         raise PolicyProblem(("ask", "one_role"), "no type has the kind role; add one, or remove one_role")

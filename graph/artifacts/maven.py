@@ -107,7 +107,7 @@ def _opener() -> urllib.request.OpenerDirector:
 def fetch(source: Repository, path: str, size: int) -> bytes:
     """Downloads `path` from the repository: at most `size` + 1 bytes, so that a file that is too long is detected.
 
-    Raises ServerError, which names the file and the cause, after 3 attempts.
+    Raises ServerError, which names the file and the cause, after 3 attempts, or at once if a retry cannot help.
     """
     request = urllib.request.Request(f"{source.address}/{path}", headers={"User-Agent": "grantpath"})
     if source.authorization:

@@ -27,8 +27,10 @@ def connection(
     ca: str | None = None,
     progress: ReportLine | None = None,
 ) -> Connection:
-    """The server at `uri` or NEO4J_URI, with the login `auth`, or NEO4J_USER (or NEO4J_USERNAME, else neo4j) and
-    NEO4J_PASSWORD (or the content of the file NEO4J_PASSWORD_FILE), and its database NEO4J_DATABASE (else neo4j).
+    """The server at `uri`, else at NEO4J_URI, and its database NEO4J_DATABASE, else neo4j.
+
+    The login is `auth`, else the user NEO4J_USER (or NEO4J_USERNAME, else neo4j) with the password NEO4J_PASSWORD (or
+    the content of the file NEO4J_PASSWORD_FILE).
 
     Without an address: the embedded server, started if necessary, unless GRANTPATH_EMBEDDED=never forbids that. The
     embedded server's own address needs no password. `ca` names a file of trusted certificates; it defaults to NEO4J_CA
