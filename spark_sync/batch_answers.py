@@ -1,4 +1,4 @@
-"""Answers many questions about many small tenants (scenario files, random worlds) in one run of Spark."""
+"""Answers many questions about many small tenants, e.g. those of scenario files, in one run of Spark."""
 
 import tempfile
 from collections.abc import Iterable, Sequence

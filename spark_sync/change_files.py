@@ -36,9 +36,11 @@ class ChangeFile:
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows that differ only in user, name and object: for each segment, a row for each of `users`.
+    """Rows that differ only in user, name and object: for each pair of a name and an object or place, a row for each of
+    `users`.
 
-    A segment is a name with an object or place. Texts are stored as numbers. `same`: revision, effect and type.
+    The pairs are in the columns `name`, `object` and `below`. Texts are stored as numbers. `same`: revision, effect and
+    type.
     """
 
     same: tuple[int, int, int]
@@ -107,11 +109,11 @@ class ChangeRows:
     def table(self) -> pa.Table:
         """The rows, in the columns of the table `changes`, ordered by revision."""
         parts = self._parts
-        segments = np.array([len(part.name) for part in parts], np.int64)
+        pairs = np.array([len(part.name) for part in parts], np.int64)
         users = np.array([len(part.users) for part in parts], np.int64)
         same = np.array([part.same for part in parts], np.int64).reshape(-1, 3).T
-        revision, effect, type_ = (each.repeat(segments * users) for each in (same[0], *same[1:].astype(np.int32)))
-        each_user = users.repeat(segments)
+        revision, effect, type_ = (each.repeat(pairs * users) for each in (same[0], *same[1:].astype(np.int32)))
+        each_user = users.repeat(pairs)
         numbers = {
             "effect": effect,
             "user": np.concatenate([NO_CODES, *(np.tile(part.users, len(part.name)) for part in parts)]),

@@ -1,4 +1,4 @@
-"""Updates the closure of memberships: computes it again only for the subjects that changed memberships affect."""
+"""Updates the closure of memberships: computes it again only for the subjects that a changed membership affects."""
 
 import numpy as np
 

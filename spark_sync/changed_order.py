@@ -113,8 +113,8 @@ class _OldTree:
         return Reference(words[-1], tuple(words[::2]), words[-1] in self._keys.one_segment).text
 
     def with_missing(self, wanted: Iterable[str]) -> tuple[list[str], list[int]]:
-        """Those of these references and their ancestors that have no position, in tree order; and the positions of the
-        nearest ancestors that have one."""
+        """The references without a position, among the wanted ones and their ancestors, in tree order; and the
+        positions of the nearest ancestors that have one."""
         fresh, above = set[str](), [0]
         for ref in wanted:
             each: str | None = ref

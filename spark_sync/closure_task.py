@@ -61,7 +61,7 @@ def _containers(extension: Extension) -> Closure:
 
 
 def _rows(files: Sequence[AnyPath], kinds: Mapping[str, Kind], part: EvenRange, *columns: str) -> list[Ints]:
-    """These columns of the rows whose first one is in the range. Raises InvalidInput."""
+    """These columns, of the rows whose value in the first column is in the range. Raises InvalidInput."""
     if not files:
         return [np.empty(0, np.int64) for _ in columns]
     first = pads.field(columns[0])

@@ -1,4 +1,4 @@
-"""Ranges of a sorted column with about as many rows of a table each: a task reads those of its range from the files."""
+"""Ranges of a sorted column, each with about the same number of rows; a task reads the rows of its range."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

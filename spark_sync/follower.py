@@ -43,7 +43,7 @@ from grantpath.spark_sync.table_changes import advanced_tables
 PAGE = 500  # the most entries of the log that one file of changes describes
 PAUSE = 0.2  # seconds between two reads of the log
 RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
-TABLES_SECONDS = 10.0  # the tables are written at most this often
+TABLES_SECONDS = 10.0  # the tables are written at most once in this time
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ class GrantUse(NamedTuple):
     """One way in which a condition counts a grant."""
 
     target: str  # the grant counts for objects of this type, at or below the grant's object
-    above: str | None  # if given: at or below the place of this type above the grant's object instead
+    above: str | None  # if given, the objects are at or below the place of this type above the grant's object
     existing: bool  # whether the grant counts only if its object exists
     condition: int | None  # the number of the condition; None for one with a second object
 

@@ -1,4 +1,4 @@
-"""Finds grants without effect: dead grants give access to no existing user, a DENY cancels shadowed grants.
+"""Finds grants without effect: dead grants give access to no existing user, shadowed grants are cancelled by a DENY.
 
 docs/report.md defines both. All sums are computed on columns; there are loops only over kinds of grants, conditions,
 and places with a DENY.
@@ -83,7 +83,7 @@ class _Judge:
 
     # ---- shadowed --------------------------------------------------------------------------------------------
     def find_shadowed(self, key: Fact, rows: Ints) -> None:
-        """Sets SHADOWED for the ALLOW grants of one kind that are not dead."""
+        """Sets SHADOWED for the ALLOW grants of one kind that have no reason yet."""
         rows = rows[self.reason[rows] == 0]
         denials = [self.rows_of[denier] for denier in self.uses.deniers(key) if denier in self.rows_of]
         deny = np.concatenate([np.empty(0, np.int64), *denials])
@@ -149,7 +149,7 @@ class _Judge:
 
     # ---- nothing open ----------------------------------------------------------------------------------------
     def find_nothing_open(self) -> None:
-        """Sets NOTHING_OPEN for ALLOW grants that are not dead or shadowed, if all of their operations have answers."""
+        """Sets NOTHING_OPEN for ALLOW grants that have no reason yet, if all of their operations have answers."""
         index = {each.number: at for at, each in enumerate(self.answers.conditions)}
         operations = {number for (name, _), number in self.answers.numbers.items() if not name.isupper()}
         candidate = np.zeros(len(self.reason), np.bool_)

@@ -43,7 +43,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     other.add_argument("snapshot", help="a path or a URI")
     other.add_argument("--names", type=_split, help="privileges and operations, separated by commas; default: all")
     other.add_argument("--expand", type=_split, default=[], help="names for which to write the intervals by user")
-    limit = "MiB of memory for all facts in a worker; more facts are joined to the subjects"
+    limit = "MiB of memory for all facts in a worker; if they need more, they are joined to the subjects"
     other.add_argument("--broadcast-limit", type=int, default=BROADCAST_MIB, help=limit)
     return parser.parse_args(given)
 

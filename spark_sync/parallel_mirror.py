@@ -63,7 +63,7 @@ def _read(
     """
     now, policy = _marks_and_policy(store, root)
     reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), {})
-    with ThreadPoolExecutor(1) as other:  # while the database finds the ranges
+    with ThreadPoolExecutor(1) as other:  # starts workers while the database finds the ranges
         ready = other.submit(make_ready, engine.spark, reading, raw / "ready")
         bounds = dict(enumerate(graph_ranges.ranges(store, root)))
         ready.result()

@@ -33,7 +33,7 @@ from grantpath.spark_sync.mirror_tables import Members, write_entities, write_me
 from grantpath.spark_sync.snapshot import write_table
 from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
 
-CONTAINER_PAIRS = 20_000_000  # pairs of a group or role and one that contains it: the most in memory in a worker
+CONTAINER_PAIRS = 20_000_000  # a worker has at most this many pairs of a group or role and one that contains it
 TASK_MEMBERS = 2_000_000  # about the most memberships from which one task computes the closure
 MIRRORED = ("objects", "subjects", "members", "intervals", "closure")
 
@@ -128,8 +128,8 @@ def empty_values(table: AnyPath) -> int:
 def write_closure(folder: AnyPath, engine: SparkEngine, progress: ReportLine) -> str:
     """Writes the closure of the snapshot's memberships by Spark. Returns the name of the method.
 
-    Each worker has the closure of the groups and roles in memory if it has at most CONTAINER_PAIRS pairs, and extends
-    it to its subjects. Otherwise Spark joins it to them, which takes longer.
+    If the closure of the groups and roles has at most CONTAINER_PAIRS pairs, each worker has it in memory, and computes
+    the rows of its subjects from it. Otherwise Spark joins it to the memberships, which takes longer.
     """
     started, by, spark = time.monotonic(), composition(engine), engine.spark
     rounds, members = folder / "rounds", read_parquet(spark, folder / "members", ddl("members"))

@@ -72,7 +72,7 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
 
 
 def engine_for(folder: AnyPath, progress: ReportLine) -> SparkEngine:
-    """The same, for work on an existing folder. Raises InvalidInput if Spark does not reach it."""
+    """Like `engine`, for work on an existing folder. Raises InvalidInput, too, if Spark does not reach the folder."""
     found = engine(progress)
     need_reach(found.spark, folder)
     return found
