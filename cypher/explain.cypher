@@ -5,7 +5,7 @@
 // $role     STRING          null, or the acting role if roles act one at a time
 // $places   LIST OF MAP     the object, its ancestors, second objects and theirs: at, ref, of (the object below it)
 // $facts    LIST OF STRING  the facts that are asked for
-// $below    LIST OF MAP     of these, those about descendants: at, ref, types, privileges
+// $below    LIST OF MAP     those of $facts that are about descendants: at, ref, types, privileges
 // Returns one row: paths LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)

@@ -1,5 +1,5 @@
 // which_below.cypher: on which objects of a type is a subject allowed to do something, if that depends on what is
-// granted below a place? As which.cypher, with two more kinds of facts.
+// granted below a place? Like which.cypher, with two more kinds of facts.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)
@@ -72,7 +72,7 @@ CALL () {
           (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
       RETURN place, left(every.fact, size(every.fact) - size(every.name)) AS property
     }
-    // a fact is named by the type of its place; a fact of a shared place holds for every object, i.e. it is one of the top
+    // a fact is named by the type of its place; facts of shared places hold for every object, so they move to the top
     UNWIND [place.type] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
     WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
     WHERE fact IN $facts OR place = top WITH place, collect(fact) AS granted
@@ -84,7 +84,7 @@ CALL () {
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
-    // a place whose verdict differs from the one above it decides for everything inside; the deepest such place wins
+    // a place whose verdict differs from the inherited one decides for everything inside; the deepest such place wins
     WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1] OR (place = top AND verdicts[0])
     UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object

@@ -66,7 +66,7 @@ CALL () {
   }
   WITH shared, principal, collect(fact) AS facts
   CALL (principal) {
-    // 2 who acts: the users that belong to it; with one role at a time the roles, for the users who hold them
+    // 2 who acts: the users that belong to the principal; with one role at a time, the roles that belong to it
     MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) WHERE actor.type IN $acting AND coalesce(actor.exists, true)
     RETURN DISTINCT actor
   }

@@ -201,7 +201,7 @@ CALL (policy, actor, verdict, actors) {
   WITH verdict, one, length(way) AS far ORDER BY one.ref <> coalesce(verdict.role, ''), far, one.ref
   RETURN collect(one.ref)[0] AS grantee
 }
-// 11 for each term that does not hold: the DENYs that block one of its atoms, and a grant if it has none
+// 11 for each term that does not hold: the DENYs that block one of its atoms, and a grant if the subject has no fact of the atom
 CALL (root, verdict, places, grantee) {
   UNWIND range(0, coalesce(size(verdict.nearest.open), 0) - 1) AS number
   UNWIND verdict.nearest.open[number] AS atom

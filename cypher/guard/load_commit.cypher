@@ -1,4 +1,4 @@
-// load_commit.cypher: the commit point of a load: from now on it is completed, and not undone.
+// load_commit.cypher: the commit point of a load. If the load dies later, it is completed, not undone.
 // $root  STRING  'metalake:ml'
 // $load  STRING  '5f0c', the load in progress; otherwise nothing is written
 // Returns one row, or none if the load is not in progress: revision INTEGER, removals INTEGER (batches to remove)

@@ -6,7 +6,7 @@
 // Returns at most one row: revision INTEGER, begun INTEGER, made STRING, chain STRING, policy STRING (its digest),
 // entries LIST OF MAP (the log after that revision, oldest first: revision, facts (their number; null if they are not
 // recorded), added, removed (LIST OF STRING, canonical statements, or null), parts (the number of :Delta nodes that hold
-// them instead, or null), upgrade BOOLEAN, pruned (the revision up to which the entry removed older ones, or null))
+// them instead, or null), upgrade BOOLEAN, pruned (of a pruning, the revision of the newest removed entry; otherwise null))
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', after: 0, limit: 20}
 MATCH (mark:Revision {root: $root})

@@ -1,7 +1,7 @@
 // log_entries.cypher: entries of a log with all their properties, oldest first, in pages. For verifying its chain.
 // $root   STRING   'metalake:ml'
 // $after  INTEGER  0, only later revisions
-// $node   INTEGER  -1, or the database id of the last entry that was read: others can have its revision, $after
+// $node   INTEGER  -1, or the database id of the last entry that was read: other entries can also have the revision $after
 // $limit  INTEGER  5000, the maximum number of entries
 // Returns one row: entries LIST OF MAP (node INTEGER, the id in the database; entry MAP, its properties), chain STRING (the
 // name of the log's chain: log_tail.cypher), made STRING (the root's creation id), revision, begun, revision_after, begun_after

@@ -1,8 +1,9 @@
-// revocation_facts.cypher: the facts that a smallest revocation needs and the check does not: grants below places, and possible
-// new owners.
+// revocation_facts.cypher: the facts that a smallest revocation needs in addition to those of the check: grants below places,
+// and possible new owners.
 // Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), owners LIST OF
 // MAP (ref, owner: for each of $owned one possible new owner, which the subject neither is nor belongs to: the owner of the
-// nearest object above, otherwise the first in byte order; an object without one is omitted), revision, begun,
+// nearest object above, otherwise the first in byte order of the first type that has one; an object without a possible
+// owner is omitted), revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)
 // $root     STRING          'metalake:ml'

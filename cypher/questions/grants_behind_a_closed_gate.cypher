@@ -4,7 +4,7 @@
 // Leaves out: members of the grantee that pass the gate by another group or role, for whom the ALLOW has effect; and
 // owners, who need no gate in some policies. Ask check_by_name for a decision.
 // $gate  STRING  'USE_CATALOG', the privilege that opens the gate
-// $type  STRING  'table', 'catalog', the type of the objects that have it
+// $type  STRING  'table', or 'catalog': the type of the objects that have the gate
 // $root  STRING  'metalake:ml'
 // Returns rows: subject STRING, privilege STRING, object STRING, gate_on STRING (the object with the gate), denied
 // BOOLEAN (the gate is closed by a DENY), path PATH, tree PATH, says STRING (why a row has no answer)

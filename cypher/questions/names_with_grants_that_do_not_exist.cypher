@@ -1,6 +1,6 @@
 // names_with_grants_that_do_not_exist.cypher: which names have grants, but were not created yet? Some policies allow
 // grants on them.
-// Leaves out: names that are only owned or members; no policy has these.
+// Leaves out: names that have only memberships, e.g. dropped users that hold a hidden built-in role.
 // $root  STRING  'metalake:ml'
 // Returns rows: object STRING, subject STRING, effect STRING (ALLOW or DENY), privilege STRING, path PATH, says STRING
 // (why a row has no answer)

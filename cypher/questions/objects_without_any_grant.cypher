@@ -1,5 +1,4 @@
-// objects_without_any_grant.cypher: on which objects is nothing granted, there or above, and which have no owner, there
-// or above?
+// objects_without_any_grant.cypher: which objects have neither a grant nor an owner, there or above?
 // Leaves out: grants below the object; and what the policy allows to everyone.
 // $type  STRING  'table', or '' for every type
 // $root  STRING  'metalake:ml'

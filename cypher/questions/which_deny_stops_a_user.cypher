@@ -1,5 +1,5 @@
-// which_deny_stops_a_user.cypher: which DENYs stop a subject that would be allowed without them? If all rows of one way
-// are revoked, that way allows it.
+// which_deny_stops_a_user.cypher: which DENYs stop a subject that would be allowed without them? If the DENYs in
+// all rows of one way are revoked, the subject is allowed.
 // Leaves out: second objects, one role at a time, and facts about what is below the object; if the policy needs these
 // for the operation and no way is found, `says` names the query to ask. It does not verify the copy of the policy, as
 // check_by_name does.

@@ -1,6 +1,6 @@
 // who_could_grant_themselves.cypher: which users could give a privilege on an object to themselves, by one change? They
 // own the object or the root object; or they hold the privilege to grant; or they may change memberships, and a group
-// or role has it or could give it.
+// or role has the privilege.
 // Leaves out: the policy's own rules for changes, so name the privileges that it requires; chains of changes; and DENYs
 // of the privilege, which such a user could often revoke. `grantpath change --by` asks the policy.
 // $privilege   STRING  'SELECT_TABLE'
@@ -17,7 +17,7 @@ OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
 OPTIONAL CALL (object, user_types) {
-  // 2 who could give it, or may join: owners, and holders of the privileges to do so, without their DENYs
+  // 2 who could grant it, or may join: owners, and users with a privilege to do so and no DENY of it
   MATCH (object)-[:CHILD_OF*0..]->(place) WHERE place = object OR NOT EXISTS { (place)-[:CHILD_OF]->() }
   MATCH (by)-[right:ALLOW|DENY|OWNS]->(place) WHERE type(right) = 'OWNS' OR right.privilege IN [$grant_with, $join_with]
   CALL (by, user_types) {
