@@ -41,7 +41,8 @@ class CerbosPeer(Peer):
     set_up = (
         "The server on the same machine, asked by gRPC by its Python client. It keeps no facts: the application sends "
         "the groups and roles of the user and the grants on the object's path, from dictionaries in its memory; a "
-        "change is made there. One policy allows or denies if they intersect. One request is for one user and up to "
+        "change is made there. One policy allows or denies if these groups and roles, or the user, are among the "
+        "grantees. One request is for one user and up to "
         f"{MANY} objects. For lists every candidate is checked, with one request for each user."
     )
     distribution = "cerbos"

@@ -79,7 +79,7 @@ class Peer(ABC):
 
     @abstractmethod
     def load(self, facts: Facts) -> None:
-        """Loads all facts. The time of this call is from the empty system to the first possible answer."""
+        """Loads all facts. The load time is measured from the empty system to the first answer."""
 
     @abstractmethod
     def check(self, question: Question) -> bool: ...

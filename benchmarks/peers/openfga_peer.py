@@ -23,13 +23,14 @@ SUBJECTS = [
 
 
 class OpenFgaPeer(Peer):
-    """Each privilege has inherited relations for its allows and denies, and a relation for allowed and not denied."""
+    """Each privilege has inherited relations for allows and denies, and a relation for an allow without a deny."""
 
     name = "OpenFGA"
     set_up = (
         "The server on the same machine with PostgreSQL, without caches, because those can be stale; asked by "
-        f"HTTP over one open connection. Batches of {BATCH} and lists of any length and time are permitted. The model "
-        "has a relation for each privilege that excludes the denied (`but not`). Lists are `ListObjects`, `ListUsers`."
+        f"HTTP over one open connection. Batches of {BATCH} and lists of any length and time are permitted. For each "
+        "privilege, the model has a relation that excludes denied subjects (`but not`). Lists are `ListObjects`, "
+        "`ListUsers`."
     )
     _server: Server | None = None
     _database: Postgres | None = None

@@ -17,13 +17,13 @@ SUBJECTS = "user | group#member | role#holder"
 
 
 class SpiceDbPeer(Peer):
-    """Each privilege has inherited relations for its allows and denies, and a permission for allowed and not denied."""
+    """Each privilege has inherited relations for allows and denies, and a permission for an allow without a deny."""
 
     name = "SpiceDB"
     set_up = (
         "The server on the same machine with PostgreSQL and its usual caches; asked by `authzed`, its Python client, "
-        "by gRPC. Each question is at least as fresh as the last write. The schema has a permission for each "
-        "privilege that excludes the denied (`-`), and lists are `LookupResources` and `LookupSubjects`."
+        "by gRPC. Each answer is at least as fresh as the last write. For each privilege, the schema has a permission "
+        "that excludes denied subjects (`-`). Lists are `LookupResources` and `LookupSubjects`."
     )
     distribution = "authzed"
     _server: Server | None = None
