@@ -1,4 +1,4 @@
-"""The queries, one statement per .cypher file except schema.cypher. They are sent to the database without comment lines.
+"""The queries, one statement per .cypher file (several in schema.cypher), sent to the database without comment lines.
 
 Queries for people to paste are at the top, in `browser` (by name, with the policy in the graph) and in `questions`.
 Base names are unique, so a query is found by its base name. Each file starts with a comment: its purpose, `// $name
@@ -56,7 +56,7 @@ def untorn(row: Mapping[str, object]) -> bool:
 
 @cache
 def load(name: str) -> Query:
-    """The query in `<name>.cypher`, in any folder. Raises ValueError if its header and text name different parameters."""
+    """The query in `<name>.cypher`, in any folder. Raises ValueError if its header and text differ in parameters."""
     text = _text(name)
     code = "\n".join(line for line in text.splitlines() if not _is_comment(line))
     named = frozenset(_HEADER.findall(text))

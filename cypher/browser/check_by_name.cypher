@@ -5,7 +5,7 @@
 // $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; if
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
 // Returns one row: allowed BOOLEAN (null if the question cannot be answered), reason STRING, because LIST OF STRING (the
-// deciding facts), missing LIST OF STRING (what would make it allowed: for each line one of its facts, and none of its DENYs), near
+// deciding facts), missing LIST OF STRING (what would make it allowed: one fact of each line, without a DENY that overrides it), near
 // LIST OF STRING (similar names), root STRING, revision INTEGER
 // Write references as in the property `ref`. The query refuses to answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
