@@ -39,7 +39,7 @@ BAD_ROWS: list[tuple[str, list[str], str]] = [
     ("grants", ["allow", "SELECT_TABEL", "catalog:hr", "role:analyst"], "SELECT_TABEL is unknown.*SELECT_TABLE"),
     ("grants", ["allow", "CREATE_CATALOG", "catalog:hr", "role:analyst"], "cannot be granted on catalog:hr, a catalog"),
     ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "user:bob"], "user:bob cannot hold a grant"),
-    ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "role:service_admin"], "set by the operator"),
+    ("grants", ["allow", "SELECT_TABLE", "catalog:hr", "role:service_admin"], "is hidden"),
     (
         "grants",
         ["allow", "SELECT_TABLE", "catalog:hx", "role:analyst"],
