@@ -18,6 +18,7 @@ from grantpath.engine.facts.region_cover import Extent, RegionCover, distinct_si
 from grantpath.engine.facts.small_region import SmallRegion
 from grantpath.engine.facts.user_classes import UserClasses, held_by
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.frozen import unchecked
 
 Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names, deciding grants
 
@@ -42,10 +43,10 @@ class _Effects:
     def add(self, cover: RegionCover, key: Key, users: Numbers, intervals: bytes) -> None:
         """Adds users to the effect `key`. `intervals`: the packed intervals of the targets on which they have it."""
         gained, type_, _, _ = key
-        entry, spans = self.by_key[key], cover.spans(type_, gained, intervals)
+        entry, (low, high, size) = self.by_key[key], cover.spans(type_, gained, intervals)
         entry.users[cover.extent(type_, gained, intervals)].append(users)
-        entry.pairs += int((spans[1] - spans[0]).sum()) * len(users)
-        entry.objects.append(spans)
+        entry.pairs += size * len(users)
+        entry.objects.append((low, high))
 
 
 @dataclass(frozen=True)
@@ -196,12 +197,15 @@ def _effects(sides: tuple[Side, Side], found: _Effects, omitted: Iterable[str]) 
         distinct = set[int]().union(*by_objects.values())
         users[gained] |= distinct
         shares = [
-            AccessShare(
-                users=tuple(sorted(refs[each] for each in chosen)),
-                objects=objects,
-                below=below,
-                except_objects=except_objects,
-                except_below=except_below,
+            unchecked(  # there can be thousands
+                AccessShare,
+                {
+                    "users": tuple(sorted(refs[each] for each in chosen)),
+                    "objects": objects,
+                    "below": below,
+                    "except_objects": except_objects,
+                    "except_below": except_below,
+                },
             )
             for (objects, below, except_objects, except_below), chosen in by_objects.items()
         ]

@@ -103,7 +103,9 @@ class DifferenceCells:
         no = np.zeros_like(yes)
         if self._no is not None:
             cell, row = self._with_rows(self._no)
-            np.logical_or.at(no, cell, self._of_rows(self._no, True, cell, row))
+            first = np.flatnonzero(np.diff(cell, prepend=-1))  # ascending, so the rows of a cell are adjacent
+            if len(first):
+                no[cell[first]] = np.logical_or.reduceat(self._of_rows(self._no, True, cell, row), first, axis=0)
         return yes, no
 
     def _of_rows(self, answer: SideAnswer, other: bool, cell: Ints, row: Ints) -> Bools:

@@ -13,6 +13,7 @@ from grantpath.engine.facts.intervals import Ints, offsets, ranges
 from grantpath.engine.facts.region_tree import RegionTargets, Span
 
 Refs = tuple[str, ...]
+ObjectSpans = tuple[Ints, Ints, int]  # sorted spans of the list of a type, and how many objects they contain
 Extent = tuple[Refs, Refs, Refs, Refs]  # objects, places (all objects in them), excepted objects, excepted places
 PAIR = np.dtype(np.int32)  # intervals are packed as pairs of such numbers: half-open, in the numbers of the targets
 
@@ -47,7 +48,7 @@ class RegionCover:
         """`with_exceptions`: whether the description may be a place with exceptions."""
         self._targets, self._sides = targets, sides
         self._with_exceptions = with_exceptions
-        self._spans: dict[tuple[str, bool, bytes], tuple[Ints, Ints]] = {}
+        self._spans: dict[tuple[str, bool, bytes], ObjectSpans] = {}
         self._slots: dict[tuple[str, bool], _Slots] = {}
         self._extents: dict[tuple[str, bool, bytes], Extent] = {}
         self._listed = {
@@ -68,11 +69,11 @@ class RegionCover:
         begin = np.cumsum([0, *(len(each) // (2 * PAIR.itemsize) for each in new)])
         found = slots.spans(SpanLists(begin, low, high))
         edges, low, high = found.begin.tolist(), found.low, found.high
-        for each, (first, end) in zip(new, pairwise(edges), strict=True):
-            self._spans[type_, gained, each] = low[first:end], high[first:end]
+        for each, (first, end), size in zip(new, pairwise(edges), found.sizes().tolist(), strict=True):
+            self._spans[type_, gained, each] = low[first:end], high[first:end], size
 
-    def spans(self, type_: str, gained: bool, intervals: bytes) -> tuple[Ints, Ints]:
-        """The objects of packed intervals of targets, as sorted spans of the list of the side that allows."""
+    def spans(self, type_: str, gained: bool, intervals: bytes) -> ObjectSpans:
+        """The objects of packed intervals of targets, as spans of the side that allows."""
         if (type_, gained, intervals) not in self._spans:
             self.prepare(type_, gained, (intervals,))
         return self._spans[type_, gained, intervals]
@@ -86,8 +87,7 @@ class RegionCover:
             found = self._extents[key] = self._extent(self._listed[type_, gained], *self.spans(*key))
         return found
 
-    def _extent(self, listed: "_Listed", low: Ints, high: Ints) -> Extent:
-        count = int((high - low).sum())
+    def _extent(self, listed: "_Listed", low: Ints, high: Ints, count: int) -> Extent:
         common = listed.common(int(low[0]), int(high[-1]) - 1) if self._with_exceptions and count > 1 else None
         if common:
             top, inside = common
@@ -185,30 +185,31 @@ class _Listed:
         self._side, self._type = side, type_
         places = ((ref, bisect_left(self.refs, ref)) for ref in side.policy.hidden)
         self._hidden = {at for ref, at in places if at < len(self.refs) and self.refs[at] == ref}
-        self._above: dict[str, list[tuple[str, str]]] = {}  # by the text before the last dot of an object
+        self._above: dict[str, list[tuple[str, str, str]]] = {}  # by the text before the last dot of an object
 
-    def above(self, ref: str) -> list[tuple[str, str]]:
+    def above(self, ref: str) -> list[tuple[str, str, str]]:
         """The places above an object that are in the region, from the lowest one on, each with the prefix of the
-        objects in it."""
+        objects in it and the first text behind all these objects."""
         parent = ref.rpartition(".")[0]  # if a name has a dot, this includes a part of it, and fewer share it
         found = self._above.get(parent)
         if found is None:
             numbers, policy, root = self._side.version.numbers, self._side.policy, self._side.root
             chain = takewhile(self._inside, self._side.chain(numbers.find(ref, -1))[1:])
-            places = (numbers.refs[each] for each in chain)
-            found = [
-                (each, f"{self._type}:" if each == root.text else start_below(self._type, policy.reference(each, root)))
+            places = [numbers.refs[each] for each in chain]
+            prefixes = (
+                f"{self._type}:" if each == root.text else start_below(self._type, policy.reference(each, root))
                 for each in places
-            ]
+            )
+            found = [(each, prefix, _behind(prefix)) for each, prefix in zip(places, prefixes, strict=True)]
             self._above[parent] = found
         return found
 
     def common(self, first: int, last: int) -> tuple[str, Span] | None:
         """The lowest place in the region that contains two different objects, and the span of all objects in it."""
         one, other = self.refs[first], self.refs[last]
-        for place, prefix in self.above(one):
+        for place, prefix, behind in self.above(one):
             if other.startswith(prefix):
-                return place, (bisect_left(self.refs, prefix), bisect_left(self.refs, _behind(prefix)))
+                return place, (bisect_left(self.refs, prefix), bisect_left(self.refs, behind))
         return None
 
     def named(self, low: Ints, high: Ints) -> tuple[Refs, Refs]:
@@ -228,9 +229,9 @@ class _Listed:
         """Whether `named` lists more than `most` objects and places."""
         if len(low) > most and not self._hidden:
             return True
-        spans = [*zip(low.tolist(), high.tolist(), strict=True)]
-        groups = [spans] if self._hidden else [[span] for span in spans]  # a hidden object joins the spans beside it
-        least = 0 if self._hidden else len(spans)  # at least one for each span
+        spans = zip(low.tolist(), high.tolist(), strict=True)
+        groups = ((span,) for span in spans) if not self._hidden else [spans]  # a hidden object joins its neighbours
+        least = 0 if self._hidden else len(low)  # at least one for each span
         for group in groups:
             least -= not self._hidden
             for place, begin, end in self._parts(group):
@@ -244,13 +245,13 @@ class _Listed:
         for at, end in merged([*spans, *((each, each + 1) for each in self._hidden)]) if self._hidden else spans:
             while at < end:
                 top, following = "", at
-                for place, prefix in self.above(self.refs[at]):
+                for place, prefix, behind in self.above(self.refs[at]):
                     before = at > 0 and self.refs[at - 1].startswith(prefix)
                     if before or (end < len(self.refs) and self.refs[end].startswith(prefix)):
                         # this place is not covered as a whole, so the objects directly in it become single objects
-                        following = following if top else bisect_left(self.refs, _behind(prefix), at, end)
+                        following = following if top else bisect_left(self.refs, behind, at, end)
                         break
-                    top, following = place, bisect_left(self.refs, _behind(prefix), at, end)
+                    top, following = place, bisect_left(self.refs, behind, at, end)
                 following = max(following, at + 1)
                 visible = [each for each in range(at, following) if each not in self._hidden] if self._hidden else []
                 if self._hidden and (not top or len(visible) < 2):

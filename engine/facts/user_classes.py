@@ -14,7 +14,7 @@ from grantpath.engine.facts.region import Region
 from grantpath.graph.distinct_numbers import distinct
 
 Principals = frozenset[int]
-Acting = frozenset[Principals]  # sets of principals; the principals of one set act together
+Acting = tuple[tuple[int, ...], ...]  # sets of principals that act together, in order; equal sets once
 Class = tuple[Acting, Acting, Acting, Acting]  # before: all principals together, one role at a time; the same after
 MANY_USERS = 1_000  # for more users, the principals of all users are computed at once
 
@@ -67,11 +67,12 @@ class UserClasses:
 
     def _acting(self, codes: bytes | None, own: int | None, by_role: bool) -> Acting:
         if codes is None:
-            return frozenset()
+            return ()
         sets = [self._sets[code] for code in np.frombuffer(codes, np.int32).tolist()]
         if not by_role:
             sets = [frozenset[int]().union(*sets)]
-        return frozenset(sets if own is None else (each | {own} for each in sets))
+        # tuples, because Python's garbage collector ignores tuples of integers, and there can be very many
+        return tuple(sorted({tuple(sorted(each if own is None else each | {own})) for each in sets}))
 
     def rows(self, side: int, one_role: bool, low: int, high: int) -> ActingRows:
         """The rows of the classes low..high, numbered from `low`, on a side (0: before)."""
