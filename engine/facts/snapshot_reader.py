@@ -115,7 +115,7 @@ class SnapshotReader:
     def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
         """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
         found = read_bounded(self.files(name), TABLES[name], columns, chosen)
-        self.need_rows(name)
+        self.need_rows(name, len(found) if chosen is None else None)
         return self._complete(name, found)
 
     def stream(self, name: str) -> TableStream:
@@ -124,7 +124,7 @@ class SnapshotReader:
         Raises InvalidInput if the table cannot be read; its iterator does, too.
         """
         found = stream_bounded(self.files(name), TABLES[name])
-        self.need_rows(name)
+        self.need_rows(name, found.rows)
         return replace(found, tables=(self._complete(name, each) for each in found.tables))
 
     def place(self, name: str) -> AnyPath:
@@ -151,11 +151,12 @@ class SnapshotReader:
             raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
         return files
 
-    def need_rows(self, name: str) -> None:
+    def need_rows(self, name: str, rows: int | None = None) -> None:
         """Raises InvalidInput if a table of the mirror has another number of rows than the mirror wrote: a file is
-        missing then, and answers would be wrong."""
+        missing then, and answers would be wrong. `rows` is the number if it is known; otherwise it is read."""
         if name in self.meta.counts and name not in self._counted:
-            if (rows := row_count(self.files(name))) != self.meta.counts[name]:
+            rows = row_count(self.files(name)) if rows is None else rows
+            if rows != self.meta.counts[name]:
                 raise self._broken(name, f"has {rows:,} rows, not {self.meta.counts[name]:,} as in meta.json")
             self._counted.add(name)
 
