@@ -41,6 +41,7 @@ from grantpath.spark_sync.snapshot_writer import finish
 from grantpath.spark_sync.table_changes import advanced_tables
 
 PAGE = 500  # the most entries of the log that one file of changes describes
+ROWS = 4_000_000  # a file ends after the revision with which it has this many rows, because they are kept in memory
 PAUSE = 0.2  # seconds between two reads of the log
 RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
 TABLES_SECONDS = 10.0  # the tables are written at most once in this time
@@ -178,6 +179,8 @@ class Follower:
                 self._compare(version, after, delta, rows)
             self._note(delta)
             version = after
+            if len(rows) >= ROWS:
+                break
         if version.revision == begin:
             return reason
         self._version = version

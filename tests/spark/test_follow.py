@@ -63,8 +63,7 @@ def caught_up(server: Connection) -> Callable[[Authorizer, Path], list[Followed]
         calls = iter(range(10_000))
 
         def stop() -> bool:
-            files = change_files(out)
-            return next(calls) > 0 and bool(files) and files[-1].last == auth.revision_now()
+            return next(calls) > 0 and [each.last for each in change_files(out)][-1:] == [auth.revision_now()]
 
         follow(server, auth.tenant, out, lambda _: None, steps.append, stop)
         return steps
@@ -184,6 +183,16 @@ def test_a_row_names_user_and_object_or_a_place(small: Authorizer, caught_up: Ca
     caught_up(small, tmp_path / "out")
     lost = {row for row in rows_of(tmp_path / "out") if row[:4] == (at, "lost", "user:a", "SELECT_TABLE")}
     assert lost == {(at, "lost", "user:a", "SELECT_TABLE", "table", "table:c.s.t", False)}
+
+
+def test_a_file_ends_when_it_has_many_rows(
+    small: Authorizer, caught_up: CatchUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, begin = tmp_path / "out", small.revision_now()
+    monkeypatch.setattr(follower, "ROWS", 1)
+    small.given(["member user:b of role:r", "add role:empty", "remove user:b from role:r", "add role:other"])
+    caught_up(small, out)
+    assert [(each.first - begin, each.last - begin) for each in change_files(out)] == [(1, 1), (2, 3), (4, 4)]
 
 
 def test_update_of_a_followed_snapshot_writes_its_changes_too(
