@@ -12,7 +12,7 @@ Queries receive and return facts as texts. A text ends with a place of the quest
     EVERY ADMIN dataset,stream below namespace   effective principals have it on each existing dataset and stream there
 
 A place is named by its type. The prefix `with.KEY.` marks a second object and its ancestors, `grantee.` the subject
-that a change gives something to. The root never has a prefix.
+that gains or loses something by a change. The root never has a prefix.
 """
 
 from dataclasses import dataclass, field

@@ -216,7 +216,7 @@ class Policy:
         self._check_with(name, entry, with_)
         try:
             clauses = self._expander.operation(name, type_, with_)
-        except TooManyClauses:  # `validate` tries only the required second objects, and all of them together
+        except TooManyClauses:  # `validate` tries only two sets: the required second objects, and all second objects
             asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
             raise Invalid(f"{asked}: the condition is too large when expanded; simplify it in the policy") from None
         one_role = self.active_roles and not entry.all_roles
@@ -254,7 +254,7 @@ class Policy:
         return self.names.change(kind, type_)
 
     def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
-        """The condition for the actor. `grantee` is the type of the subject that gains or loses. Raises Invalid."""
+        """The condition for the actor. `grantee` is the type of the subject that gains or loses something."""
         key = (kind, type_, grantee, with_)
         if key not in self._changes:
             self._changes[key] = self._expander.change(*key)

@@ -39,7 +39,8 @@ class _ByDigest:
 def rule_graph(policy: Policy) -> Row:
     """The rows: nodes by kind (NODES), edges by relationship (EDGES), and under `policy` the node with their numbers.
 
-    An edge is `[from, to]`, by index in the lists of nodes; ANY also has the type and second objects of the question.
+    An edge is `[from, to]`, by index in the lists of nodes. An edge of ANY is `[kind, from, to, type, with]`:
+    `kind` is the list of `from`; `type` and `with` (the second objects) are those of the question.
     """
     return _graph(_ByDigest(policy))
 
@@ -176,7 +177,7 @@ class _GraphRows:
         return at
 
     def _fact(self, fact: Fact) -> int:
-        """`digest` is the whole text, by which the fact is found; the other properties are its parts."""
+        """`digest` and `fact` are the whole text, by which the fact is found; the other properties are its parts."""
         if ("fact", fact.text) in self._known:
             return self._known["fact", fact.text]
         row = {

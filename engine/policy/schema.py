@@ -135,7 +135,7 @@ class BuiltinEntry(_Entry):
         default=False, description="answers omit it and changes cannot name it; loading facts sets its members"
     )
     held_by_every: str | None = Field(default=None, description="the type whose entities hold it from their creation")
-    members: NameList = Field(default=[], description="the types that can hold it; default: those of its type")
+    members: NameList = Field(default=[], description="the types that can hold it; default: the `members` of its type")
 
 
 class Changes(_Entry):

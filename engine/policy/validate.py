@@ -284,7 +284,7 @@ def _parse_all(expander: "Expander") -> None:
 
 
 def _choices(entry: ConditionEntry) -> list[list[str]]:
-    """The sets of second objects to try: the required ones, and all of them."""
+    """The two sets of second objects to try: the required second objects, and all second objects."""
     needed = [key for key, second in entry.with_.items() if not second.optional]
     return [needed] if len(needed) == len(entry.with_) else [needed, list(entry.with_)]
 
