@@ -97,7 +97,7 @@ class _Questions:
                 self._modes.append((one_role, Prepared(region.tables[side], targeted), asked))
 
     def after(self) -> "_Questions":
-        """The questions of the side after a change that changes neither facts nor the policy."""
+        """The questions of the side after a change that changes only memberships."""
         other = copy(self)
         other._side = 1
         return other

@@ -29,7 +29,7 @@ class _Found:
     of all these users."""
 
     users: dict[Extent, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
-    objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans of the list of the type
+    objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans of the sorted list of the type
     pairs: int = 0
 
 

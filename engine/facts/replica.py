@@ -204,7 +204,7 @@ class Replica:
     def _caught_up(self, policy: Policy) -> bool:
         """Brings the copy to the revision that the root has now, page by page of the log.
 
-        Returns false if the log does not contain every change. Raises Contradiction, Unavailable.
+        Returns false if the log does not contain every change. Raises Contradiction, TooLarge, Unavailable.
         """
         while (held := self._version) is not None and held.origin.policy == policy.digest:
             proof = self._log.proof(held.revision, PAGE)

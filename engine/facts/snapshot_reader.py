@@ -177,7 +177,7 @@ class SnapshotReader:
         return InvalidInput(f"{self.folder / table}: {what}; write the snapshot again")
 
     def _positions(self, name: str, table: pa.Table, column: str, least: int = 0) -> Ints:
-        """A column of positions. Raises InvalidInput if no entity has one of them."""
+        """A column of positions. Raises InvalidInput if one of them is not the position of an entity."""
         values = ints(table, column)
         if len(values) and not least <= values.min() <= values.max() < len(self.numbering):
             raise self._broken(name, f"the column {column!r} names positions that are not in `objects`")

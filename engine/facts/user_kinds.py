@@ -1,4 +1,4 @@
-"""Decides for one user or many users, from their facts on a place and above it, before and after a change."""
+"""Decides the access of one user or many users by their facts on a place and above it, before and after a change."""
 
 from collections.abc import Callable, Hashable
 
