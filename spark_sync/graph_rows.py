@@ -16,8 +16,8 @@ from grantpath.graph.store import Store
 
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
 # One row is an entity (ref, word: its type, key, exists, builtin), a membership (ref, word: its kind, other) or a fact
-# (ref: the principal, word, other: the object). A row of `range` describes how a range was read (exists: whether from
-# the wanted root, with the wanted policy); see parallel_reader.py.
+# (ref: the principal, word, other: the object). A row of `range` describes how a range was read (exists: whether the
+# root and its policy were the wanted ones); see parallel_reader.py.
 RAW = pa.schema(
     [
         ("what", pa.string()),

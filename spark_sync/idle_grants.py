@@ -134,7 +134,8 @@ class _Judge:
         return self.source.policy.active_roles
 
     def _count_denied(self, denials_of: AnyInts, holders: Ints, change: int) -> None:
-        """Adds `change` to the count of each user of a grantee with a DENY (with one active role: of the grantee)."""
+        """Adds `change` to the count of each user of the grantees of DENYs (`holders`); with one active role, to the
+        count of each grantee."""
         for holder in holders.tolist():
             denials_of[holder if self._one_role else self.holders.of(holder)] += change
 

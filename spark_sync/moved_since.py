@@ -62,7 +62,7 @@ class Touched:
 
     def _affected(self, entry: Entry, statement: Statement) -> Iterable[int]:
         """The subjects of the snapshot whose access a change may affect."""
-        # an `add` affects its actor, because the creator of an object becomes the owner
+        # an `add` affects its actor, because the creator of an object can get its ownership or a privilege on it
         named = {"add": entry.actor, "drop": statement.object}.get(statement.kind, statement.subject)
         if named in self._at:
             yield self._at[named]

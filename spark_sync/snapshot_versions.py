@@ -56,7 +56,7 @@ def _switch(out: Path, name: str) -> None:
 
 
 def _link_all(out: Path) -> None:
-    """Replaces the files of a snapshot that was never updated by links, or completes this after a process was
+    """Puts links in place of the files of a snapshot that was never updated, or completes this after a process was
     killed."""
     for name in LINKED:
         path, fresh = out / name, out / f".{name}.new"
