@@ -67,7 +67,7 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[Tenan
     def work(ask: GuardedAsk) -> tuple[TenantMarks, Policy, Graph]:
         marks, kept = ask("revision"), registry.find(store, root)
         if kept is None:
-            raise Unknown(f"{root} was dropped while it was read")
+            raise Unknown(f"{root} was dropped while it was read; name another root")
         # the policy of the revision: an upgrade is a change with its own revision
         policy, graph = from_source(kept["source"]), read_graph(store, root)
         ask("revision")

@@ -106,7 +106,7 @@ def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
         row, kept = ask("revision"), registry.find(store, root)
         ask("revision")
         if kept is None:
-            raise Unknown(f"{root} was dropped while it was read")
+            raise Unknown(f"{root} was dropped while it was read; name another root")
         return TenantMarks(row["revision"], row["made"] or "", row["policy"]), from_source(kept["source"])
 
     return at_one_revision(root, guarded_ask(store, root), work)

@@ -67,8 +67,8 @@ def _next_version(target: RemotePath, replace: bool) -> Iterator[RemotePath]:
         (target / CURRENT).write_text(f"{VERSIONS}/{fresh.name}\n")
     except OSError as error:
         raise GrantpathError(
-            f"{target}: it is not known whether its last file was written ({reason_of(error)}); read it, and run the "
-            "command again if that fails"
+            f"{target}: it is not known whether its last file was written ({reason_of(error)}); try to read the "
+            "folder, and run the command again if that fails"
         ) from error
     with contextlib.suppress(OSError):  # the next writer does it
         _remove_old(target, {fresh.name, former.name})

@@ -30,8 +30,8 @@ def idle(contents: Contents) -> Section:
     dead = (
         "Grants that give access to no existing user. No user has it: no existing user is the grantee, or belongs to "
         "it. No existing object: no condition of the policy counts the grant for an object that exists. No user can "
-        "use its operations there: no user is allowed any operation that counts the ALLOW, on any object at or below "
-        "the grant's object (operations with a second object are not considered); usually another grant is missing."
+        "use its operations there: no user is allowed any operation that counts the ALLOW, on any object for "
+        "which it counts (operations with a second object are not considered); usually another grant is missing."
     )
     if found.not_judged:
         dead += (
