@@ -17,7 +17,7 @@ else:
         from importlib import import_module
         from importlib.util import find_spec
 
-        # `from grantpath.engine import roots` calls this first, and can run while api.py is being imported.
+        # `from grantpath.engine import authorizer` calls this first, and can run while api.py is being imported.
         if find_spec(f"grantpath.engine.{name}"):
             raise AttributeError(f"grantpath.engine.{name} is a module; import it")
         api = import_module("grantpath.engine.api")

@@ -1,11 +1,11 @@
 """The revision guard: a seqlock of marks and a writer lock, so that no answer contains half a change.
 
-A commit becomes visible piece by piece, so a reader could see half of it. A writer therefore commits a mark (`begun` =
-revision + 1) before its own commit, and afterwards sets `revision` to the same number. A reader reads both numbers
-before and after its facts, in the same statement, and answers only if all four are equal: then no commit was running at
-the start or the end, and none happened in between. Writers of a root take turns: the transaction that writes holds a
-lock on the root's :Writer node. If the holder of the lock finds unequal numbers, their writer is gone, and the holder
-repairs them.
+A commit becomes visible piece by piece, so a reader could see half of it. A writer therefore commits a mark before its
+own commit: it sets `begun` to the new revision. Afterwards it sets `revision` to the same number. A reader reads both
+numbers before and after its facts, in the same statement, and answers only if all four are equal: then no commit was
+running at the start or the end, and none happened in between. Writers of a root take turns: the transaction that writes
+holds a lock on the root's :Writer node. If the holder of the lock finds unequal numbers, their writer is gone, and the
+holder repairs them.
 
 A short change sends its begin mark just before its last statement, and waits for the answer to the mark only after that
 statement: the mark must be committed before the facts are, not before they are written.

@@ -38,12 +38,14 @@ def prune(
     dry_run: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Pruned:
-    """Removes the log entries, and the refused attempts, before the revision or the time `before`.
+    """Removes the log entries before the revision or the time `before`, and the refused attempts at lower revisions
+    than that of the newest removed entry.
 
     A new log entry records the newest removed entry with its hash, so that the chain can still be verified. The ids
     that callers chose keep working; those that grantpath assigned are forgotten with their entries. `by` is the
     operator named in the log; it needs no authority. With `dry_run` nothing is removed. `progress` receives the number
-    of entries removed so far. Raises InvalidInput, Invalid, Unknown, Inconsistent, Unavailable.
+    of nodes removed so far: entries, their :Delta nodes and refused attempts. Raises InvalidInput, Invalid, Unknown,
+    Inconsistent, Unavailable.
     """
     bound: dict[str, int | datetime | None]
     if isinstance(before, datetime):

@@ -140,7 +140,7 @@ class UpgradeFacts:
     # ---- changes -------------------------------------------------------------------------------------------------
     def put(self, ask: AskByName) -> Delta:
         """Replaces the built-in subjects of the old policy by those of the new one, and renames privileges. Removes
-        names that no grant needs, since they were not checked against the new policy. Returns the delta."""
+        missing names that are not needed, since they were not checked against the new policy. Returns the delta."""
         watch = Watch(ask, self._new, list(self._scopes()))
         self._put(ask)
         return next(iter(watch.deltas()), Delta())
