@@ -76,7 +76,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
     if new.root_type != root.type:
         raise Invalid(
             f"{tenant} was not upgraded: the root of {new.name} must be {indefinite(new.root_type)}, "
-            f"not {indefinite(root.type)}"
+            f"not {indefinite(root.type)}; use a policy whose root is {indefinite(root.type)}"
         )
     what = f"{UPGRADING} {new.name}"
     with bulk_write(store, tenant, what, lambda *_: None) as bulk:

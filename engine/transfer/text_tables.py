@@ -97,7 +97,7 @@ def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:
         if column not in row:
             return f"the column {column!r} is missing"
         if not isinstance(row[column], str) or _SURROGATE.search(row[column]):
-            return f"the column {column!r} is not a string"
+            return f"the column {column!r} must be a string without unpaired surrogates"
     return None
 
 

@@ -138,8 +138,8 @@ FILES: list[tuple[str, bytes, str]] = [
     ("members.jsonl", b'{"member": "user:a"}\n', "members.jsonl:1: the column 'of' is missing"),
     ("subjects.jsonl", b"[1]\n", "subjects.jsonl:1: the line is not an object"),
     ("subjects.jsonl", b'{"ref": "user:a", "ref": "user:b"}\n', "subjects.jsonl:1: duplicate key"),
-    ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' is not a string"),
-    ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' is not a string"),
+    ("subjects.jsonl", b'{"ref": 5}\n', "subjects.jsonl:1: the column 'ref' must be a string"),
+    ("subjects.jsonl", b'{"ref": "user:\\ud800"}\n', "subjects.jsonl:1: the column 'ref' must be a string"),
     ("subjects.parquet", b"PAR1 no", "subjects.parquet cannot be read as Parquet"),
     ("subject.csv", b"ref\n", r"subject.csv is not a table \(did you mean subjects.csv\?\)"),
 ]
