@@ -69,8 +69,8 @@ class ChangeVerbs(OpenTenant):
         """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
 
         With `at_revision`, e.g. that of a `plan`, they are made only if the root is at this revision; otherwise nothing
-        is done, and Inconsistent is raised. So exactly the planned change is made. `root_id`, that of the plan, does
-        the same if the root was dropped and created again since then.
+        is done, and Inconsistent is raised. So exactly the planned change is made. With `root_id`, that of the plan,
+        Inconsistent is also raised if the root was dropped and created again since then.
 
         Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
         statement in its text and as `.index`.

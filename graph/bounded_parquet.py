@@ -21,7 +21,7 @@ from grantpath.graph.reference import MAX_REFERENCE_BYTES
 from grantpath.graph.remote_path import AnyPath, arrow_place, size_of
 
 Kind = Literal["text", "int", "bool"]
-FREE_BYTES = 256_000_000  # bytes of memory that the files of every table may take together
+FREE_BYTES = 256_000_000  # bytes of memory that the files of one table may take together, whatever their size
 RATIO = 100  # more bytes of memory for each byte of the files
 MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more quotes than it needs
 STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # the most in a part of a streamed table

@@ -49,8 +49,8 @@ def guide(pages: str) -> str:
     """The guide as HTML: a page with the legend and a link to each card, then the cards.
 
     `pages` is the address of the folder in which GUIDE and STYLE are served, e.g.
-    `http://localhost:7474/browser/grantpath/`. A click on a link shows the card; a click on its text copies that to
-    the editor.
+    `http://localhost:7474/browser/grantpath/`. A click on a link shows the card; a click on a box of the card copies
+    the text of the box to the editor.
     """
     shown = {title: cypher.texts(folder) for folder, title in FOLDERS.items()}
     cards = {name: text for texts in shown.values() for name, text in texts.items()}

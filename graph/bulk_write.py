@@ -110,7 +110,8 @@ class Bulk:
         )
 
     def note_removals(self, edges: Sequence[int], nodes: Sequence[int], demotions: Sequence[int]) -> None:
-        """Records, by database ids, what to remove at the end of the load. The nodes in `demotions` remain as names."""
+        """Records, by database ids, what to remove at the end of the load. The nodes in `demotions` are kept, but their
+        `exists` becomes false."""
         removals = {"edges": list(edges), "nodes": list(nodes), "unmade": list(demotions)}
         if not cypher.load("load_note_removals").run(self._held.execute, **self._own, **removals):
             raise self._lost()

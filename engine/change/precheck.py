@@ -13,7 +13,7 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
 
-SHORT = 10  # readers are blocked while up to this number of log entries is written, because it takes little time
+SHORT = 10  # up to this number of log entries, readers are blocked before the entries are written: the write is short
 NONE: Row = {"revision": None, "begun": None, "made": None, "loading": None, "policy": None}  # not read yet
 
 

@@ -46,7 +46,7 @@ def entities(view: RootView, question: ListEntities, page: PageRequest) -> Entit
         after=page.after,
         needed=_named(under, owner),
         type=question.type,
-        # all entities of other types count as below the root, also users, which are not in the tree of objects
+        # every entity of another type than the root's counts as below the root, even a user, which is not in the tree
         under="" if under == view.root.text and question.type != view.root.type else under or "",
         owner=owner or "",
         without_owner=question.without_owner,

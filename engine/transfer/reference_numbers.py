@@ -15,7 +15,7 @@ ABSENT = -1
 
 @dataclass(frozen=True)
 class _Form:
-    """The references of one type without quotes. `in_tree`: a subject of the type has a parent, the root."""
+    """The form of references of one type without quotes. `in_tree`: a subject of the type has a parent, the root."""
 
     dots: int
     one_segment: bool

@@ -21,7 +21,7 @@ LOOPBACK = "127.0.0.1"
 # auth_max_failed_attempts: wrong logins must not lock the user out, since any user of the machine could cause that; the
 # password is random and too long to be guessed.
 # connection_keep_alive: the driver gives up on a silent server after INTERVAL x PROBES seconds.
-# thread_pool_shutdown_wait_time: each stop waits twice for this time, on connections that are closed already.
+# thread_pool_shutdown_wait_time: each stop waits for twice this time, although the connections are closed already.
 # use_parameter_size: if true, Neo4j plans a query again whenever the length of a list or string parameter reaches
 # another power of ten, which takes longer than a thousand checks.
 KEEP_ALIVE_INTERVAL = 4
