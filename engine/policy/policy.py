@@ -217,8 +217,7 @@ class Policy:
         try:
             clauses = self._expander.operation(name, type_, with_)
         except TooManyClauses:  # `validate` tries only two sets: the required second objects, and all second objects
-            asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
-            raise Invalid(f"{asked}: the condition is too large when expanded; simplify it in the policy") from None
+            raise _too_large(name, type_, with_) from None
         one_role = self.active_roles and not entry.all_roles
         return Requirement(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
 
@@ -254,11 +253,20 @@ class Policy:
         return self.names.change(kind, type_)
 
     def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
-        """The condition for the actor. `grantee` is the type of the subject that gains or loses something."""
+        """The condition for the actor. `grantee` is the type of the subject that gains or loses something. Raises
+        Invalid if the condition is too large with these second objects."""
         key = (kind, type_, grantee, with_)
         if key not in self._changes:
-            self._changes[key] = self._expander.change(*key)
+            try:
+                self._changes[key] = self._expander.change(*key)
+            except TooManyClauses:  # as above
+                raise _too_large(kind, type_, with_) from None
         return self._changes[key]
+
+
+def _too_large(name: str, type_: str, with_: frozenset[str]) -> Invalid:
+    asked = f"{name} on {indefinite(type_)} with {', '.join(sorted(with_)) or 'no second object'}"
+    return Invalid(f"{asked}: the condition is too large when expanded; simplify it in the policy")
 
 
 def load(name: str, beside: Path | None = None) -> Policy:

@@ -43,8 +43,11 @@ def test_a_condition_that_is_too_large_for_some_second_objects_is_invalid(monkey
         raise TooManyClauses
 
     monkeypatch.setattr(model._expander, "operation", too_many)
+    monkeypatch.setattr(model._expander, "change", too_many)
     with pytest.raises(Invalid, match="associate_tag on a table with tag: the condition is too large when expanded"):
         model.question("associate_tag", "table", frozenset({"tag"}))
+    with pytest.raises(Invalid, match="add on a table with tag: the condition is too large when expanded"):
+        model.change("add", "table", None, frozenset({"tag"}))
 
 
 def test_missing_second_object_message_shows_the_option() -> None:
