@@ -3,7 +3,8 @@
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
 // $role     STRING          null, or the acting role if roles act one at a time
-// $places   LIST OF MAP     the object, its ancestors, second objects and theirs: at, ref, of (the object below it)
+// $places   LIST OF MAP     the object, its ancestors, second objects and theirs: at, ref, of (the object or second
+//                           object to whose path it belongs)
 // $facts    LIST OF STRING  the facts that are asked for
 // $below    LIST OF MAP     those of $facts that are about descendants: at, ref, types, privileges
 // Returns one row: paths LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,

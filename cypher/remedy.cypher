@@ -1,4 +1,4 @@
-// remedy.cypher: which facts decide what statements would make a refused check allowed?
+// remedy.cypher: which facts are needed to find the statements that would make a refused check allowed?
 // $root      STRING          'metalake:ml'
 // $subject   STRING          'user:bob'
 // $types     LIST OF STRING  the types that may hold grants
@@ -8,7 +8,8 @@
 // $places    LIST OF MAP     the object, its ancestors, second objects: at, ref
 // $below     LIST OF MAP     facts about descendants: fact, ref, types, privileges
 // $together  BOOLEAN         true: all roles of the subject count together; false: a single role must suffice
-// Returns one row: held LIST OF STRING (the principals that the subject belongs to, the direct ones first), existing LIST OF
+// Returns one row: held LIST OF STRING (the principals of $types that the subject belongs to, the direct ones
+// first), existing LIST OF
 // STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close a cycle), found LIST OF
 // MAP (fact, by: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
 // (fact, refs: the descendants that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of the

@@ -23,7 +23,7 @@ WITH *, [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'as' | more[at]][0]
   [at IN range(1, size(more) - 1) WHERE more[at - 1] = 'in' | more[at]][0] AS wanted,
   [word IN more WHERE word =~ '[a-z_]+=.+' |
     {key: split(word, '=')[0], ref: rtrim(substring(word, size(split(word, '=')[0]) + 1), ',')}] AS seconds
-// 2 the root: the named one, or the only one that has the object
+// 2 the root: the named one, or the only one that has the object; of several, the only one that also has the subject
 CALL (subject, object, wanted) {
   MATCH (mark:Revision) WHERE mark.root >= '' AND mark.root = coalesce(wanted, mark.root)
   WITH mark, 2 * COUNT { (:Entity {root: mark.root, ref: object}) } + COUNT { (:Entity {root: mark.root, ref: subject}) } AS fit

@@ -83,7 +83,8 @@ CALL (rule, actor, acts, as_role) {
   }
   RETURN collect({role: role, principals: principals}) AS actors
 }
-// 6 candidates: the objects at or below the subject's facts; otherwise every object of the type
+// 6 candidates: the objects at or below the subject's facts; every object of the type, if a clause can hold without such a fact or
+// the subject has a grant on the root object
 WITH *, [fact IN asked WHERE fact.effect IN ['ALLOW', 'OWNS', 'HOLDS', 'IS'] AND fact.below IS NULL AND NOT fact.place STARTS WITH '='
   AND NOT fact.place STARTS WITH 'with.' | fact.fact] AS own
 CALL (root, policy, type, actors, clauses, own) {

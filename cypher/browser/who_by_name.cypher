@@ -74,7 +74,7 @@ CALL (root, policy, object, seconds) {
   MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(place)
   RETURN collect(DISTINCT {at: CASE place WHEN top THEN '' ELSE coalesce('with.' + named.key + '.', '') END + place.type, node: place}) AS places
 }
-// 5 candidates: users that have a relevant fact, directly or through groups and roles; otherwise every user
+// 5 candidates: users that have a relevant fact, directly or through groups and roles; every user, if a clause can hold without such a fact
 WITH *, [fact IN asked WHERE fact.effect IN ['ALLOW', 'OWNS', 'HOLDS', 'IS'] | fact.fact] AS own
 WITH *, any(one IN clauses WHERE all(term IN one WHERE any(atom IN term WHERE any(fact IN atom.any WHERE NOT fact IN own)))) AS anybody
 CALL (root, policy, asked, places, anybody) {

@@ -1,4 +1,4 @@
-// end_holder.cypher: terminates the transactions of a lock holder whose heartbeat stopped, or that has waited too long.
+// end_holder.cypher: terminates the transactions of a lock holder whose heartbeat stopped, or of a caller that waited too long for the lock.
 // $holder  STRING  '5f0c'
 // Returns one row per transaction: message STRING
 // In Neo4j Browser run this line first, then the whole file:

@@ -1,5 +1,5 @@
 // grants_behind_a_closed_gate.cypher: which ALLOWs have no effect for the grantee, because it does not pass the gate
-// above the object? The gate is a privilege on the objects of a type, e.g. USE_CATALOG on a catalog; the grantee passes it if it
+// on the object or above it? The gate is a privilege on the objects of a type, e.g. USE_CATALOG on a catalog; the grantee passes it if it
 // has the privilege there or above, itself or through its groups and roles, and no DENY of it.
 // Leaves out: members of the grantee that pass the gate by another group or role, for whom the ALLOW has effect; and
 // owners, who need no gate in some policies. Ask check_by_name for a decision.
@@ -18,7 +18,7 @@ OPTIONAL CALL (mark) {
     MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     RETURN collect(DISTINCT principal) AS principals
   }
-  // 2 their ALLOWs below an object of the gate's type
+  // 2 their ALLOWs on or below an object of the gate's type
   MATCH path = (subject)-[grant:ALLOW]->(object) WHERE grant.privilege <> $gate
   MATCH tree = (object)-[:CHILD_OF*0..]->(place {type: $type})
   // 3 their ALLOWs and DENYs of the gate's privilege, there or above

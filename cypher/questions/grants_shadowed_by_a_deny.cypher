@@ -1,5 +1,5 @@
-// grants_shadowed_by_a_deny.cypher: which ALLOWs have no effect for anyone, because a DENY of the same privilege
-// overrides them: to the grantee, its groups or its roles, on the same object or above?
+// grants_shadowed_by_a_deny.cypher: which ALLOWs have no effect for anyone, because a DENY overrides them? The
+// DENY is of the same privilege, to the grantee, its groups or its roles, on the same object or above.
 // Leaves out: DENYs that override an ALLOW only for some members of the grantee (see which_deny_stops_a_user); DENYs by
 // another name of the privilege; and policies in which grants are not inherited.
 // $root  STRING  'metalake:ml'
