@@ -9,7 +9,8 @@
 //                           condition (its index in $conditions), one_role (must a single role suffice?),
 //                           as_role (null, or the active role), below (places below which grants count: name, ref),
 //                           every (facts about all descendants of a place: fact, ref, types, privileges)
-// $conditions  LIST         conditions of clauses of terms of atoms: any clause, all its terms, any atom of a term
+// $conditions  LIST         a condition is a list of clauses, a clause a list of terms, a term a list of atoms. One clause
+//                           of a condition must hold: all its terms, each by one of its atoms
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml',
 //   checks: [{index: 0, subject: 'user:bob', needed: ['table:hr.public.staff'], places: [

@@ -14,7 +14,8 @@
 //                            roles that a clause names: name, ref
 // $given     LIST OF STRING  ['EXISTS table'], the facts that are true of every object
 // $builtin   LIST OF STRING  [], the types for which a clause asks whether an entity is built in
-// $clauses   LIST            any clause, all its terms, any atom of a term
+// $clauses   LIST            a clause is a list of terms, a term a list of atoms. One clause must hold: all its
+//                            terms, each by one of its atoms
 // $facts     LIST OF STRING  every fact that the clauses ask for
 // $after     STRING          '', or the last reference of the previous page
 // $limit     INTEGER         10000

@@ -17,7 +17,8 @@
 //                                not find all facts, refuses these parameters
 // $below         BOOLEAN         whether a clause asks for grants below a place
 // $every         LIST OF MAP     facts about all descendants of a place: fact, name, types, privileges
-// $clauses       LIST            any clause, all its terms, any atom of a term
+// $clauses       LIST            a clause is a list of terms, a term a list of atoms. One clause must hold: all its
+//                                terms, each by one of its atoms
 // $facts         LIST OF STRING  every fact that the clauses ask for
 // $after         STRING          '', or the last reference of the previous page
 // $limit         INTEGER         10000

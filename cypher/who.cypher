@@ -7,7 +7,8 @@
 // $places         LIST OF MAP     the object, its ancestors, second objects, roles that a clause names: name, ref
 // $below          LIST OF MAP     places below which grants count: name, ref
 // $every          LIST OF MAP     facts about all descendants of a place: fact, ref, types, privileges
-// $clauses        LIST            any clause, all its terms, any atom of a term
+// $clauses        LIST            a clause is a list of terms, a term a list of atoms. One clause must hold: all its
+//                                 terms, each by one of its atoms
 // $facts          LIST OF STRING  every fact that the clauses ask for
 // $users          LIST OF STRING  ['user'], the types that are listed
 // $acting         LIST OF STRING  ['user'], the types whose facts are combined: users, or roles one at a time

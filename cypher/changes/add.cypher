@@ -1,9 +1,9 @@
-// add.cypher: creates entities below their parents. A name keeps the grants that it already holds.
+// add.cypher: creates entities below their parents. The grants on a name that was not created yet are kept.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  ref, type, name (the last segment), labels, parent (its reference, or null if it is not an object of
 //                     the tree), exists (false: only a name with grants on it), holds
 //                     (roles that it holds from its creation)
-// Returns one row for each of $rows: ref STRING, granted LIST ([privilege, grantee]: the ALLOWs that the name held already), held LIST OF
+// Returns one row for each of $rows: ref STRING, granted LIST ([privilege, grantee]: the ALLOWs that were already on the name), held LIST OF
 // STRING (the roles that it held already)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', rows: [{ref: 'table:hr.public.extra', type: 'table', name: 'extra', labels: ['Securable', 'Table'], parent: 'schema:hr.public', exists: true, holds: []}]}

@@ -1,4 +1,4 @@
-// affected_facts.cypher: the facts that an upgrade can add or remove. Its delta is the difference between before and after.
+// affected_facts.cypher: the facts that an upgrade can add or remove. The upgrade's delta is the difference between these facts before it and after it.
 // $root    STRING       'metalake:ml'
 // $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': also its subtree; 'edge': the
 //                       edges from one entity to another), object and subject (references, or null)

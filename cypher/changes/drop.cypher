@@ -4,7 +4,7 @@
 // $refs  LIST OF STRING  ['table:hr.public.staff']
 // $all   BOOLEAN         true to remove the root with all users and groups
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
-// $most  INTEGER         200000, the number of removed facts to return
+// $most  INTEGER         200000, the maximum number of removed facts; one more is returned if there are more
 // Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or
 // 'DENY', and its privilege, subject and object, or null; at most $most + 1 facts)
 // In Neo4j Browser run this line first, then the whole file:

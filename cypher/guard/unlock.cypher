@@ -1,4 +1,4 @@
-// unlock.cypher: removes the node of the writer lock, and the caller's claim on the name, of a tenant that was removed.
+// unlock.cypher: after a tenant was removed: removes the node of its writer lock, and the caller's claim on its name.
 // $root  STRING  'metalake:ml'
 // $by    STRING  '5f0c', the caller that claimed the name
 // Returns nothing

@@ -1,4 +1,4 @@
-// load_created.cypher: creates entities from names that held grants. For bulk import.
+// load_created.cypher: creates entities from names that had grants on them. For bulk import.
 // $root   STRING           'metalake:ml'
 // $load   STRING           '5f0c', the load in progress; otherwise nothing is written
 // $lane   INTEGER          0, the lane in which the batch is written

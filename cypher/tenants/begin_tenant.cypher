@@ -1,4 +1,4 @@
-// begin_tenant.cypher: makes a new tenant readable, by its revision and its policy. Each tenant has
+// begin_tenant.cypher: makes a new tenant readable: writes its revision and its policy. Each tenant has
 // its own creation id, because a recreated tenant starts at the same revisions.
 // $root    STRING  'metalake:ml'
 // $by      STRING  '5f0c', the caller that claimed the name; this ends the claim

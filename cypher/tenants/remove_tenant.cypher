@@ -2,8 +2,8 @@
 // is not affected.
 // $root  STRING  'metalake:ml'
 // $by    STRING  '5f0c', the caller that claimed the name
-// Returns one row, or none if the claim was lost: removed INTEGER (the number of nodes), edges INTEGER (above 0 also
-// if the nodes have more edges than are removed at once)
+// Returns one row, or none if the claim was lost: removed INTEGER (the number of nodes), edges INTEGER (their
+// number; a run can remove edges and no node, if a node has more edges than are removed at once)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:gone', by: '5f0c'}
 MATCH (lock:Gate {root: $root})

@@ -3,7 +3,7 @@
 // $type   STRING   'table'
 // $ref    STRING   'table:hr.public.stuff'
 // $limit  INTEGER  25, the number of names before it, and after it
-// Returns one row: known LIST OF STRING (those that exist; the name itself, if it does)
+// Returns one row: known LIST OF STRING (those that exist, with the name itself if it exists)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', type: 'table', ref: 'table:hr.public.stuff', limit: 25}
 CALL () {
