@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _statements(auth: Authorizer) -> dict[str, str]:
-    """The changes to plan, by description. Adds a role with MEMBERS members if the root does not have it."""
+    """The changes to plan, by description. Adds two roles, of MEMBERS and of 50 members, unless the root has them."""
     role, few = "role:effects-many", "role:effects-few"
     users = auth.list("user", limit=MEMBERS).answer
     for ref, members in ((role, users), (few, users[:50])):

@@ -179,7 +179,7 @@ def _ask(questions: Sequence[Question]) -> int:
 
 
 def _popular(directory: Path) -> str:
-    """A table in the catalog with the most grantees."""
+    """A table in the catalog with the most grants."""
     import pyarrow.parquet as pq
 
     grants = pq.read_table(directory / "grants.parquet").column("object").to_pylist()
