@@ -26,5 +26,5 @@ OPTIONAL CALL (mark) {
   RETURN subject, grant, object, path
 }
 RETURN subject.ref AS subject, grant.privilege AS privilege, object.ref AS object, path, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN grant IS NULL THEN 'every DENY overrides an ALLOW, or there is none' END AS says
+    WHEN grant IS NULL THEN 'no DENY is without an ALLOW that it overrides' END AS says
 ORDER BY subject, object, privilege

@@ -19,5 +19,5 @@ OPTIONAL CALL (mark) {
   RETURN object, place, owner
 }
 RETURN object.ref AS object, owner.ref AS owner_above, place.ref AS place, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN object IS NULL THEN 'no object of the type ' + $type + ' is without an owner' END AS says
+    WHEN object IS NULL THEN 'no such object is without an owner' END AS says
 ORDER BY object

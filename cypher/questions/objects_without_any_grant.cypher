@@ -16,5 +16,5 @@ OPTIONAL CALL (mark) {
   RETURN object, path
 }
 RETURN object.ref AS object, path, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN object IS NULL THEN 'no object of the type ' + $type + ' is without grants and owners' END AS says
+    WHEN object IS NULL THEN 'no such object is without grants and owners' END AS says
 ORDER BY object
