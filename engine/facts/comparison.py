@@ -1,7 +1,7 @@
 """Compares all access before and after a change, restricted to the users and objects that the change can affect."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,7 @@ from grantpath.engine.facts.access_difference import AccessDifference, differenc
 from grantpath.engine.facts.access_names import AskedName, asked_names, names_with_second_objects
 from grantpath.engine.facts.affected import Affected, Block, Side
 from grantpath.engine.facts.deciding_grants import DecidedParts, DecidingGrants
+from grantpath.engine.facts.equal_rows import by_kind
 from grantpath.engine.facts.fact_version import Numbers
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region import Region
@@ -25,12 +26,20 @@ Key = tuple[bool, str, tuple[str, ...], tuple[str, ...]]  # gained, type, names,
 
 @dataclass
 class _Found:
-    """An effect while it is collected. `users`: the users by the objects on which they have it; `objects`: the objects
-    of all these users."""
+    """An effect while it is collected, in parts: users, the objects on which they have it, and these objects as spans
+    of the sorted list of the type."""
 
-    users: dict[Extent, list[Numbers]] = field(default_factory=lambda: defaultdict(list))
-    objects: list[tuple[Ints, Ints]] = field(default_factory=list)  # spans of the sorted list of the type
+    users: list[Numbers] = field(default_factory=list)
+    extents: list[Extent] = field(default_factory=list)
+    spans: list[tuple[Ints, Ints]] = field(default_factory=list)
     pairs: int = 0
+
+    def by_extent(self) -> Iterator[tuple[Extent, Numbers]]:
+        """The users by the objects on which they have the effect."""
+        number: dict[Extent, int] = {}
+        of = [number.setdefault(extent, len(number)) for extent in self.extents]
+        kind = np.repeat(np.array(of, np.int64), [len(each) for each in self.users])
+        return zip(number, by_kind(np.concatenate(self.users), kind), strict=True)
 
 
 @dataclass
@@ -44,9 +53,10 @@ class _Effects:
         """Adds users to the effect `key`. `intervals`: the packed intervals of the targets on which they have it."""
         gained, type_, _, _ = key
         entry, (low, high, size) = self.by_key[key], cover.spans(type_, gained, intervals)
-        entry.users[cover.extent(type_, gained, intervals)].append(users)
+        entry.users.append(users)
+        entry.extents.append(cover.extent(type_, gained, intervals))
+        entry.spans.append((low, high))
         entry.pairs += size * len(users)
-        entry.objects.append((low, high))
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,7 @@ def _compare_block(
         for type_, gained in {(each[1], each[0]) for each in alike}:
             cover.prepare(type_, gained, (each[3] for each in alike if each[:2] == (gained, type_)))
         for (gained, type_, by, intervals, chosen), of in alike.items():
-            users = np.array([user for each in of for user in classes.users[first + each]], np.int32)
+            users = np.concatenate([classes.users[first + each] for each in of])
             found.add(cover, (gained, type_, chosen, by), users, intervals)
 
 
@@ -193,23 +203,22 @@ def _effects(sides: tuple[Side, Side], found: _Effects, omitted: Iterable[str]) 
     users: dict[bool, set[int]] = {True: set(), False: set()}
     effects = []
     for (gained, type_, names, by), entry in found.by_key.items():
-        by_objects = {extent: np.concatenate(parts).tolist() for extent, parts in entry.users.items()}
-        distinct = set[int]().union(*by_objects.values())
+        distinct = {*np.concatenate(entry.users).tolist()}
         users[gained] |= distinct
         shares = [
             unchecked(  # there can be thousands
                 AccessShare,
                 {
-                    "users": tuple(sorted(refs[each] for each in chosen)),
+                    "users": tuple(sorted(refs[each] for each in chosen.tolist())),
                     "objects": objects,
                     "below": below,
                     "except_objects": except_objects,
                     "except_below": except_below,
                 },
             )
-            for (objects, below, except_objects, except_below), chosen in by_objects.items()
+            for (objects, below, except_objects, except_below), chosen in entry.by_extent()
         ]
-        low, high = (np.concatenate(each) for each in zip(*entry.objects, strict=True))
+        low, high = (np.concatenate(each) for each in zip(*entry.spans, strict=True))
         effects.append(
             AccessEffect(
                 effect="gain" if gained else "lose",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grantpath.engine.facts.fact_version import Numbers
 from grantpath.engine.facts.intervals import Ints
 
 SPARSE = 16  # numbers are grouped with a table if the largest one is at most this many times their count
@@ -34,3 +35,8 @@ def numbered(numbers: Ints) -> tuple[Ints, Ints]:
     rank = np.empty_like(at)
     rank[used] = np.arange(len(used))
     return at[used], rank[numbers]
+
+
+def by_kind(numbers: Numbers, kind: Ints) -> list[Numbers]:
+    """The numbers of each kind, in their order. Each kind from 0 to the highest one must occur."""
+    return np.split(numbers[np.argsort(kind, kind="stable")], np.cumsum(np.bincount(kind))[:-1])

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.equal_rows import kinds_of
+from grantpath.engine.facts.equal_rows import by_kind, kinds_of
 from grantpath.engine.facts.fact_version import Numbers
 from grantpath.engine.facts.intervals import ActingPrincipals, Bools, Ints
 from grantpath.engine.facts.region import Region
@@ -53,17 +53,17 @@ class UserClasses:
             columns += _Held(sides[1], users, region, self._sets).columns(one_role)
         own = _own(users, region)
         first, kind = kinds_of([own, *(each.kinds for each in columns if len(each.codes) > 1)])
-        by_kind = np.split(users[np.argsort(kind, kind="stable")], np.cumsum(np.bincount(kind))[:-1])
-        alike: dict[Class, list[int]] = {}
-        for at, of in zip(first.tolist(), by_kind, strict=True):
+        number: dict[Class, int] = {}
+        classes: list[int] = []  # by kind
+        for at in first.tolist():
             coded, itself = [each.of(at) for each in columns], int(own[at]) if own[at] >= 0 else None
             before = self._acting(coded[0], itself, False), self._acting(coded[1], itself, True)
             after = before
             if coded[2:] != coded[:2]:
                 after = self._acting(coded[2], itself, False), self._acting(coded[3], itself, True)
-            alike.setdefault((*before, *after), []).extend(of.tolist())
-        self._classes = [*alike]
-        self.users = [*alike.values()]
+            classes.append(number.setdefault((*before, *after), len(number)))
+        self._classes = [*number]
+        self.users = by_kind(users, np.array(classes, np.int64)[kind])
 
     def _acting(self, codes: bytes | None, own: int | None, by_role: bool) -> Acting:
         if codes is None:
@@ -82,7 +82,7 @@ class UserClasses:
         principal: list[int] = []
         offset = [0]
         for number in range(low, high):
-            own = self.users[number][0]
+            own = int(self.users[number][0])
             for acting in self._classes[number][column]:
                 of.append(number - low)
                 # the kernel needs the user's own position only if the user is a place of the region
