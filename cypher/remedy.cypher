@@ -57,7 +57,7 @@ CALL () {
   RETURN found, [principal IN later | principal.ref] AS reached
 }
 CALL (principals) {
-  // 6 which descendants lack a grant that a clause requires on all of them
+  // 6 which descendants lack a grant that a clause requires on one or on all of them
   UNWIND $below AS place
   CALL (place, principals) {
     MATCH (:Entity {root: $root, ref: place.ref})<-[:CHILD_OF*1..]-(inner)

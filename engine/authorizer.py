@@ -1,5 +1,5 @@
 """The public methods that answer questions. Others: change_verbs.py, effect_verbs.py, explanation_verbs.py,
-inspection_verbs.py."""
+inspection_verbs.py, past_verbs.py."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
-    Every question takes `at_least`, the revision of a change that the answer must include. If the graph is older,
-    the call waits a moment and then raises Inconsistent.
+    Every question except `log`, `past` and `since` takes `at_least`, the revision of a change that the answer must
+    include. If the graph is older, the call waits a moment and then raises Inconsistent.
 
     check, check_many, explain, who, which and show take `as_of`: a past revision or time, or what `past` returned.
     Everything in the answer is then of that time, the policy too. Each call with a revision or a time reads all facts:

@@ -65,8 +65,8 @@ class InspectionVerbs(PastVerbs):
         """The existing entities of a type, in byte order.
 
         `under` keeps those below a place, `owned_by` those with this owner, `without_owner` those without one, `like`
-        those whose name contains a text; it ignores case. Raises Unknown, InvalidReference, Invalid, InvalidInput,
-        Inconsistent, Unavailable.
+        those whose reference contains a text after the type, in upper or lower case. Raises Unknown, InvalidReference,
+        Invalid, InvalidInput, Inconsistent, Unavailable.
         """
         question = need_question(
             ListEntities, type=type, under=under, owned_by=owned_by, without_owner=without_owner, like=like

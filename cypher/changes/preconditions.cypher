@@ -8,8 +8,8 @@
 //                           privilege (or null)
 // Returns one row: existing LIST OF STRING, states LIST OF MAP (the state for each change: index, of the change; edge, whether it
 // exists; owner, of the object; owning, something that the object owns; above, those of $joining that the object is, or is a member of,
-// directly or through others), revision INTEGER, begun INTEGER, made STRING, loading STRING, policy STRING (its digest; these
-// are null if the tenant does not exist)
+// directly or through others), revision INTEGER, begun INTEGER, made STRING, loading STRING, policy STRING (its digest; if
+// the tenant does not exist, made is '' and the other four are null)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
 OPTIONAL MATCH (mark:Revision {root: $root})

@@ -1,4 +1,4 @@
-// log_prune.cypher: removes the oldest entries of a log, with their facts, and the refused attempts of their revisions; run it until it removes
+// log_prune.cypher: removes the oldest entries of a log, with their facts, and the refused attempts at revisions below $up_to; run it until it removes
 // nothing. The oldest go first, so that an interrupted pruning leaves a valid chain.
 // $root   STRING   'metalake:ml'
 // $made   STRING   '9f2c', the root's creation id, so that the log of a recreated root is kept

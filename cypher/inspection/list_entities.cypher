@@ -8,7 +8,7 @@
 // $under          STRING          '', or a place: only entities below it
 // $owner          STRING          '', or a subject: only entities that it owns
 // $without_owner  BOOLEAN         whether only those without an owner are listed
-// $like           STRING          '', or a text: only entities with it in their name, in upper or lower case
+// $like           STRING          '', or a text: only entities with it in their reference, after the type, in upper or lower case
 // $hidden         LIST OF STRING  [], references that answers omit
 // $after          STRING          '', or the last reference of the previous page
 // $limit          INTEGER         1000

@@ -58,9 +58,9 @@ class Evaluation:
 class RemedyContext:
     """The state of the graph around a refused check, from which its remedy is derived.
 
-    `held`: the subject's groups and roles that can hold grants, the nearest first. `existing`: the named entities that
-    exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants, the
-    descendants that lack it. `found`: the facts of the roles through which the subject would act. `reached`: these
+    `held`: the subject's groups and roles that can hold grants, the direct ones first. `existing`: the named entities
+    that exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants,
+    the descendants that lack it. `found`: the facts of the roles through which the subject would act. `reached`: these
     roles and those above them.
     """
 

@@ -56,7 +56,7 @@ class FactPlan:
 
     @cached_property
     def properties(self) -> dict[str, list[str]]:
-        """By place: the other facts that matter there (EXISTS, BUILTIN, IS, HOLDS)."""
+        """By place: the other facts that matter there (EXISTS, BUILTIN, IS, HOLDS; ALL has the empty place)."""
         properties = (fact for fact in self.facts if fact.kind not in _GRANTED and not fact.below)
         return _by_place((fact, fact.kind.value) for fact in properties)
 
