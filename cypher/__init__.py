@@ -1,8 +1,8 @@
 """The queries, one statement per .cypher file (several in schema.cypher), sent to the database without comment lines.
 
-Queries for people to paste are at the top, in `browser` (by name, with the policy in the graph) and in `questions`.
-Base names are unique, so a query is found by its base name. Each file starts with a comment: its purpose, `// $name
-TYPE example` for each parameter, its result, and a `:params` line to run first in Neo4j Browser.
+Queries for people to paste are in this folder itself, in `browser` (by name, with the policy in the graph) and in
+`questions`. Base names are unique, so a query is found by its base name. Each file starts with a comment: its purpose,
+`// $name TYPE example` for each parameter, its result, and a `:params` line to run first in Neo4j Browser.
 """
 
 import re

@@ -1,5 +1,5 @@
 // privilege.cypher: may a subject use one privilege on an object, by which grants, and by which paths? Only
-// for privileges that need nothing else: no ownership, no gate, and roles that count together. check.cypher decides every question.
+// for privileges that require neither ownership nor another privilege, if all roles count together. check.cypher decides every question.
 // $root        STRING          'metalake:ml'
 // $subject     STRING          'user:bob'
 // $object      STRING          'table:hr.public.staff'

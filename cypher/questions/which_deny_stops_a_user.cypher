@@ -1,8 +1,8 @@
 // which_deny_stops_a_user.cypher: which DENYs stop a subject that would be allowed without them? If the DENYs in
 // all rows of one way are revoked, the subject is allowed.
 // Leaves out: second objects, one role at a time, and facts about what is below the object; if the policy needs these
-// for the operation and no way is found, `says` names the query to ask. It does not verify the copy of the policy, as
-// check_by_name does.
+// for the operation and no way is found, `says` names the query to ask. Unlike check_by_name, it does not verify the
+// copy of the policy.
 // $subject    STRING  'user:bob'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'

@@ -1,8 +1,8 @@
 // why_a_user_can.cypher: by which facts is a subject allowed to do something with an object? Every way that holds, with
 // every fact that decides in it, and its paths.
 // Leaves out: second objects, one role at a time, and facts about what is below the object; if the policy needs these
-// for the operation and no way is found, `says` names the query to ask. It does not verify the copy of the policy, as
-// check_by_name does.
+// for the operation and no way is found, `says` names the query to ask. Unlike check_by_name, it does not verify the
+// copy of the policy.
 // $subject    STRING  'user:bob'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'
