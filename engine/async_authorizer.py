@@ -81,7 +81,7 @@ class _Inner(Authorizer):
 class AsyncAuthorizer:
     """Answers questions about one root, and changes it, on one event loop. All tasks of the event loop can share it.
 
-    Its methods have the same parameters, results and errors as the methods of Authorizer with the same names:
+    Its methods have the same parameters, results and errors as the methods of Authorizer with the same names. Also:
 
     - A cancelled question has no effect, and its connection is not used again.
     - A cancelled change may still be made, because it continues in its thread. Give each change an `id`; after a

@@ -54,7 +54,7 @@ class PastRoot:
         return listed(self._version, self.policy, self.root, question)
 
     def answer(self, question: str) -> SnapshotAnswer:
-        """The answer to `who can ...`, `which ... can ...`, or a check line, as `ask` gives it for a snapshot.
+        """The answer to `who can ...`, `which ... can ...`, or a check line, like `snapshot_questions.ask`.
 
         Raises Unknown, InvalidReference, Invalid.
         """

@@ -185,9 +185,9 @@ class RevisionGuard:
     def _base(self, held: Held, deadline: float) -> tuple[Marks, Row | None]:
         """The equal marks on which a writer bases its work, and the end of the log, or None if it may have changed.
 
-        The statement that took the lock read both after it had locked, so no other writer can have committed since.
-        Unequal marks are read again before they are repaired: the last holder has released the lock by its commit, and
-        may be about to set its end mark. Raises the errors of `_repaired`.
+        Both were read by the statement that took the lock, once it had the lock, so no other writer can have committed
+        since. Unequal marks are read again before they are repaired: the last holder has released the lock by its
+        commit, and may be about to set its end mark. Raises the errors of `_repaired`.
         """
         assert held.first is not None, "the lock was taken without reading"
         if held.first["revision"] is None:

@@ -40,7 +40,7 @@ class Evidence:
     verdict).
 
     The question is resolved again when the reasons are read: a batch has thousands of decisions, and Python's garbage
-    collector would visit all that they keep. `policy` is the one of the decision; the tenant may get another one.
+    collector would visit all that they keep. `_policy` is the policy of the decision; the tenant may get a new policy.
     """
 
     _tenant: Names
@@ -205,7 +205,7 @@ def _missing(allowed: bool, evidence: Evidence) -> list[str]:
 
 
 def denied_itself(evaluation: Evaluation, fact: Fact, found: FoundFacts) -> str:
-    """A note on an ALLOW whose own privilege is denied: it applies only to the privileges that it implies."""
+    """A note on an ALLOW whose own privilege is denied: it then grants only the privileges that this one implies."""
     denial = own_denial(fact, evaluation.clauses, found)
     if denial is None:
         return ""

@@ -259,7 +259,7 @@ class Policy:
         if key not in self._changes:
             try:
                 self._changes[key] = self._expander.change(*key)
-            except TooManyClauses:  # as above
+            except TooManyClauses:  # as in `_ask_operation`
                 raise _too_large(kind, type_, with_) from None
         return self._changes[key]
 

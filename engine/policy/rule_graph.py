@@ -20,7 +20,7 @@ Row = dict[str, Any]
 NODES = ("types", "privileges", "operations", "clauses", "terms", "atoms", "facts")
 EDGES = ("in", "on", "any", "each", "some", "has", "unless")
 MAX_OPTIONAL = 5  # with more optional second objects, only the combinations of none and of all are written
-KEPT = 16  # graphs of policies that a process keeps: a service opens few, and tests create many roots of each
+KEPT = 16  # graphs of policies that a process keeps: a service uses few policies, tests create many roots of one policy
 
 
 class _ByDigest:

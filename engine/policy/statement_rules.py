@@ -100,7 +100,9 @@ class Rules:
         named = {change.object.text, *([change.subject.text] if change.subject else [])}
         for ref in sorted(named & set(self.policy.hidden)):
             if not (loading and change.edge == "MEMBER" and change.object.text == ref):
-                raise Invalid(f"{ref} is hidden: a load can set its members, and nothing else can name it; remove it")
+                raise Invalid(
+                    f"{ref} is hidden: a load can set its members, and nothing else can name it; remove the statement"
+                )
 
     def _add(self, change: ResolvedStatement) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):
