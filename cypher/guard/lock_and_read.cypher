@@ -2,7 +2,7 @@
 // the log. Because it also writes, its search for the marks locks the tenant's name: no other transaction can create or
 // remove the tenant until this one ends.
 // $root  STRING  'metalake:ml'
-// Returns one row, with nulls if the tenant does not exist: revision INTEGER, begun INTEGER, made STRING, loading STRING, what
+// Returns one row, whose revision is null if the tenant does not exist: revision INTEGER, begun INTEGER, made STRING, loading STRING, what
 // STRING, policy STRING (its digest), chain STRING, head STRING, unchained INTEGER, at ZONED DATETIME (the last four are those
 // of log_tail.cypher)
 // In Neo4j Browser run this line first, then the whole file:

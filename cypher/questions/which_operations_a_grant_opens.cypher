@@ -1,6 +1,6 @@
-// which_operations_a_grant_opens.cypher: which operations would a grant allow? It lists every operation, on objects of the grant's
-// type and below it, for which this privilege can count; `alone` says whether it suffices by itself. It uses the copy of the
-// policy in the graph.
+// which_operations_a_grant_opens.cypher: which operations would a grant allow? It lists every operation, on objects of
+// any type, for which this grant can count; `alone` says whether it suffices by itself. It uses the copy of the policy in
+// the graph.
 // Leaves out: what the grantee already has, and DENYs, which override the grant where both apply (see what_a_grant_here_would_open).
 // $privilege  STRING  'SELECT_TABLE'
 // $type       STRING  'schema', the type of the object that it is granted on
