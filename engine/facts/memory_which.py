@@ -22,7 +22,7 @@ from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference, type_of
 
-WINDOW, GROWTH = 1_000, 16  # the size of the first window, and the factor by which each following window is larger
+WINDOW, GROWTH = 1_000, 16  # the least size of the first window; the factor by which each following one is larger
 NOBODY = -1  # the number of a subject that is not known
 Row = tuple[int, int, int, int]  # number of the principals that act together, key, half-open range of objects
 

@@ -76,8 +76,8 @@ def load(
     """Loads the tables in `directory` into the authorizer's root; with `replace`, the root then has no other facts.
 
     `by` is the operator named in the log; it needs no authority. `progress` receives the step (reading, checking,
-    undoing, writing, removing), the amount done and the total. `dry_run` writes nothing and reports a `plan`; with
-    `list_facts` also the `delta`, which has all facts that it would add and remove.
+    undoing, writing, writing history, removing), the amount done and the total. `dry_run` writes nothing and reports a
+    `plan`; with `list_facts` also the `delta`, which has all facts that the import would add and remove.
 
     A replacement needs `consent` if it removes more than a tenth of a table, or anything at all while a table file is
     missing. `consent` is True, or a function that receives the plan of each replacement that removes anything and
