@@ -104,7 +104,7 @@ def table(config: ConfigFile, file: Path, name: str | None) -> dict[str, tuple[s
     if name is None or name == DEFAULT:
         return found
     if name not in config.profile:
-        known = f"the profiles are {', '.join(sorted(config.profile))}" if config.profile else "it has no profile"
+        known = f"the profiles are {', '.join(sorted(config.profile))}" if config.profile else "the file has no profile"
         raise InvalidInput(
             f"{file}: [profile.{name}] does not exist{nearest(name, config.profile)}: {known}; correct --profile or "
             f"{PROFILE}, or add this table"

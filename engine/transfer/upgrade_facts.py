@@ -135,7 +135,10 @@ class UpgradeFacts:
             TopologicalSorter(above).prepare()
         except CycleError as error:
             cycle = " in ".join(error.args[1][::-1])
-            yield f"the built-in memberships of {self._new.name} close a cycle: {cycle}; remove one of them first"
+            yield (
+                f"the built-in memberships of {self._new.name} close a cycle with memberships of the root: {cycle}; "
+                "remove one of the latter first"
+            )
 
     # ---- changes -------------------------------------------------------------------------------------------------
     def put(self, ask: AskByName) -> Delta:

@@ -177,7 +177,7 @@ def test_login_of_a_profile_is_sent_only_to_its_own_address(
         ("profile = 'a'\n", [], ["profile"]),
         ("[default\n", [], ["not valid TOML", "line 1"]),
         ("[profile.work]\n", ["--profile", "wrok"], ["[profile.wrok]", "did you mean work?", "the profiles are work"]),
-        ("", ["--profile", "x"], ["[profile.x] does not exist", "it has no profile"]),
+        ("", ["--profile", "x"], ["[profile.x] does not exist", "the file has no profile"]),
         (None, ["--profile", "x"], ["[profile.x] does not exist"]),
     ],
 )
