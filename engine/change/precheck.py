@@ -13,7 +13,8 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 from grantpath.graph.transaction import Row, Writing
 
-SHORT = 10  # up to this number of log entries, readers are blocked before the entries are written: the write is short
+# log entries; writing at most this many is so fast that the begin mark, which blocks readers, is sent before the write
+SHORT = 10
 NONE: Row = {"revision": None, "begun": None, "made": None, "loading": None, "policy": None}  # not read yet
 
 

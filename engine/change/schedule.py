@@ -1,9 +1,9 @@
 """Groups the statements of a batch so that many run together, with the same result as one by one.
 
 Every statement reads facts (to be validated and authorized) and writes facts. Statements are assigned to levels. All
-statements of a level are checked together, then written together. So a statement is in a later level than any earlier
-statement that writes what it reads, and not in an earlier level than any earlier statement that reads what it writes.
-A statement that overwrites facts also reads them, so no rule for two writes is needed.
+statements of a level are checked together, then written together. So a statement is in a later level than each previous
+statement that writes what it reads, and in the same or a later level than each previous statement that reads what it
+writes. A statement that overwrites facts also reads them, so no rule for two writes is needed.
 
 Reads and writes are sets of keys:
 

@@ -55,7 +55,7 @@ class LiveNames:
         return [f"{key}={each}" for each in self.references(ref)] if equals else []
 
     def references(self, current: str, kind: str = "") -> list[str]:
-        """The first existing references that begin with `current`; without a colon, types with a colon.
+        """The first existing references that begin with `current`. If it has no colon: the types, each with a colon.
 
         `kind` is subject or role, or empty.
         """

@@ -91,7 +91,7 @@ def compare(before: Side, after: Side, statements: Iterable[str], explained: boo
 
     The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
     grants and the common place, and whether a share may be a place with exceptions. Otherwise `by` and `place` are
-    empty, and shares have no exceptions, so that their lists can be long.
+    empty, and shares have no exceptions, so their lists can be long.
     """
     found = _Effects(explained)
     _find((before, after), statements, found)
@@ -247,7 +247,7 @@ def _order(share: AccessShare) -> tuple[object, ...]:
 
 
 def _place(side: Side, type_: str, first: int, last: int) -> str:
-    """The lowest place above the first and the last of some objects, and so above all, given their indexes in the
+    """The lowest place above some objects. `first`, `last`: the lowest and the highest index of these objects in the
     sorted list of the type."""
     numbers, listed = side.version.numbers, side.version.listed[type_]
     one, other = (side.chain(numbers.find(listed[at], -1)) for at in (first, last))

@@ -25,7 +25,7 @@ def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Polic
 
 def start_below(type_: str, place: Reference) -> str:
     """The prefix of the references of a type that are below a place. The place must not be the root object."""
-    # a subject's own reference has its name without quotes; the references of entities below it have it with quotes
+    # a subject's own reference has no quotes around the name; in the references of entities below it, the name has them
     return f"{type_}:{name_of(Reference(place.type, place.segments).text)}."
 
 

@@ -85,7 +85,8 @@ class ConditionGrants:
         above = {*chain[1:], *named}
         self._parent = chain[1] if len(chain) > 1 and all(place in above for place, _, _ in self._others) else None
         self._bits: dict[tuple[str, int], PlaceBits] = {}
-        self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})  # a version's grants; kept ones, by parent
+        # the grants of a version; and by parent, what is kept of them for the places other than the object
+        self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})
 
     def on(self, version: FactVersion, places: Places) -> PlacesGranted:
         """What is granted on the places of a question."""

@@ -190,7 +190,7 @@ class _Listed:
     def above(self, ref: str) -> list[tuple[str, str, str]]:
         """The places above an object that are in the region, from the lowest one on, each with the prefix of the
         objects in it and the first text behind all these objects."""
-        parent = ref.rpartition(".")[0]  # a part of a name with a dot is in this key, so fewer objects share the key
+        parent = ref.rpartition(".")[0]  # a dot in a name leaves a part of the name in the key: fewer objects share it
         found = self._above.get(parent)
         if found is None:
             numbers, policy, root = self._side.version.numbers, self._side.policy, self._side.root

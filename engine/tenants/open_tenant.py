@@ -19,7 +19,7 @@ from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
-UPGRADING = "policy upgrade"  # the name of an upgrade on the root's mark
+UPGRADING = "policy upgrade"  # during an upgrade, a text that begins with this is stored at the root
 PAUSE = 0.02  # seconds between two checks of a root that is being upgraded
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

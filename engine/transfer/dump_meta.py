@@ -87,7 +87,8 @@ def _fields(directory: Path) -> dict[str, Any] | None:
     try:
         fields = json.loads(read_text(file))
     except (InvalidInput, ValueError, RecursionError):
-        return None  # another program's file; if it was a dump's, the dump's other files are refused as unknown tables
+        # another program's file, or the damaged file of a dump, whose other files are then refused as unknown tables
+        return None
     return fields if isinstance(fields, dict) and str(fields.get("format")).startswith("grantpath dump") else None
 
 

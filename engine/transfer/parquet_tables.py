@@ -39,8 +39,8 @@ def read_parquet(name: str, file: Path, columns: Sequence[str], problems: Proble
 
 
 def _check_footer(file: Path) -> None:
-    """Raises InvalidInput if the footer announces more data than a file of this size may contain. A damaged file is
-    left to the reader."""
+    """Raises InvalidInput if the footer announces more data than a file of this size may contain. A damaged file
+    is reported later, when it is read."""
     try:
         with pq.ParquetFile(file) as parquet:
             footer = parquet.metadata
