@@ -55,8 +55,9 @@ class ChangesMeanwhile:
 def changes(ask: GuardedAsk, policy: Policy, after: int, until: int) -> ChangesMeanwhile:
     """The changes after the revision `after` up to `until`, as far back as the log describes them exactly.
 
-    The result's `base` is `after`, or the last revision that the log does not describe, or up to which it describes
-    more than BULK facts. Ranges that were read before `base` must be read again. Raises the errors of `ask`.
+    The result's `base` is `after` if the log describes all changes, and at most BULK facts. Otherwise it is the last
+    revision that the log does not describe, or at which there were more than BULK facts. Ranges that were read before
+    `base` must be read again. Raises the errors of `ask`.
     """
     found, expected = ChangesMeanwhile(after), after + 1
     for delta in recorded(ask, after):

@@ -1,7 +1,7 @@
 """Finds grants without effect: dead grants give access to no existing user, shadowed grants are cancelled by a DENY.
 
 docs/report.md defines both. All sums are computed on columns; there are loops only over kinds of grants, conditions,
-and places with a DENY.
+places with a DENY, and grantees.
 """
 
 from dataclasses import dataclass

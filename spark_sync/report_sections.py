@@ -112,7 +112,7 @@ def levels(contents: Contents) -> Section:
     about = text(
         "How open the objects of each level are. Open to some: at least one user can use at least one name on them. "
         "Share: the allowed part of all (user, object) pairs, summed over the names with different conditions. "
-        "Not existing: references of objects that do not exist, but have grants."
+        "Not existing: references that have grants or memberships, but do not exist."
     )
     columns = ["Level", "Existing", "Not existing", "Open to some", "Most users of one", "Share"]
     listing = ReportTable(
