@@ -46,7 +46,7 @@ LEAST_SECONDS = 1.0  # stages whose longest task is shorter are ignored, because
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["S", "M"], help="skew: M with extreme popularity")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["S", "M"], help="skew: extreme popularity")
     parser.add_argument("--questions", type=int, default=100_000, help="answers to compare at each size")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--one", choices=SIZES, help=argparse.SUPPRESS)
