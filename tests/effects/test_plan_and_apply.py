@@ -105,7 +105,7 @@ def test_apply_does_nothing_after_any_other_change(run: Run, root: str, file: Pa
     run("change", "add user:other", "--root", root)
     for words in ([], ["--by", "user:ann"], ["--by", "user:bob"]):
         ran = run("apply", str(file), "--at-revision", str(len(COMPANY)), "--root", root, *words)
-        assert (ran.code, "nothing is done" in ran.err) == (2, True)
+        assert (ran.code, "nothing is done" in ran.err) == (2, True), ran.err
     assert run("log", "--root", root, "--json").json["revision"] == len(COMPANY) + 1
 
 
