@@ -8,4 +8,4 @@ WHERE note.root >= '' // always true, so that the index is used
   AND NOT EXISTS { MATCH (mark:Revision {root: note.root}) WHERE coalesce(mark.made, '') = note.made }
 RETURN note.root AS root, note.policy AS policy, note.revision AS revision, note.head AS head,
   toString(note.at) AS at, note.by AS by
-ORDER BY note.at, root
+ORDER BY note.at, root, revision
