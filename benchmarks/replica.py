@@ -102,7 +102,7 @@ def _checks(plain: Authorizer, auth: Authorizer, questions: Sequence[Question]) 
             f"{_at(times['check, from memory'], part) / _at(bare, part):.2f}" for part in (50, 99)
         ),
         f"check_many by {BATCH}, checks a second, median and mean": _rates(auth, batches),
-        "the same after gc.freeze()": _rates_without_garbage(auth, batches),
+        "the same after gc.freeze()": _rates_when_frozen(auth, batches),
     }
 
 
@@ -112,7 +112,7 @@ def _rates(auth: Authorizer, batches: Sequence[Sequence[Question]]) -> str:
     return " ".join(f"{BATCH / each:.0f}" for each in (statistics.median(times), statistics.mean(times)))
 
 
-def _rates_without_garbage(auth: Authorizer, batches: Sequence[Sequence[Question]]) -> str:
+def _rates_when_frozen(auth: Authorizer, batches: Sequence[Sequence[Question]]) -> str:
     """The same while Python's garbage collector ignores the copy, as docs/python.md advises for a service."""
     gc.collect()
     gc.freeze()

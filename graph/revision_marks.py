@@ -42,7 +42,7 @@ class Marks:
 
     @property
     def settled(self) -> bool:
-        """Is no commit or load under way, and was none left unfinished?"""
+        """True if no commit and no load is in progress or was interrupted."""
         return self.revision == self.begun and self.loading is None
 
     @property

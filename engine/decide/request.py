@@ -19,9 +19,7 @@ from grantpath.graph.statement import Check, Which, Who, check_of
 
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
-NO_OBJECTS: Mapping[str, Reference] = {}
-_FIELDS = {*Decision.model_fields}
-_set = object.__setattr__  # decisions are frozen
+_STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", Check, Who, Which)
 
 
@@ -84,9 +82,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     else:
         object_ = policy.reference(words.object, root)
         type_ = object_.type
-    second_objects = NO_OBJECTS
-    if words.with_:
-        second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
+    second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
     requirement = policy.question(words.name, type_, frozenset(second_objects))
     _check_second_objects(requirement, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
@@ -163,10 +159,7 @@ def decision(
     evidence = Evidence(tenant, tenant.policy, words, evaluation, acted)  # in place of the reasons, which cost more
     fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
     made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
-    _set(made, "__dict__", fields)
-    _set(made, "__pydantic_fields_set__", _FIELDS)
-    _set(made, "__pydantic_extra__", None)
-    _set(made, "__pydantic_private__", None)
+    made.__setstate__({**_STATE, "__dict__": fields})
     return made
 
 

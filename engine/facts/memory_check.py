@@ -1,6 +1,6 @@
 """Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -90,11 +90,11 @@ class EarlyAnswers:
         """Computes the answers from a version that may be current."""
         self._version, self._answers = version, [*answers(version, self._policy, self._root, self._questions)]
 
-    def at(self, version: FactVersion) -> list[dict[str, Any]]:
-        """The answers from the current version; computed again if `compute` had another version."""
-        if self._version is not version:
-            self.compute(version)
-        return self._answers
+    def at(self, version: FactVersion) -> Iterable[dict[str, Any]]:
+        """The answers from the current version. They are computed again if `compute` had another version."""
+        if self._version is version:
+            return self._answers
+        return answers(version, self._policy, self._root, self._questions)
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:

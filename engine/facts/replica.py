@@ -22,7 +22,7 @@ from grantpath.engine.facts.copy_size import MIB, TooLarge, need_room
 from grantpath.engine.facts.fact_draft import Contradiction, Facts, advanced
 from grantpath.engine.facts.fact_version import FactVersion
 from grantpath.engine.facts.graph_facts import read_facts
-from grantpath.engine.facts.memory_check import EarlyAnswers, answers
+from grantpath.engine.facts.memory_check import EarlyAnswers
 from grantpath.engine.facts.memory_lists import MemoryList, listed
 from grantpath.engine.facts.replica_log import Proof, RootLog
 from grantpath.engine.facts.snapshot_facts import read_snapshot
@@ -105,12 +105,8 @@ class Replica:
         answer. Raises Unavailable, and InvalidInput if `at_least` is not an integer.
         """
         early = EarlyAnswers(policy, root, questions)
-        few = len(questions) <= FEW
-        version = self._current_for(policy, at_least, early.compute if few else None)
-        if version is None:
-            return None
-        found = early.at(version) if few else answers(version, policy, root, questions)
-        return found, {"revision": version.revision}
+        version = self._current_for(policy, at_least, early.compute if len(questions) <= FEW else None)
+        return None if version is None else (early.at(version), {"revision": version.revision})
 
     def listing(
         self, policy: Policy, root: Reference, question: ResolvedQuestion, at_least: int | None

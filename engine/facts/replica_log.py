@@ -100,8 +100,11 @@ class RootLog:
         return Proof(row["revision"], row["begun"], origin, after, row["entries"], limit)
 
     def settled(self, after: int, limit: int) -> Proof | None:
-        """A proof at a moment without a writer in a commit; None if SETTLE_SECONDS pass without such a moment, e.g.
-        during a load, or if there is no such root."""
+        """Waits until no commit is in progress, and returns the proof of that moment.
+
+        Returns None if a commit is still in progress after SETTLE_SECONDS, e.g. during a load, or if the root does not
+        exist.
+        """
         deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
         while (proof := self.proof(after, limit)) is not None and not proof.settled:
             if time.monotonic() > deadline:
