@@ -4,13 +4,12 @@ import gc
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.comparison import changed_access
 from grantpath.engine.facts.fact_draft import Contradiction, advanced
 from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot_facts import read_snapshot
@@ -33,6 +32,7 @@ from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile
 from grantpath.spark_sync.graph_reader import mirror_into, opened
 from grantpath.spark_sync.graph_rows import guarded_ask
 from grantpath.spark_sync.mirror_tables import MirrorTables
+from grantpath.spark_sync.parallel_comparison import Change, compared
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import alone
 from grantpath.spark_sync.snapshot_origin import another, need_root, same_root
@@ -40,11 +40,12 @@ from grantpath.spark_sync.snapshot_versions import next_version
 from grantpath.spark_sync.snapshot_writer import finish
 from grantpath.spark_sync.table_changes import advanced_tables
 
-PAGE = 500  # the most entries of the log that one file of changes describes
+PAGE = 500  # the most entries of the log that are read at once, and that one file of changes describes
 ROWS = 4_000_000  # a file ends after the revision with which it has this many rows, because they are kept in memory
 PAUSE = 0.2  # seconds between two reads of the log
 RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
-TABLES_SECONDS = 10.0  # the tables are written at most once in this time
+TABLES_SECONDS = 10.0  # the tables are written at most once in this time,
+TABLES_RATIO = 10  # and at most once in this many times the time that writing them takes
 
 
 @dataclass(frozen=True)
@@ -75,28 +76,34 @@ def follow(
     """
     target = local_path(out)
     with closing(opened(connection)) as store, alone(target):
-        follower = Follower(connection, store, root, target, progress)
+        follower = Follower(connection, store, root, target, progress, report)
         while not stop():
             try:
-                done = follower.step()
+                more = follower.step()
             except (Inconsistent, Unavailable) as error:
                 progress(f"waiting: {error}")
                 time.sleep(RETRY_SECONDS)
                 continue
-            follower.write_tables(TABLES_SECONDS)
-            if done is None:
+            follower.write_tables_sometimes()
+            if not more:
                 time.sleep(PAUSE)
-            elif done.last >= done.first:
-                report(done)
         follower.write_tables()
 
 
 class Follower:
     """Follows one root with one snapshot, step by step. The caller holds `alone(out)`."""
 
-    def __init__(self, connection: Connection, store: Store, root: str, out: Path, progress: ReportLine) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        store: Store,
+        root: str,
+        out: Path,
+        progress: ReportLine,
+        report: Callable[[Followed], None],
+    ) -> None:
         self._connection, self._store, self._root = connection, store, root
-        self._out, self._progress = out, progress
+        self._out, self._progress, self._report = out, progress, report
         self._ask = guarded_ask(store, root)
         self._last_file: ChangeFile | None = next(reversed(change_files(out)), None)
         self._open()
@@ -109,7 +116,7 @@ class Follower:
         self._version: FactVersion | None = None
         self._tables: MirrorTables | None = None
         self._found = ChangesMeanwhile(meta.revision)
-        self._written = time.monotonic()
+        self._next_tables = time.monotonic() + TABLES_SECONDS
         last = self._last_file
         known = last is not None and made_of(last) == meta.made
         self._described = last.last if last is not None and known else meta.revision
@@ -121,27 +128,34 @@ class Follower:
         """The snapshot as last written."""
         return self._source
 
-    def step(self) -> Followed | None:
-        """Follows a part of the log, and writes the access that users gained and lost. None if the log has no new
-        entry."""
+    def step(self) -> bool:
+        """Follows a part of the log, writes the access that users gained and lost, and reports each file of changes.
+        Returns whether there was something to follow."""
         marks = self._ask("revision")
         if reason := another(self._source.meta, marks):
-            return self._rebuild(reason)
+            self._rebuild(reason)
+            return True
         version = self._read()
         if version.revision == marks["revision"]:
-            return None
+            return False
         deltas = list(islice(recorded(self._ask, version.revision), PAGE))
-        if not same_root(marks, self._ask("revision")):
-            return Followed(version.revision + 1, version.revision, 0)
-        done = self._follow([delta for delta in deltas if delta.revision <= marks["revision"]])
-        if isinstance(done, str):
-            return self._rebuild(done)
-        return done
+        if same_root(marks, self._ask("revision")):
+            changes, reason = self._changes([delta for delta in deltas if delta.revision <= marks["revision"]])
+            if changes:
+                self._follow(changes)
+            else:
+                self._rebuild(reason)
+        return True
 
-    def write_tables(self, seconds: float = 0.0) -> None:
-        """Writes the tables at the revision of `changes`, unless they were written in the last `seconds`."""
-        version, meta = self._version, self._source.meta
-        if version is None or version.revision == meta.revision or time.monotonic() - self._written < seconds:
+    def write_tables_sometimes(self) -> None:
+        """Writes the tables unless this was done a short time ago."""
+        if time.monotonic() >= self._next_tables:
+            self.write_tables()
+
+    def write_tables(self) -> None:
+        """Writes the tables at the revision of `changes`."""
+        version, meta, started = self._version, self._source.meta, time.monotonic()
+        if version is None or version.revision == meta.revision:
             return
         former = self._tables or MirrorTables.read(self._source)
         tables = advanced_tables(former, self._found, self._policy)
@@ -149,7 +163,8 @@ class Follower:
             tables.write(folder, self._policy, former, self._source.folder)
             finish(folder, meta.root, self._policy, version.revision, meta.closed_by, meta.made)
         self._source, self._tables = Snapshot(self._out), tables
-        self._found, self._written = ChangesMeanwhile(version.revision), time.monotonic()
+        self._found, ended = ChangesMeanwhile(version.revision), time.monotonic()
+        self._next_tables = ended + max(TABLES_SECONDS, TABLES_RATIO * (ended - started))
 
     def _read(self) -> FactVersion:
         if self._version is None:
@@ -159,51 +174,53 @@ class Follower:
             gc.freeze()  # the facts stay in memory, and each garbage collection would spend seconds on them
         return self._version
 
-    def _follow(self, deltas: list[RecordedDelta]) -> Followed | str:
-        """Applies the deltas before the first one that does not fit, and writes a file about the revisions that no file
-        describes yet. If not even the first delta fits, returns the reason."""
-        version, rows, first = self._read(), ChangeRows(), self._described + 1
-        begin, reason = version.revision, f"the log has no entry for revision {version.revision + 1}"
+    def _changes(self, deltas: list[RecordedDelta]) -> tuple[list[Change], str]:
+        """The changes before the first delta that does not fit, and the reason why that one does not."""
+        version, changes = self._read(), list[Change]()
+        before = Side(version, self._policy, self._source.root)
         for delta in deltas:
             if delta.revision != version.revision + 1:
                 break
             if delta.bulk or delta.policy:
-                reason = f"the log does not describe what revision {delta.revision} changed"
-                break
+                return changes, f"the log does not describe what revision {delta.revision} changed"
             try:
-                after = advanced(version, [vars(delta)], delta.revision)
+                version = advanced(version, [vars(delta)], delta.revision)
             except Contradiction as error:
-                reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
-                break
-            if delta.revision > self._described:
-                self._compare(version, after, delta, rows)
-            self._note(delta)
-            version = after
-            if len(rows) >= ROWS:
-                break
-        if version.revision == begin:
-            return reason
-        self._version = version
-        if version.revision >= first:
-            self._append(self._source.meta.made, first, version.revision, rows)
-        return Followed(first, version.revision, len(rows))
+                return changes, f"the log contradicts the snapshot at revision {delta.revision} ({error})"
+            after = replace(before, version=version)
+            changes.append(Change(before, after, delta))
+            before = after
+        return changes, f"the log has no entry for revision {version.revision + 1}"
 
-    def _note(self, delta: RecordedDelta) -> None:
-        for texts, holds in ((delta.removed, False), (delta.added, True)):
+    def _follow(self, changes: list[Change]) -> None:
+        """Goes to the revision after the last of the changes, and writes files about those that no file describes
+        yet."""
+        known = [change for change in changes if change.delta.revision <= self._described]
+        for change in known:
+            self._go_to(change)
+        new, rows = changes[len(known) :], ChangeRows()
+        for change, found in zip(new, compared(new), strict=True):
+            for each in found:
+                rows.add_found(change.delta.revision, each, change.after.version.numbers.refs)
+            self._go_to(change)
+            if len(rows) >= ROWS or change is new[-1]:
+                done = Followed(self._described + 1, change.delta.revision, len(rows))
+                self._append(self._source.meta.made, done.first, done.last, rows)
+                self._report(done)
+                rows = ChangeRows()
+
+    def _go_to(self, change: Change) -> None:
+        for texts, holds in ((change.delta.removed, False), (change.delta.added, True)):
             for text in texts:
                 self._found.note(text, holds, self._policy)
-
-    def _compare(self, before: FactVersion, after: FactVersion, delta: RecordedDelta, rows: ChangeRows) -> None:
-        former, latter = (Side(version, self._policy, self._source.root) for version in (before, after))
-        for each in changed_access(former, latter, [*delta.removed, *delta.added]):
-            rows.add_found(delta.revision, each, before.numbers.refs)
+        self._version = change.after.version
 
     def _append(self, made: str | None, first: int, last: int, rows: ChangeRows) -> None:
         number = next_number(self._out) if self._last_file is None else self._last_file.number + 1
         self._last_file = append(self._out, made or "", number, first, last, rows)
         self._described = last
 
-    def _rebuild(self, reason: str) -> Followed:
+    def _rebuild(self, reason: str) -> None:
         """Reads the whole graph, and records in `changes` that the revisions up to the new one are not described."""
         self._progress(f"{reason}; reading the whole graph")
         with next_version(self._out) as folder:
@@ -212,7 +229,7 @@ class Follower:
             if first <= meta.revision:
                 self._mark(meta.made, first, meta.revision)
         self._open()
-        return Followed(first, meta.revision, 1, reason)
+        self._report(Followed(first, meta.revision, 1, reason))
 
     def _mark(self, made: str | None, first: int, last: int) -> None:
         """Records in `changes` that these revisions are not described."""

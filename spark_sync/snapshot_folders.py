@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.forks import remake_in_children
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -70,11 +71,34 @@ def alone(target: Path) -> Iterator[None]:
     handle = None
     while handle is None:
         handle = _locked(path, target)
+    lock = _Lock(handle)
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        lock.end(path)
+
+
+class _Lock:
+    """An open and locked lock file. Forked children close it, since a lock lasts until all processes that have the file
+    open have closed it."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
+        remake_in_children(self)
+
+    def after_fork(self) -> None:
+        self._close()
+
+    def end(self, path: Path) -> None:
+        """Removes the file and ends the lock; in a forked child, does nothing."""
+        if self._handle is not None:
+            path.unlink(missing_ok=True)
+            self._close()
+
+    def _close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
 
 def _locked(path: Path, target: Path) -> int | None:

@@ -12,7 +12,7 @@ from grantpath.graph.progress import ReportLine
 from grantpath.graph.remote_path import local_path
 from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, changes
-from grantpath.spark_sync.follower import Follower
+from grantpath.spark_sync.follower import Followed, Follower
 from grantpath.spark_sync.graph_reader import mirror_into, opened
 from grantpath.spark_sync.graph_rows import guarded_ask
 from grantpath.spark_sync.mirror_tables import MirrorTables
@@ -49,7 +49,13 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
         source = Snapshot(target)
         need_root(source, root)
         if (target / CHANGES).exists():
-            return _followed(Follower(connection, store, root, target, progress), source)
+            steps = list[Followed]()
+            follower = Follower(connection, store, root, target, progress, steps.append)
+            while follower.step():
+                pass
+            follower.write_tables()
+            rebuilt = next((step.rebuilt for step in steps if step.rebuilt), None)
+            return Updated(source.meta.revision, follower.source.meta, rebuilt)
         found = changes_since(store, source)
         if isinstance(found, str):
             made = rebuild(connection, store, source, target, found, progress)
@@ -94,11 +100,3 @@ def rebuild(
     with next_version(target) as folder:
         made = mirror_into(folder, connection, store, source.meta.root, progress)
     return Updated(source.meta.revision, made, reason)
-
-
-def _followed(follower: Follower, source: Snapshot) -> Updated:
-    reasons = []
-    while (step := follower.step()) is not None:
-        reasons.append(step.rebuilt)
-    follower.write_tables()
-    return Updated(source.meta.revision, follower.source.meta, next(filter(None, reasons), None))

@@ -45,8 +45,8 @@ KILLS = size(full=40, short=2)
 FOLLOWING = """
 import sys
 from grantpath.graph.connection import Connection
-from grantpath.spark_sync import follower
-follower.PAGE, follower.PAUSE, follower.TABLES_SECONDS = 3, 0.01, 0.0
+from grantpath.spark_sync import follower, parallel_comparison
+follower.PAGE, follower.PAUSE, follower.TABLES_SECONDS, parallel_comparison.FEWEST = 3, 0.01, 0.0, 1
 uri, user, password, root, out = sys.argv[1:]
 print("following", flush=True)
 follower.follow(Connection(uri, user, password), root, out, print)
@@ -287,7 +287,7 @@ def test_follower_waits_while_the_database_does_not_answer(
 ) -> None:
     step, failures, lines = Follower.step, iter([Unavailable("gone"), Inconsistent("a load is running")]), list[str]()
 
-    def failing(self: Follower) -> Followed | None:
+    def failing(self: Follower) -> bool:
         if error := next(failures, None):
             raise error
         return step(self)

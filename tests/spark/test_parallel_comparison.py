@@ -1,0 +1,219 @@
+"""A follower compares a backlog in several processes: the result is that of one process, also if a child is killed."""
+
+import errno
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine import Authorizer, GrantpathError
+from grantpath.engine.facts.comparison import ChangedAccess
+from grantpath.engine.facts.snapshot_reader import CHANGES, SnapshotReader
+from grantpath.graph.connection import Connection
+from grantpath.spark_sync import follower, parallel_comparison
+from grantpath.spark_sync.change_files import change_files
+from grantpath.spark_sync.follower import follow
+from grantpath.spark_sync.graph_reader import mirror
+from grantpath.spark_sync.parallel_comparison import Change
+from grantpath.spark_sync.snapshot_folders import alone
+
+from ..conftest import Tenants
+from ..oracle import oracle
+from ..support.random_world import ROOT_NAME, random_statements, random_world
+from ..support.table_sums import table_sums
+
+PROCESSES = 3
+CHANGES_MADE = 40
+Rows = list[tuple[object, ...]]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux compares in several processes")
+
+ORPHANS = """
+import sys, time
+from multiprocessing import active_children
+from grantpath.spark_sync import parallel_comparison
+from grantpath.spark_sync.parallel_comparison import Change, compared
+
+class Slow:
+    def compared(self):
+        time.sleep(0.02)
+        return []
+
+parallel_comparison._processes = lambda: 3
+results = compared([Slow()] * 10_000)
+next(results)
+print(*(child.pid for child in active_children()), flush=True)
+time.sleep(60)
+"""
+LOCKED = """
+import os, sys, time
+from pathlib import Path
+from grantpath.spark_sync.snapshot_folders import alone
+
+with alone(Path(sys.argv[1])):
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def backlog(server: Connection, tenant: Tenants, tmp_path: Path) -> Authorizer:
+    """A root that is mirrored to `out`, with changes after it."""
+    rng, world = random.Random("backlog"), oracle("gravitino", ROOT_NAME)
+    facts = random_world("gravitino", rng, 60)
+    auth = tenant("gravitino", facts, root=ROOT_NAME)
+    for fact in facts:
+        world.given(fact)
+    mirror(server, auth.tenant, tmp_path / "out", lambda _: None)
+    end = auth.revision_now() + CHANGES_MADE
+    while auth.revision_now() < end:
+        for statement, by, as_role in random_statements("gravitino", world, rng, 20):
+            with suppress(GrantpathError):
+                auth.change(statement, by=by, as_role=as_role)
+    return auth
+
+
+def followed(server: Connection, auth: Authorizer, out: Path) -> tuple[Rows, dict[str, str]]:
+    """Follows all changes; returns the rows of `changes`, sorted, and the sums of the other tables."""
+    end = auth.revision_now()
+    stop = lambda: [each.last for each in change_files(out)][-1:] == [end]  # noqa: E731
+    follow(server, auth.tenant, out, lambda _: None, stop=stop)
+    rows = sorted(tuple(row.values()) for row in SnapshotReader(out).table(CHANGES).to_pylist())
+    return rows, {name: each for name, each in table_sums(out).items() if name != CHANGES}
+
+
+def in_one_process(server: Connection, auth: Authorizer, out: Path) -> tuple[Rows, dict[str, str]]:
+    """The same with a copy of the snapshot."""
+    copy = out.with_name("copy")
+    shutil.copytree(out, copy, symlinks=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel_comparison, "_processes", lambda: 1)
+        return followed(server, auth, copy)
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_comparison, "_processes", lambda: PROCESSES)
+    monkeypatch.setattr(parallel_comparison, "FEWEST", 1)
+
+
+def in_child() -> bool:
+    return multiprocessing.parent_process() is not None
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("rows", [follower.ROWS, 20])
+def test_several_processes_find_what_one_finds(
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Whether the backlog is described in one file or in many."""
+    out, compared, by = tmp_path / "out", Change.compared, tmp_path / "by"
+    by.mkdir()
+
+    def noted(self: Change) -> list[ChangedAccess]:
+        (by / f"{os.getpid()} {self.delta.revision}").touch()
+        time.sleep(0.01)  # a turn for each process
+        return compared(self)
+
+    expected = in_one_process(server, backlog, out)
+    monkeypatch.setattr(Change, "compared", noted)
+    monkeypatch.setattr(follower, "ROWS", rows)
+    assert followed(server, backlog, out) == expected
+    assert len(expected[0]) > 100
+    assert (len(change_files(out)) > 1) == (rows == 20)
+    names = [each.name.split() for each in by.iterdir()]
+    assert len({process for process, _ in names}) == PROCESSES
+    assert len({revision for _, revision in names}) == len(names) >= CHANGES_MADE, "each revision once"
+
+
+@pytest.mark.usefixtures("several")
+def test_what_a_killed_child_had_begun_is_compared(
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, compared, killed = tmp_path / "out", Change.compared, tmp_path / "killed"
+    killed.mkdir()
+
+    def killing(self: Change) -> list[ChangedAccess]:
+        if in_child():
+            (killed / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
+        return compared(self)
+
+    expected = in_one_process(server, backlog, out)
+    monkeypatch.setattr(Change, "compared", killing)
+    assert followed(server, backlog, out) == expected
+    assert len([*killed.iterdir()]) == PROCESSES - 1
+
+
+@pytest.mark.usefixtures("several")
+def test_an_error_in_a_child_is_an_error_of_the_follower(
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: Change) -> list[ChangedAccess]:
+        raise GrantpathError(f"cannot compare revision {self.delta.revision}")
+
+    monkeypatch.setattr(Change, "compared", failing)
+    with pytest.raises(GrantpathError, match="cannot compare revision"):
+        followed(server, backlog, tmp_path / "out")
+    assert not multiprocessing.active_children()
+    assert not change_files(tmp_path / "out")
+
+
+@pytest.mark.usefixtures("several")
+def test_one_process_compares_if_no_other_can_be_started(
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fork() -> int:
+        raise OSError(errno.ENOMEM, "no memory")
+
+    expected = in_one_process(server, backlog, tmp_path / "out")
+    monkeypatch.setattr(os, "fork", fork)
+    assert followed(server, backlog, tmp_path / "out") == expected
+
+
+def test_children_end_after_a_killed_parent() -> None:
+    run = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True)
+    assert run.stdout
+    children = [int(each) for each in run.stdout.readline().split()]
+    assert len(children) == 2
+    run.kill()
+    run.wait()
+    until = time.monotonic() + 10
+    while time.monotonic() < until and any(running(child) for child in children):
+        time.sleep(0.05)
+    assert not any(running(child) for child in children)
+
+
+def test_a_lock_ends_with_its_process_and_not_with_its_children(tmp_path: Path) -> None:
+    run = subprocess.Popen([sys.executable, "-c", LOCKED, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
+    assert run.stdout
+    child = int(run.stdout.readline())
+    try:
+        with pytest.raises(GrantpathError, match="being written"), alone(tmp_path / "out"):
+            pass
+        run.kill()
+        run.wait()
+        assert running(child)
+        with alone(tmp_path / "out"):
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def running(process: int) -> bool:
+    """Whether the process has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
