@@ -32,7 +32,7 @@ from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile
 from grantpath.spark_sync.graph_reader import mirror_into, opened
 from grantpath.spark_sync.graph_rows import guarded_ask
 from grantpath.spark_sync.mirror_tables import MirrorTables
-from grantpath.spark_sync.parallel_comparison import Change, compared
+from grantpath.spark_sync.parallel_comparison import RevisionStep, compared
 from grantpath.spark_sync.snapshot import Snapshot
 from grantpath.spark_sync.snapshot_folders import alone
 from grantpath.spark_sync.snapshot_origin import another, need_root, same_root
@@ -174,9 +174,9 @@ class Follower:
             gc.freeze()  # the facts stay in memory, and each garbage collection would spend seconds on them
         return self._version
 
-    def _changes(self, deltas: list[RecordedDelta]) -> tuple[list[Change], str]:
+    def _changes(self, deltas: list[RecordedDelta]) -> tuple[list[RevisionStep], str]:
         """The changes before the first delta that does not fit, and the reason why that one does not."""
-        version, changes = self._read(), list[Change]()
+        version, changes = self._read(), list[RevisionStep]()
         before = Side(version, self._policy, self._source.root)
         for delta in deltas:
             if delta.revision != version.revision + 1:
@@ -188,11 +188,11 @@ class Follower:
             except Contradiction as error:
                 return changes, f"the log contradicts the snapshot at revision {delta.revision} ({error})"
             after = replace(before, version=version)
-            changes.append(Change(before, after, delta))
+            changes.append(RevisionStep(before, after, delta))
             before = after
         return changes, f"the log has no entry for revision {version.revision + 1}"
 
-    def _follow(self, changes: list[Change]) -> None:
+    def _follow(self, changes: list[RevisionStep]) -> None:
         """Goes to the revision after the last of the changes, and writes files about those that no file describes
         yet."""
         known = [change for change in changes if change.delta.revision <= self._described]
@@ -209,7 +209,7 @@ class Follower:
                 self._report(done)
                 rows = ChangeRows()
 
-    def _go_to(self, change: Change) -> None:
+    def _go_to(self, change: RevisionStep) -> None:
         for texts, holds in ((change.delta.removed, False), (change.delta.added, True)):
             for text in texts:
                 self._found.note(text, holds, self._policy)

@@ -25,7 +25,7 @@ Result = tuple[int, list[ChangedAccess]]  # the number of a change, and what it 
 
 
 @dataclass(frozen=True)
-class Change:
+class RevisionStep:
     """One revision: the facts before and after it, and its entry in the log."""
 
     before: Side
@@ -37,7 +37,7 @@ class Change:
         return changed_access(self.before, self.after, [*self.delta.removed, *self.delta.added])
 
 
-def compared(changes: Sequence[Change]) -> Iterator[list[ChangedAccess]]:
+def compared(changes: Sequence[RevisionStep]) -> Iterator[list[ChangedAccess]]:
     """Yields for each change, in order, the access that users gain or lose.
 
     Many changes are compared by this process and forked children, which share its memory: one process for each
@@ -62,7 +62,7 @@ def _processes() -> int:
 
 
 class _Turns:
-    """The numbers of all changes, in a pipe. Each number is given to one process."""
+    """The numbers of all changes, in a pipe, which can hold 16,384 of them. Each number is given to one process."""
 
     def __init__(self, count: int) -> None:
         self._reader, writer = os.pipe()
@@ -80,7 +80,7 @@ class _Turns:
 class _Pool:
     """This process and its children, while they compare."""
 
-    def __init__(self, changes: Sequence[Change], helpers: int) -> None:
+    def __init__(self, changes: Sequence[RevisionStep], helpers: int) -> None:
         self._changes = changes
         self._found: dict[int, list[ChangedAccess]] = {}
         self._turns = _Turns(len(changes))
@@ -142,7 +142,9 @@ class _Pool:
         self._turns.close()
 
 
-def _compare(changes: Sequence[Change], turns: _Turns, results: Connection, readers: Sequence[Connection]) -> None:
+def _compare(
+    changes: Sequence[RevisionStep], turns: _Turns, results: Connection, readers: Sequence[Connection]
+) -> None:
     """Compares in a child, until no turn is left or the parent has ended. `readers`: the parent's ends of the pipes for
     results."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children

@@ -20,7 +20,7 @@ from grantpath.engine.facts.fact_version import (
     has_any,
     members,
 )
-from grantpath.engine.facts.intervals import Ints
+from grantpath.engine.facts.intervals import Bools, Ints
 from grantpath.engine.facts.layered_map import LayeredMap
 from grantpath.engine.policy.facts import FactKind
 from grantpath.graph.reference import type_of
@@ -31,6 +31,7 @@ NO_WORDS: Mapping[str, int] = {}
 MANY_GRANTS = 400  # grants on a place; if there are more, the facts of all users there are kept
 MOST_KEPT = 32  # places
 MANY_MOVED = 1_000  # users; if there are more, the facts of all users are found again
+SPARSE = 16  # numbers are searched one by one among others if these are at least so many times as many
 
 
 class PlaceFacts(NamedTuple):
@@ -85,11 +86,26 @@ class KeptFacts:
     bits: Ints
 
 
+class UserIndexes:
+    """Many users, ascending, with the index of each."""
+
+    def __init__(self, users: Numbers, numbers: EntityNumbers) -> None:
+        self.users = users
+        self._size = len(numbers.refs)
+
+    @cached_property
+    def at(self) -> Ints:
+        """By number of an entity: the index of the user; the number of users if it is not one of them."""
+        at = np.full(self._size, len(self.users), np.int64)
+        at[self.users] = np.arange(len(self.users))
+        return at
+
+
 class FactsOfMany:
     """The facts of many users on one side (before or after a change)."""
 
-    def __init__(self, side: Side, users: Numbers, bits: FactBits, words: Words) -> None:
-        self._side, self._version, self._users = side, side.version, users
+    def __init__(self, side: Side, users: "UserIndexes", bits: FactBits, words: Words) -> None:
+        self._side, self._version, self._indexes, self._users = side, side.version, users, users.users
         self._bits, self._words = bits, words
 
     def alike(self, other: "FactsOfMany", place: int) -> bool:
@@ -101,9 +117,7 @@ class FactsOfMany:
         shown = self._side.users()
         found = np.full(len(self._users), THERE, np.int64)
         if shown is not self._users:
-            there = np.zeros(len(self._version.numbers.refs), np.bool_)
-            there[shown] = True
-            found *= there[self._users]
+            found *= _are_in(self._users, shown)
         for ref, bit in self._bits.named.items():
             entity = self._version.numbers.find(ref)
             if entity is not None:
@@ -124,19 +138,13 @@ class FactsOfMany:
 
     def _with(self, found: Ints, by: Mapping[int, int]) -> PlaceFacts:
         """Adds bits of principals (`by`) to the bits of their users (`found`). Returns the users with facts."""
+        with_others, at = np.append(found, 0), self._indexes.at
         for principal, bits in by.items():
             for users in self._users_of(principal):
-                index = self._at[users]
-                found[index[index >= 0]] |= bits
+                with_others[at[users]] |= bits
+        found[:] = with_others[:-1]
         chosen = np.flatnonzero(found)
         return PlaceFacts(chosen, found[chosen])
-
-    @cached_property
-    def _at(self) -> Ints:
-        """By number of an entity: the index of the user; -1 if it is not one of the users."""
-        at = np.full(len(self._version.numbers.refs), -1, np.int64)
-        at[self._users] = np.arange(len(self._users))
-        return at
 
     def _users_of(self, principal: int) -> Iterator[Numbers | list[int]]:
         """The users that are the principal or belong to it."""
@@ -216,6 +224,14 @@ class FactsOfMany:
                 values = np.append(values, own)
             kinds[user] = np.flatnonzero(values == own)[0]
         return KeptFacts(kept.granted, kept.principals, self._version.containers, kinds, values)
+
+
+def _are_in(some: Numbers, others: Numbers) -> Bools:
+    """For each number, whether it is among the others. Both are ascending."""
+    if len(some) * SPARSE > len(others):
+        return np.isin(some, others, kind="table")
+    found: Bools = np.append(others, -1)[np.searchsorted(others, some)] == some
+    return found
 
 
 def _by_principal(granted: Grants, words: Mapping[str, int]) -> dict[int, int]:

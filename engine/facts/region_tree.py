@@ -40,6 +40,7 @@ class RegionTree:
         self._one_policy = sides[0].policy is sides[1].policy
         self._alike = sides[0].version.listed is sides[1].version.listed
         self._chains: dict[int, Sequence[int]] = {}
+        self._kept = sides[1].version.numbers.chains
         roots = frozenset(roots)
         self._roots = frozenset(each for each in roots if not any(place in roots for place in self.chain(each)[1:]))
         self.above = {place for root in self._roots for side in sides for place in side.places(root)} | self._roots
@@ -48,13 +49,16 @@ class RegionTree:
         """An entity and the places above it."""
         chain = self._chains.get(number)
         if chain is None:
-            after = self._one_policy or type_of(self._refs[number]) in self._names.types
-            chain = self._chains[number] = self._sides[after].places(number)
+            chain = self._kept.get(number) if self._one_policy else None
+            if chain is None:
+                after = self._one_policy or type_of(self._refs[number]) in self._names.types
+                chain = self._sides[after].places(number)
+            self._chains[number] = chain
         return chain
 
     def inside(self, number: int) -> bool:
         """Whether an entity is in the subtree of a root."""
-        return any(place in self._roots for place in self.chain(number))
+        return not self._roots.isdisjoint(self.chain(number))
 
     def granted(self, version: FactVersion, held: Collection[int], types: Iterable[str]) -> set[int]:
         """A superset of the places of these types, in the region or above it, on which one of the principals has a

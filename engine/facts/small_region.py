@@ -13,7 +13,7 @@ from grantpath.engine.facts.access_names import AskedName, asked_names
 from grantpath.engine.facts.affected import Block, Side
 from grantpath.engine.facts.fact_bits import Chain, chosen, coded
 from grantpath.engine.facts.fact_version import Numbers
-from grantpath.engine.facts.held_facts import FactsOfMany, FactsOfOne
+from grantpath.engine.facts.held_facts import FactsOfMany, FactsOfOne, UserIndexes
 from grantpath.engine.facts.interval_sets import runs_of
 from grantpath.engine.facts.intervals import Ints
 from grantpath.engine.facts.region_tree import RegionTargets, RegionTree, Rest
@@ -83,7 +83,8 @@ class SmallRegion:
         self._ones = [_OnPlaces(OneUser.of(*facts), depth) for facts in ones]
         self._many = None
         if not few:
-            before, after = (FactsOfMany(side, block.users, self._bits, on) for side in sides)
+            users = UserIndexes(block.users, sides[0].version.numbers)
+            before, after = (FactsOfMany(side, users, self._bits, on) for side in sides)
             self._many = _OnPlaces(UserKinds.of(before, after), depth)
         self._apart = apart
         self._targets: dict[str, list[int | Rest]] = {type_: [] for type_ in self._chosen.names}

@@ -22,7 +22,7 @@ from grantpath.spark_sync import follower, parallel_comparison
 from grantpath.spark_sync.change_files import change_files
 from grantpath.spark_sync.follower import follow
 from grantpath.spark_sync.graph_reader import mirror
-from grantpath.spark_sync.parallel_comparison import Change
+from grantpath.spark_sync.parallel_comparison import RevisionStep
 from grantpath.spark_sync.snapshot_folders import alone
 
 from ..conftest import Tenants
@@ -40,7 +40,7 @@ ORPHANS = """
 import sys, time
 from multiprocessing import active_children
 from grantpath.spark_sync import parallel_comparison
-from grantpath.spark_sync.parallel_comparison import Change, compared
+from grantpath.spark_sync.parallel_comparison import RevisionStep, compared
 
 class Slow:
     def compared(self):
@@ -117,16 +117,16 @@ def test_several_processes_find_what_one_finds(
     server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     """Whether the backlog is described in one file or in many."""
-    out, compared, by = tmp_path / "out", Change.compared, tmp_path / "by"
+    out, compared, by = tmp_path / "out", RevisionStep.compared, tmp_path / "by"
     by.mkdir()
 
-    def noted(self: Change) -> list[ChangedAccess]:
+    def noted(self: RevisionStep) -> list[ChangedAccess]:
         (by / f"{os.getpid()} {self.delta.revision}").touch()
         time.sleep(0.01)  # a turn for each process
         return compared(self)
 
     expected = in_one_process(server, backlog, out)
-    monkeypatch.setattr(Change, "compared", noted)
+    monkeypatch.setattr(RevisionStep, "compared", noted)
     monkeypatch.setattr(follower, "ROWS", rows)
     assert followed(server, backlog, out) == expected
     assert len(expected[0]) > 100
@@ -140,10 +140,10 @@ def test_several_processes_find_what_one_finds(
 def test_what_a_killed_child_had_begun_is_compared(
     server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, compared, killed = tmp_path / "out", Change.compared, tmp_path / "killed"
+    out, compared, killed = tmp_path / "out", RevisionStep.compared, tmp_path / "killed"
     killed.mkdir()
 
-    def killing(self: Change) -> list[ChangedAccess]:
+    def killing(self: RevisionStep) -> list[ChangedAccess]:
         if in_child():
             (killed / str(os.getpid())).touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -151,7 +151,7 @@ def test_what_a_killed_child_had_begun_is_compared(
         return compared(self)
 
     expected = in_one_process(server, backlog, out)
-    monkeypatch.setattr(Change, "compared", killing)
+    monkeypatch.setattr(RevisionStep, "compared", killing)
     assert followed(server, backlog, out) == expected
     assert len([*killed.iterdir()]) == PROCESSES - 1
 
@@ -160,10 +160,10 @@ def test_what_a_killed_child_had_begun_is_compared(
 def test_an_error_in_a_child_is_an_error_of_the_follower(
     server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(self: Change) -> list[ChangedAccess]:
+    def failing(self: RevisionStep) -> list[ChangedAccess]:
         raise GrantpathError(f"cannot compare revision {self.delta.revision}")
 
-    monkeypatch.setattr(Change, "compared", failing)
+    monkeypatch.setattr(RevisionStep, "compared", failing)
     with pytest.raises(GrantpathError, match="cannot compare revision"):
         followed(server, backlog, tmp_path / "out")
     assert not multiprocessing.active_children()
