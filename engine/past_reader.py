@@ -73,7 +73,10 @@ class PastReader:
             raise InvalidInput(f"as_of={as_of} is negative; the first revision is 0")
         now = self.tenant.revision_now()
         if as_of > now:
-            raise InvalidInput(f"{self.tenant.tenant} is at revision {now}; it has no revision {as_of} yet")
+            raise InvalidInput(
+                f"{self.tenant.tenant} is at revision {now}; it has no revision {as_of} yet; write an earlier one, or "
+                "omit as_of"
+            )
         return as_of
 
     def _at_time(self, at: datetime) -> int:

@@ -65,7 +65,10 @@ class Preconditions:
             self._require(change.object)
         if change.kind == "member" and change.joining:
             if self._cycle(change.joining, change):
-                raise Invalid(f"{change.text!r} would close a cycle: {change.object} is already in {change.subject}")
+                raise Invalid(
+                    f"{change.text!r} would close a cycle: {change.object} is already in {change.subject}; first "
+                    "remove the memberships that lead there"
+                )
             self._joined.append((change.joining, self.about[change]["above"]))
         keep = self.policy.file.types[change.object.type].keep_while_owning
         owning = self.about[change]["owning"]

@@ -23,8 +23,9 @@ class FactBits:
 
     `on[type of the place][word]` is the bit of a fact; a word is 'ALLOW SELECT_TABLE', OWNS, HOLDS or IS.
     `named[reference]` is the bit of an entity that a condition names. `fits`: whether all conditions can be coded like
-    this. It requires that all principals of a user act together, and that each fact is a grant, an ownership, a
-    membership or the user itself.
+    this. It requires that the conditions are the same before and after a change, that all principals of a user act
+    together, that each fact is a grant, an ownership, a membership or the user itself, and that no place has more than
+    62 facts.
     """
 
     def __init__(self, names: Sequence[AskedName], policy: Policy) -> None:

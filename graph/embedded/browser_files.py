@@ -18,7 +18,10 @@ def unpacked(jars: list[Path], folder: Path) -> Path:
     """
     jar = next((each for each in jars if each.name.startswith(JAR)), None)
     if jar is None:
-        raise ServerError(f"none of the server's jars is Neo4j Browser ({JAR}*.jar)")
+        raise ServerError(
+            f"none of the server's jars is Neo4j Browser ({JAR}*.jar); install another version of grantpath, or name a "
+            "server by --uri or NEO4J_URI"
+        )
     done = folder / jar.stem
     if not done.exists():
         fresh = done.with_suffix(".new")

@@ -88,7 +88,7 @@ def test_time_means_the_last_change_at_or_before_it(auth: Authorizer) -> None:
     ("as_of", "says"),
     [
         (-1, "as_of=-1 is negative; the first revision is 0"),
-        (99, "is at revision 5; it has no revision 99 yet"),
+        (99, "is at revision 5; it has no revision 99 yet; write an earlier one, or omit as_of"),
         ("9" * 400, "is at revision 5; it has no revision 999999999999999999 yet"),
         (True, "as_of=True must be an integer"),
         (2.5, "as_of=2.5 must be an integer"),
