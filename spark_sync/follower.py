@@ -199,15 +199,16 @@ class Follower:
         for change in known:
             self._go_to(change)
         new, rows = changes[len(known) :], ChangeRows()
-        for change, found in zip(new, compared(new), strict=True):
-            for each in found:
-                rows.add_found(change.delta.revision, each, change.after.version.numbers.refs)
-            self._go_to(change)
-            if len(rows) >= ROWS or change is new[-1]:
-                done = Followed(self._described + 1, change.delta.revision, len(rows))
-                self._append(self._source.meta.made, done.first, done.last, rows)
-                self._report(done)
-                rows = ChangeRows()
+        with closing(compared(new)) as results:
+            for change, found in zip(new, results, strict=True):
+                for each in found:
+                    rows.add_found(change.delta.revision, each, change.after.version.numbers.refs)
+                self._go_to(change)
+                if len(rows) >= ROWS or change is new[-1]:
+                    done = Followed(self._described + 1, change.delta.revision, len(rows))
+                    self._append(self._source.meta.made, done.first, done.last, rows)
+                    self._report(done)
+                    rows = ChangeRows()
 
     def _go_to(self, change: RevisionStep) -> None:
         for texts, holds in ((change.delta.removed, False), (change.delta.added, True)):

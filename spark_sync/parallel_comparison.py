@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -37,11 +37,12 @@ class RevisionStep:
         return changed_access(self.before, self.after, [*self.delta.removed, *self.delta.added])
 
 
-def compared(changes: Sequence[RevisionStep]) -> Iterator[list[ChangedAccess]]:
+def compared(changes: Sequence[RevisionStep]) -> Generator[list[ChangedAccess], None, None]:
     """Yields for each change, in order, the access that users gain or lose.
 
     Many changes are compared by this process and forked children, which share its memory: one process for each
-    processor, at most 8. If a child is killed, this process compares what the child had begun.
+    processor, at most 8. If a child is killed, this process compares what the child had begun. The children end with
+    the generator, so close it.
     """
     helpers = min(_processes(), len(changes) // FEWEST) - 1
     if helpers < 1:

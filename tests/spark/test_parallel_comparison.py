@@ -171,6 +171,28 @@ def test_an_error_in_a_child_is_an_error_of_the_follower(
 
 
 @pytest.mark.usefixtures("several")
+def test_children_end_if_a_file_cannot_be_written(
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, children = in_one_process(server, backlog, tmp_path / "out"), list[int]()
+
+    def full(*_: object) -> None:
+        children.append(len(multiprocessing.active_children()))
+        raise OSError(errno.ENOSPC, "the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(follower, "append", full)
+        patch.setattr(follower, "ROWS", 1)
+        patch.setattr(parallel_comparison, "BUFFER", 4096)
+        with pytest.raises(OSError, match="the disk is full") as error:
+            followed(server, backlog, tmp_path / "out")
+        assert children == [PROCESSES - 1]
+        assert error.tb, "it keeps the frames of the follower alive"
+        assert not multiprocessing.active_children()
+    assert followed(server, backlog, tmp_path / "out") == expected
+
+
+@pytest.mark.usefixtures("several")
 def test_one_process_compares_if_no_other_can_be_started(
     server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
