@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.facts.affected import Side
+from grantpath.engine.facts.copy_size import MIB
 from grantpath.engine.facts.fact_draft import Contradiction, advanced
 from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot_facts import read_snapshot
@@ -41,17 +42,17 @@ from grantpath.spark_sync.snapshot_writer import finish
 from grantpath.spark_sync.table_changes import advanced_tables
 
 PAGE = 500  # the most entries of the log that are read at once, and that one file of changes describes
+PAGE_BYTES = 256 * MIB  # fewer are compared at once if the versions of the facts take more than this
 ROWS = 4_000_000  # a file ends after the revision with which it has this many rows, because they are kept in memory
 PAUSE = 0.2  # seconds between two reads of the log
 RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
-TABLES_SECONDS = 10.0  # the tables are written at most once in this time,
-TABLES_RATIO = 10  # and at most once in this many times the time that writing them takes
+TABLES_SECONDS = 10.0  # from one writing of the tables to the next, at least
+TABLES_RATIO = 10  # this time is also at least so many times as long as the writing takes
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A step: the revisions that a new file of changes describes. `rebuilt` is the reason if the whole graph was
-    read."""
+    """The revisions that a new file of changes describes. `rebuilt` is the reason if the whole graph was read."""
 
     first: int
     last: int
@@ -84,7 +85,7 @@ def follow(
                 progress(f"waiting: {error}")
                 time.sleep(RETRY_SECONDS)
                 continue
-            follower.write_tables_sometimes()
+            follower.write_tables_if_due()
             if not more:
                 time.sleep(PAUSE)
         follower.write_tables()
@@ -105,6 +106,7 @@ class Follower:
         self._connection, self._store, self._root = connection, store, root
         self._out, self._progress, self._report = out, progress, report
         self._ask = guarded_ask(store, root)
+        self.rebuilt: str | None = None  # why the whole graph was read, the last time
         self._last_file: ChangeFile | None = next(reversed(change_files(out)), None)
         self._open()
 
@@ -147,8 +149,8 @@ class Follower:
                 self._rebuild(reason)
         return True
 
-    def write_tables_sometimes(self) -> None:
-        """Writes the tables unless this was done a short time ago."""
+    def write_tables_if_due(self) -> None:
+        """Writes the tables, unless this was done a short time ago."""
         if time.monotonic() >= self._next_tables:
             self.write_tables()
 
@@ -175,8 +177,9 @@ class Follower:
         return self._version
 
     def _changes(self, deltas: list[RecordedDelta]) -> tuple[list[RevisionStep], str]:
-        """The changes before the first delta that does not fit, and the reason why that one does not."""
-        version, changes = self._read(), list[RevisionStep]()
+        """The changes before the first delta that does not fit, and why it does not fit; the reason has no meaning if
+        all fit."""
+        version, changes, size = self._read(), list[RevisionStep](), 0
         before = Side(version, self._policy, self._source.root)
         for delta in deltas:
             if delta.revision != version.revision + 1:
@@ -189,12 +192,13 @@ class Follower:
                 return changes, f"the log contradicts the snapshot at revision {delta.revision} ({error})"
             after = replace(before, version=version)
             changes.append(RevisionStep(before, after, delta))
-            before = after
+            before, size = after, size + changes[-1].size
+            if size > PAGE_BYTES:
+                break
         return changes, f"the log has no entry for revision {version.revision + 1}"
 
     def _follow(self, changes: list[RevisionStep]) -> None:
-        """Goes to the revision after the last of the changes, and writes files about those that no file describes
-        yet."""
+        """Applies the changes, and writes files about those that no file describes yet."""
         known = [change for change in changes if change.delta.revision <= self._described]
         for change in known:
             self._go_to(change)
@@ -230,7 +234,9 @@ class Follower:
             if first <= meta.revision:
                 self._mark(meta.made, first, meta.revision)
         self._open()
-        self._report(Followed(first, meta.revision, 1, reason))
+        self.rebuilt = reason
+        if first <= meta.revision:
+            self._report(Followed(first, meta.revision, 1, reason))
 
     def _mark(self, made: str | None, first: int, last: int) -> None:
         """Records in `changes` that these revisions are not described."""

@@ -2,24 +2,24 @@
 
 import fcntl
 import gc
-import multiprocessing
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import NoReturn
 
 from grantpath.engine.change.delta_records import RecordedDelta
 from grantpath.engine.facts.affected import Side
 from grantpath.engine.facts.comparison import ChangedAccess, changed_access
+from grantpath.graph.statement import parse_statement
 
 MOST_PROCESSES = 8
 FEWEST = 16  # changes for each process; with fewer, starting the process takes longer than it saves
-NUMBER = 4  # bytes
+MOST_CHANGES = 16_384  # the pipe of the turns has room for so many numbers
+NUMBER_BYTES = 4  # of a number in the pipe
 BUFFER = 1 << 20  # bytes that a child can send while this process compares or writes a file
 Result = tuple[int, list[ChangedAccess]]  # the number of a change, and what it changed
 
@@ -32,6 +32,14 @@ class RevisionStep:
     after: Side
     delta: RecordedDelta
 
+    @property
+    def size(self) -> int:
+        """The estimated memory, in bytes, of the facts after the change that are not shared with those before it."""
+        version, texts = self.after.version, (*self.delta.removed, *self.delta.added)
+        containers = {parse_statement(text).object for text in texts if text.startswith("member ")}
+        users = (version.users_in.get(version.numbers.find(each, -1)) for each in containers)
+        return version.size_beside(self.before.version) + sum(each.nbytes for each in users if each is not None)
+
     def compared(self) -> list[ChangedAccess]:
         """The access that users gain or lose."""
         return changed_access(self.before, self.after, [*self.delta.removed, *self.delta.added])
@@ -41,15 +49,16 @@ def compared(changes: Sequence[RevisionStep]) -> Generator[list[ChangedAccess], 
     """Yields for each change, in order, the access that users gain or lose.
 
     Many changes are compared by this process and forked children, which share its memory: one process for each
-    processor, at most 8. If a child is killed, this process compares what the child had begun. The children end with
-    the generator, so close it.
+    processor, at most 8. If a child is killed or fails, this process compares the change that the child had taken. The
+    caller must close the generator, which ends the children.
     """
-    helpers = min(_processes(), len(changes) // FEWEST) - 1
-    if helpers < 1:
+    children = min(_processes(), len(changes) // FEWEST) - 1
+    if children < 1 or len(changes) > MOST_CHANGES:
         yield from (change.compared() for change in changes)
         return
-    pool = _Pool(changes, helpers)
+    pool = _Pool(changes)
     try:
+        pool.start(children)
         yield from pool.results()
     finally:
         pool.close()
@@ -57,21 +66,23 @@ def compared(changes: Sequence[RevisionStep]) -> Generator[list[ChangedAccess], 
 
 def _processes() -> int:
     """The number of processes that may compare at the same time."""
-    if sys.platform != "linux" or multiprocessing.current_process().daemon:
-        return 1  # elsewhere forking is not safe, and a daemon may have no children
+    if sys.platform != "linux":
+        return 1  # forking is not safe elsewhere
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        return 1  # the system would give the number of an ended child to another process
     return min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
 
 
 class _Turns:
-    """The numbers of all changes, in a pipe, which can hold 16,384 of them. Each number is given to one process."""
+    """The numbers of all changes, in a pipe. Each number is given to one process."""
 
     def __init__(self, count: int) -> None:
         self._reader, writer = os.pipe()
         with open(writer, "wb") as file:
-            file.write(b"".join(number.to_bytes(NUMBER, sys.byteorder) for number in range(count)))
+            file.write(b"".join(number.to_bytes(NUMBER_BYTES, sys.byteorder) for number in range(count)))
 
     def __iter__(self) -> Iterator[int]:
-        while number := os.read(self._reader, NUMBER):
+        while number := os.read(self._reader, NUMBER_BYTES):
             yield int.from_bytes(number, sys.byteorder)
 
     def close(self) -> None:
@@ -81,29 +92,52 @@ class _Turns:
 class _Pool:
     """This process and its children, while they compare."""
 
-    def __init__(self, changes: Sequence[RevisionStep], helpers: int) -> None:
+    def __init__(self, changes: Sequence[RevisionStep]) -> None:
         self._changes = changes
+        self._parent = os.getpid()
         self._found: dict[int, list[ChangedAccess]] = {}
         self._turns = _Turns(len(changes))
-        self._children: list[BaseProcess] = []
+        self._children: list[int] = []
         self._readers: list[Connection] = []
-        for _ in range(helpers):
-            with suppress(OSError):  # the system has no memory for another process
-                self._start()
 
-    def _start(self) -> None:
-        context = multiprocessing.get_context("fork")
-        reader, writer = context.Pipe(duplex=False)
+    def start(self, children: int) -> None:
+        """Forks up to this many children."""
+        for _ in range(children):
+            try:
+                self._fork()
+            except OSError:  # another process cannot be started
+                return
+
+    def _fork(self) -> None:
+        reader, writer = Pipe(duplex=False)
         self._readers.append(reader)
-        with writer, warnings.catch_warnings():
-            with suppress(OSError):  # the system can forbid it
+        with writer:
+            with suppress(OSError):  # the system may refuse a larger pipe
                 fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, BUFFER)
-            # Python warns if the process has threads. The child uses nothing that a thread can have locked.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            work = self._changes, self._turns, writer, [*self._readers]
-            child = context.Process(target=_compare, args=work, daemon=True)
-            child.start()
-        self._children.append(child)
+            # the child does not get signals: their handlers are the parent's, which ends its children
+            signals = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            try:
+                child = os.fork()
+                if child == 0:
+                    self._compare(writer)
+                self._children.append(child)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+
+    def _compare(self, results: Connection) -> NoReturn:
+        """Compares in a child, until no turn is left or the parent has ended.
+
+        After an error the child ends without a message, because a thread of the parent may have locked the output. The
+        parent compares the change again, and raises the error itself.
+        """
+        try:
+            gc.freeze()
+            for reader in self._readers:
+                reader.close()  # otherwise this process could not notice that the parent has ended
+            for number in self._turns:
+                results.send((number, self._changes[number].compared()))
+        finally:
+            os._exit(0)
 
     def results(self) -> Iterator[list[ChangedAccess]]:
         """The results in the order of the changes."""
@@ -118,7 +152,7 @@ class _Pool:
                     self._found[turn] = self._changes[turn].compared()
                 elif self._readers:
                     self._receive(None)
-                else:  # the child that had this turn was killed
+                else:  # the child that had this turn was killed, or failed
                     self._found[number] = change.compared()
             yield self._found.pop(number)
 
@@ -134,24 +168,13 @@ class _Pool:
                 reader.close()
 
     def close(self) -> None:
-        """Ends the children."""
+        """Ends the children. Does nothing in a process that was forked by the caller of the generator."""
+        if os.getpid() != self._parent:
+            return
         for child in self._children:
-            child.kill()
-            child.join()
+            with suppress(ProcessLookupError, ChildProcessError):  # someone else has waited for it
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
         for reader in self._readers:
             reader.close()
         self._turns.close()
-
-
-def _compare(
-    changes: Sequence[RevisionStep], turns: _Turns, results: Connection, readers: Sequence[Connection]
-) -> None:
-    """Compares in a child, until no turn is left or the parent has ended. `readers`: the parent's ends of the pipes for
-    results."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
-    for reader in readers:
-        reader.close()  # otherwise this process could not notice that the parent has ended
-    gc.freeze()
-    with suppress(BrokenPipeError):
-        for number in turns:
-            results.send((number, changes[number].compared()))

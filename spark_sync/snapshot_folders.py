@@ -66,7 +66,7 @@ def _make(fresh: Path, target: Path) -> None:
 @contextlib.contextmanager
 def alone(target: Path) -> Iterator[None]:
     """Locks the target by a lock file next to it. Raises InvalidInput if another process has the lock. The lock ends
-    with the process."""
+    with the process; its forked children do not have the lock."""
     path = target.with_name(f".{target.name}.lock")
     handle = None
     while handle is None:
@@ -79,8 +79,7 @@ def alone(target: Path) -> Iterator[None]:
 
 
 class _Lock:
-    """An open and locked lock file. Forked children close it, since a lock lasts until all processes that have the file
-    open have closed it."""
+    """An open and locked lock file. Forked children close it; otherwise the lock would last until they end, too."""
 
     def __init__(self, handle: int) -> None:
         self._handle: int | None = handle
@@ -92,13 +91,15 @@ class _Lock:
     def end(self, path: Path) -> None:
         """Removes the file and ends the lock; in a forked child, does nothing."""
         if self._handle is not None:
-            path.unlink(missing_ok=True)
-            self._close()
+            try:
+                path.unlink(missing_ok=True)
+            finally:
+                self._close()
 
     def _close(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
 
 def _locked(path: Path, target: Path) -> int | None:

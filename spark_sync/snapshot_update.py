@@ -12,7 +12,7 @@ from grantpath.graph.progress import ReportLine
 from grantpath.graph.remote_path import local_path
 from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, changes
-from grantpath.spark_sync.follower import Followed, Follower
+from grantpath.spark_sync.follower import Follower
 from grantpath.spark_sync.graph_reader import mirror_into, opened
 from grantpath.spark_sync.graph_rows import guarded_ask
 from grantpath.spark_sync.mirror_tables import MirrorTables
@@ -49,13 +49,11 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
         source = Snapshot(target)
         need_root(source, root)
         if (target / CHANGES).exists():
-            steps = list[Followed]()
-            follower = Follower(connection, store, root, target, progress, steps.append)
+            follower = Follower(connection, store, root, target, progress, lambda _: None)
             while follower.step():
                 pass
             follower.write_tables()
-            rebuilt = next((step.rebuilt for step in steps if step.rebuilt), None)
-            return Updated(source.meta.revision, follower.source.meta, rebuilt)
+            return Updated(source.meta.revision, follower.source.meta, follower.rebuilt)
         found = changes_since(store, source)
         if isinstance(found, str):
             made = rebuild(connection, store, source, target, found, progress)

@@ -31,7 +31,7 @@ NO_WORDS: Mapping[str, int] = {}
 MANY_GRANTS = 400  # grants on a place; if there are more, the facts of all users there are kept
 MOST_KEPT = 32  # places
 MANY_MOVED = 1_000  # users; if there are more, the facts of all users are found again
-SPARSE = 16  # numbers are searched one by one among others if these are at least so many times as many
+SPARSE = 16  # if the others are at least this many times as many, each number is searched among them
 
 
 class PlaceFacts(NamedTuple):
@@ -104,7 +104,7 @@ class UserIndexes:
 class FactsOfMany:
     """The facts of many users on one side (before or after a change)."""
 
-    def __init__(self, side: Side, users: "UserIndexes", bits: FactBits, words: Words) -> None:
+    def __init__(self, side: Side, users: UserIndexes, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._indexes, self._users = side, side.version, users, users.users
         self._bits, self._words = bits, words
 

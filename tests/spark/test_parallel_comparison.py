@@ -1,7 +1,6 @@
 """A follower compares a backlog in several processes: the result is that of one process, also if a child is killed."""
 
 import errno
-import multiprocessing
 import os
 import random
 import shutil
@@ -12,6 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux comp
 
 ORPHANS = """
 import sys, time
-from multiprocessing import active_children
+import psutil
 from grantpath.spark_sync import parallel_comparison
 from grantpath.spark_sync.parallel_comparison import RevisionStep, compared
 
@@ -50,7 +50,7 @@ class Slow:
 parallel_comparison._processes = lambda: 3
 results = compared([Slow()] * 10_000)
 next(results)
-print(*(child.pid for child in active_children()), flush=True)
+print(*(child.pid for child in psutil.Process().children()), flush=True)
 time.sleep(60)
 """
 LOCKED = """
@@ -107,8 +107,13 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_comparison, "FEWEST", 1)
 
 
-def in_child() -> bool:
-    return multiprocessing.parent_process() is not None
+PARENT = os.getpid()
+
+
+def forks() -> int:
+    """The number of children that were forked, and do not run another program."""
+    me = psutil.Process()
+    return sum(child.status() != "zombie" and child.exe() == me.exe() for child in me.children())
 
 
 @pytest.mark.usefixtures("several")
@@ -144,7 +149,7 @@ def test_what_a_killed_child_had_begun_is_compared(
     killed.mkdir()
 
     def killing(self: RevisionStep) -> list[ChangedAccess]:
-        if in_child():
+        if os.getpid() != PARENT:
             (killed / str(os.getpid())).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.01)
@@ -157,6 +162,30 @@ def test_what_a_killed_child_had_begun_is_compared(
 
 
 @pytest.mark.usefixtures("several")
+def test_what_a_failed_child_had_taken_is_compared(
+    server: Connection,
+    backlog: Authorizer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The child writes nothing: a thread of the parent may have locked the output."""
+    compared = RevisionStep.compared
+
+    def failing(self: RevisionStep) -> list[ChangedAccess]:
+        if os.getpid() != PARENT:
+            raise MemoryError
+        time.sleep(0.01)
+        return compared(self)
+
+    expected = in_one_process(server, backlog, tmp_path / "out")
+    monkeypatch.setattr(RevisionStep, "compared", failing)
+    capfd.readouterr()
+    assert followed(server, backlog, tmp_path / "out") == expected
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("several")
 def test_an_error_in_a_child_is_an_error_of_the_follower(
     server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +195,7 @@ def test_an_error_in_a_child_is_an_error_of_the_follower(
     monkeypatch.setattr(RevisionStep, "compared", failing)
     with pytest.raises(GrantpathError, match="cannot compare revision"):
         followed(server, backlog, tmp_path / "out")
-    assert not multiprocessing.active_children()
+    assert forks() == 0
     assert not change_files(tmp_path / "out")
 
 
@@ -177,7 +206,7 @@ def test_children_end_if_a_file_cannot_be_written(
     expected, children = in_one_process(server, backlog, tmp_path / "out"), list[int]()
 
     def full(*_: object) -> None:
-        children.append(len(multiprocessing.active_children()))
+        children.append(forks())
         raise OSError(errno.ENOSPC, "the disk is full")
 
     with monkeypatch.context() as patch:
@@ -188,7 +217,7 @@ def test_children_end_if_a_file_cannot_be_written(
             followed(server, backlog, tmp_path / "out")
         assert children == [PROCESSES - 1]
         assert error.tb, "it keeps the frames of the follower alive"
-        assert not multiprocessing.active_children()
+        assert forks() == 0
     assert followed(server, backlog, tmp_path / "out") == expected
 
 
@@ -201,7 +230,19 @@ def test_one_process_compares_if_no_other_can_be_started(
 
     expected = in_one_process(server, backlog, tmp_path / "out")
     monkeypatch.setattr(os, "fork", fork)
+    monkeypatch.setattr(follower, "PAGE", 2)
+    before = psutil.Process().num_fds()
     assert followed(server, backlog, tmp_path / "out") == expected
+    assert psutil.Process().num_fds() < before + CHANGES_MADE / 4, "each page closes its files"
+
+
+def test_changes_that_take_much_memory_are_compared_in_parts(
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = in_one_process(server, backlog, tmp_path / "out")
+    monkeypatch.setattr(follower, "PAGE_BYTES", 0)
+    assert followed(server, backlog, tmp_path / "out") == expected
+    assert all(each.first == each.last for each in change_files(tmp_path / "out"))
 
 
 def test_children_end_after_a_killed_parent() -> None:

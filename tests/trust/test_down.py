@@ -273,7 +273,9 @@ def test_questions_raise_while_the_server_refuses_the_login(
     back(auth, capsys, "refusing logins")
 
 
-CONNECTION = "SHOW TRANSACTIONS YIELD connectionId AS id, currentQuery RETURN id"
+CONNECTION = (  # of this query; an earlier one may still be ending
+    "SHOW TRANSACTIONS YIELD connectionId AS id, currentQuery WHERE currentQuery STARTS WITH 'SHOW TRANS' RETURN id"
+)
 CONNECTIONS = "CALL dbms.listConnections() YIELD connectionId AS id RETURN id"
 CLOSE = "CALL dbms.killConnections($ids)"
 PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
