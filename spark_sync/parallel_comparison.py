@@ -21,7 +21,6 @@ FEWEST = 16  # changes for each process; with fewer, starting the process takes 
 MOST_CHANGES = 16_384  # the pipe of the turns has room for so many numbers
 NUMBER_BYTES = 4  # of a number in the pipe
 BUFFER = 1 << 20  # bytes that a child can send while this process compares or writes a file
-Result = tuple[int, list[ChangedAccess]]  # the number of a change, and what it changed
 
 
 @dataclass(frozen=True)
