@@ -5,7 +5,8 @@ MIB = 2**20
 ENTITY = 180  # plus the length of its reference
 MEMBERSHIP = 28
 GRANT = 160  # or an ownership
-LISTED, MAPPED = 8, 60  # for each entry of a list and of a map, if the list or map is copied
+# in bytes, for each entry of a list and of a map that is copied; rough, because they only limit how many are kept
+LISTED, MAPPED = 8, 60
 
 
 class TooLarge(Exception):

@@ -121,7 +121,7 @@ class FactsOfMany:
         for ref, bit in self._bits.named.items():
             entity = self._version.numbers.find(ref)
             if entity is not None:
-                self._with(found, {entity: bit})
+                found = self._with(found, {entity: bit})
         return found
 
     def on(self, place: int) -> PlaceFacts:
@@ -134,17 +134,17 @@ class FactsOfMany:
         by = _by_principal(granted, words)
         if itself:
             by[place] = by.get(place, 0) | itself
-        return self._with(np.zeros(len(self._users), np.int64), by)
+        found = self._with(np.zeros(len(self._users), np.int64), by)
+        chosen = np.flatnonzero(found)
+        return PlaceFacts(chosen, found[chosen])
 
-    def _with(self, found: Ints, by: Mapping[int, int]) -> PlaceFacts:
-        """Adds bits of principals (`by`) to the bits of their users (`found`). Returns the users with facts."""
+    def _with(self, found: Ints, by: Mapping[int, int]) -> Ints:
+        """The bits of the users (`found`) with those of their principals (`by`)."""
         with_others, at = np.append(found, 0), self._indexes.at
         for principal, bits in by.items():
             for users in self._users_of(principal):
                 with_others[at[users]] |= bits
-        found[:] = with_others[:-1]
-        chosen = np.flatnonzero(found)
-        return PlaceFacts(chosen, found[chosen])
+        return with_others[:-1]
 
     def _users_of(self, principal: int) -> Iterator[Numbers | list[int]]:
         """The users that are the principal or belong to it."""

@@ -16,7 +16,6 @@ import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
 from grantpath.engine.facts.comparison import ChangedAccess
-from grantpath.engine.facts.snapshot_reader import CHANGES, SnapshotReader
 from grantpath.graph.connection import Connection
 from grantpath.spark_sync import follower, parallel_comparison
 from grantpath.spark_sync.change_files import change_files
@@ -29,12 +28,10 @@ from ..conftest import Tenants
 from ..oracle import oracle
 from ..support.random_world import ROOT_NAME, random_statements, random_world
 from ..support.table_sums import table_sums
+from .test_follow import Row, rows_of, without_changes
 
 PROCESSES = 3
 CHANGES_MADE = 40
-Rows = list[tuple[object, ...]]
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux compares in several processes")
 
 ORPHANS = """
 import sys, time
@@ -83,16 +80,15 @@ def backlog(server: Connection, tenant: Tenants, tmp_path: Path) -> Authorizer:
     return auth
 
 
-def followed(server: Connection, auth: Authorizer, out: Path) -> tuple[Rows, dict[str, str]]:
+def followed(server: Connection, auth: Authorizer, out: Path) -> tuple[list[Row], dict[str, str]]:
     """Follows all changes; returns the rows of `changes`, sorted, and the sums of the other tables."""
     end = auth.revision_now()
     stop = lambda: [each.last for each in change_files(out)][-1:] == [end]  # noqa: E731
     follow(server, auth.tenant, out, lambda _: None, stop=stop)
-    rows = sorted(tuple(row.values()) for row in SnapshotReader(out).table(CHANGES).to_pylist())
-    return rows, {name: each for name, each in table_sums(out).items() if name != CHANGES}
+    return sorted(rows_of(out)), without_changes(table_sums(out))
 
 
-def in_one_process(server: Connection, auth: Authorizer, out: Path) -> tuple[Rows, dict[str, str]]:
+def in_one_process(server: Connection, auth: Authorizer, out: Path) -> tuple[list[Row], dict[str, str]]:
     """The same with a copy of the snapshot."""
     copy = out.with_name("copy")
     shutil.copytree(out, copy, symlinks=True)
@@ -103,6 +99,8 @@ def in_one_process(server: Connection, auth: Authorizer, out: Path) -> tuple[Row
 
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform != "linux":
+        pytest.skip("one process compares: forking is safe only on Linux")
     monkeypatch.setattr(parallel_comparison, "_processes", lambda: PROCESSES)
     monkeypatch.setattr(parallel_comparison, "FEWEST", 1)
 
@@ -113,7 +111,7 @@ PARENT = os.getpid()
 def forks() -> int:
     """The number of children that were forked, and do not run another program."""
     me = psutil.Process()
-    return sum(child.status() != "zombie" and child.exe() == me.exe() for child in me.children())
+    return sum(running(child.pid) and child.exe() == me.exe() for child in me.children())
 
 
 @pytest.mark.usefixtures("several")
@@ -245,6 +243,7 @@ def test_changes_that_take_much_memory_are_compared_in_parts(
     assert all(each.first == each.last for each in change_files(tmp_path / "out"))
 
 
+@pytest.mark.usefixtures("several")
 def test_children_end_after_a_killed_parent() -> None:
     run = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True)
     assert run.stdout
@@ -277,6 +276,6 @@ def test_a_lock_ends_with_its_process_and_not_with_its_children(tmp_path: Path) 
 def running(process: int) -> bool:
     """Whether the process has not ended."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
