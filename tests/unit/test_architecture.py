@@ -1,4 +1,4 @@
-"""The architecture: the imports between rooms, unique names, and no Cypher in Python code."""
+"""The architecture: the imports between packages, and no Cypher in Python code."""
 
 import ast
 import re
@@ -12,7 +12,6 @@ import pytest
 
 HOUSE = Path(__file__).parents[2]
 PACKAGES = ("graph", "cypher", "engine", "spark_sync")
-MAX_ARROWS, MAX_FLOORS, MAX_LINES = 55, 8, 300
 # A room is a package folder. It may import only the rooms that are listed for it.
 MAY_IMPORT = {
     "cypher": set[str](),
@@ -118,13 +117,14 @@ def test_architecture_page_shows_the_matrix() -> None:
     assert {room: set(re.findall(r"`(\S+?)`", imported)) for room, imported in rows} == MAY_IMPORT
 
 
-def test_arrows_are_few_and_point_one_way() -> None:
-    def floor(room: str, above: tuple[str, ...] = ()) -> int:
+def test_imports_have_no_cycle() -> None:
+    def follow(room: str, above: tuple[str, ...] = ()) -> None:
         assert room not in above, f"a cycle: {' -> '.join((*above, room))}"
-        return 1 + max((floor(below, (*above, room)) for below in MAY_IMPORT[room]), default=0)
+        for below in MAY_IMPORT[room]:
+            follow(below, (*above, room))
 
-    assert max(map(floor, MAY_IMPORT)) <= MAX_FLOORS
-    assert sum(map(len, MAY_IMPORT.values())) <= MAX_ARROWS
+    for room in MAY_IMPORT:
+        follow(room)
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room_of(path) == "engine.cli"], ids=name_of)
@@ -194,20 +194,8 @@ def test_package_has_one_name(package: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_file_has_a_docstring_and_at_most_300_lines(path: Path) -> None:
-    text = path.read_text()
-    assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= MAX_LINES
-
-
-def test_files_of_tests_and_benchmarks_are_not_long() -> None:
-    files = [path for folder in ("tests", "benchmarks") for path in (HOUSE / folder).rglob("*.py")]
-    assert len(files) > 150
-    assert not {name_of(path): lines for path in files if (lines := len(path.read_text().splitlines())) > MAX_LINES}
-
-
-def test_verbs_of_the_authorizer_only_resolve_and_ask() -> None:
-    assert len((HOUSE / "engine" / "authorizer.py").read_text().splitlines()) <= 200
+def test_file_has_a_docstring(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))
 
 
 REFERENCE_SPLIT = re.compile(r"""\.r?(partition|split)\(f?["']:["']""")
@@ -230,18 +218,6 @@ FACT_SPLIT = re.compile(r"""(split|partition)\(["'] (below )?["']\)|startswith\(
 def test_only_one_file_splits_facts(path: Path) -> None:
     names = {name for name in imports(ast.parse(path.read_text())) if name.startswith("engine.policy.facts.")}
     assert not names or not FACT_SPLIT.search(path.read_text())
-
-
-def test_module_names_are_unique() -> None:
-    names = [path.stem for path in FILES if path.stem not in ("__init__", "__main__")]
-    assert sorted(names) == sorted(set(names))
-
-
-def test_class_names_are_unique() -> None:
-    names = [
-        each.name for path in FILES for each in ast.walk(ast.parse(path.read_text())) if type(each) is ast.ClassDef
-    ]
-    assert sorted(names) == sorted(set(names))
 
 
 ALONE = """
