@@ -93,7 +93,7 @@ class BatchApplier:
     def _looks_below(self, change: ResolvedStatement) -> Mapping[str, Reference]:
         if not self._actor:
             return {}
-        below = self._authorizing.right(change).below
+        below = self._authorizing.right(change).inside
         return {at: ref for at, ref in self._authorizing.where(change).items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------

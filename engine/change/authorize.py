@@ -31,20 +31,21 @@ class _Checks:
     conditions: list[Any] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
     _conditions: dict[FactPlan, int] = field(default_factory=dict)
-    _checks: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _checks: dict[tuple[int, frozenset[tuple[str, Reference]]], int] = field(default_factory=dict)
 
     def add(self, right: FactPlan, where: request.Places) -> int:
         """Adds a check; returns the index of its answer."""
         condition = self._conditions.setdefault(right, len(self.conditions))
         if condition == len(self.conditions):
             self.conditions.append(right.parameters)
-        seen = (ref.text for at, ref in where.items() if at in right.places or at in right.inside)
-        key = (condition, *seen)
+        seen = {at: ref for at, ref in where.items() if at in right.places or at in right.inside}
+        key = (condition, frozenset(seen.items()))
         if key not in self._checks:
             self._checks[key] = len(self.checks)
             actor, as_role = self.actor.ref.text, self.actor.as_role
+            # made from what the key has, so that two checks with one key cannot be different questions
             self.checks.append(
-                request.check_parameters(actor, where, right, condition, self.one_role, as_role, needed=[])
+                request.check_parameters(actor, seen, right, condition, self.one_role, as_role, needed=[])
             )
         return self._checks[key]
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,6 +251,70 @@ def test_wrong_check_of_a_batch_is_named_by_its_index(
         with pytest.raises(Invalid, match=f"^check {index}: {text}") as raised:
             auth.check_many(batch)
         assert (type(raised.value), raised.value.index) == (kind, index)
+
+
+# ---- as alone --------------------------------------------------------------------------------------------------------
+PIPES = """
+policy: pipes
+types: {org: {}, database: {in: org}, pipe: {in: org}, user: {in: org, kind: user}}
+grants: {to: user}
+privileges: {READ: {on: "org, database"}, WRITE: {on: "org, database"}}
+operations: {}
+changes:
+  add: {pipe: {if: READ(with.source) and WRITE(with.target), with: {source: database, target: database}}}
+"""
+
+
+def test_equal_names_in_other_places_are_other_checks(tenant: Tenants, tmp_path: Path) -> None:
+    (tmp_path / "pipes.yaml").write_text(PIPES)
+    given = ["add user:u", "add database:a", "add database:b"]
+    given += ["allow READ on database:a to user:u", "allow WRITE on database:b to user:u"]
+    auth = tenant(str(tmp_path / "pipes.yaml"), given)
+    right = "add pipe:one with source=database:a, target=database:b"
+    for wrong in (
+        "add pipe:two with target=database:a, source=database:b",
+        "add pipe:two with source=database:b, target=database:a",
+    ):
+        with pytest.raises(Refused):
+            auth.change(wrong, by="user:u")
+        for batch in ([right, wrong], [wrong, right]):
+            with pytest.raises(Refused) as raised:
+                auth.change_all(batch, by="user:u")
+            assert raised.value.index == batch.index(wrong)
+    assert len(auth.change_all([right, right.replace("one", "two")], by="user:u")) == 2
+
+
+WHOLE = """
+policy: whole
+types: {org: {}, project: {in: org, owned_by: user}, doc: {in: project}, user: {in: org, kind: user}}
+grants: {to: user, inherit: false}
+creating: READ
+privileges: {READ: {on: "project, doc"}, SHARE: {on: "org, project"}, EDIT: {on: "project, doc"}}
+operations: {}
+changes:
+  add: {doc: SHARE(project)}
+  drop: {doc: SHARE(project)}
+  grant: {project: "every(EDIT in doc) and SHARE(project)", doc: SHARE(project)}
+  revoke: {project: "every(EDIT in doc)", doc: SHARE(project)}
+  owner: {project: "every(EDIT in doc)"}
+"""
+
+
+def test_condition_about_all_descendants_sees_earlier_statements(tenant: Tenants, tmp_path: Path) -> None:
+    (tmp_path / "whole.yaml").write_text(WHOLE)
+    given = ["add user:u", "add project:p", "add doc:p.a", "allow SHARE on project:p to user:u"]
+    auth = tenant(str(tmp_path / "whole.yaml"), [*given, "allow EDIT on doc:p.a to user:u"])
+    needs_all = [
+        "allow READ on project:p to user:u",
+        "revoke allow READ on project:p from user:u",
+        "owner user:u of project:p",
+    ]
+    for breaks in ("add doc:p.b", "revoke allow EDIT on doc:p.a from user:u"):
+        for statement in needs_all:
+            auth.change_all([statement, breaks], by="user:u", dry_run=True)
+            with pytest.raises(Refused) as raised:
+                auth.change_all([breaks, statement], by="user:u", dry_run=True)
+            assert raised.value.index == 1
 
 
 # ---- levels --------------------------------------------------------------------------------------------------------
