@@ -2,16 +2,17 @@
 // first, the existing entities, and the state of each object.
 // $root     STRING          'metalake:ml'
 // $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], all entities that the changes name
+// $top      STRING          'metalake:ml', the reference of the root object
 // $joining  LIST OF STRING  ['group:readers'], subjects that become members and can have members themselves
 // $changes  LIST OF MAP     index (in this list), object, subject (which gains or loses something; null for
 //                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'NONE'),
 //                           privilege (or null)
 // Returns one row: existing LIST OF STRING, states LIST OF MAP (the state for each change: index, of the change; edge, whether it
 // exists; owner, of the object; owning, something that the object owns; above, those of $joining that the object is, or is a member of,
-// directly or through others), revision INTEGER, begun INTEGER, made STRING, loading STRING, policy STRING (its digest; if
+// directly or through others), root_owner STRING (the owner of the root object, or null), revision INTEGER, begun INTEGER, made STRING, loading STRING, policy STRING (its digest; if
 // the tenant does not exist, made is '' and the other four are null)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
+// :params {root: 'metalake:ml', refs: ['table:hr.public.staff', 'role:analyst'], top: 'metalake:ml', joining: [], changes: [{index: 0, object: 'table:hr.public.staff', subject: 'role:analyst', edge: 'ALLOW', privilege: 'SELECT_TABLE'}]}
 OPTIONAL MATCH (mark:Revision {root: $root})
 WITH mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, mark.loading AS loading,
   mark.digest AS policy
@@ -19,6 +20,10 @@ CALL () {
   UNWIND $refs AS ref
   MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
   RETURN collect(ref) AS existing
+}
+CALL () {
+  OPTIONAL MATCH (:Entity {root: $root, ref: $top})<-[:OWNS]-(owner)
+  RETURN owner.ref AS root_owner
 }
 CALL () {
   UNWIND $changes AS change
@@ -43,4 +48,4 @@ CALL () {
     above: above
   }) AS states
 }
-RETURN existing, states, revision, begun, made, loading, policy
+RETURN existing, states, root_owner, revision, begun, made, loading, policy

@@ -22,6 +22,7 @@ class Preconditions:
     root: Reference
     existing: set[str]
     about: Mapping[ResolvedStatement, Mapping[str, Any]]
+    root_owner: str | None
     _joined: list[tuple[str, list[str]]] = field(default_factory=list)
 
     @classmethod
@@ -39,6 +40,7 @@ class Preconditions:
             writing.ask,
             root=writing.root,
             refs=sorted(refs),
+            top=root.text,
             joining=sorted({change.joining for change in changes if change.joining}),
             changes=numbered(
                 {
@@ -51,7 +53,7 @@ class Preconditions:
             ),
         )[0]
         about = dict(zip(changes, in_order(row["states"], len(changes)), strict=True))
-        return cls(policy, root, set(row["existing"]), about)
+        return cls(policy, root, set(row["existing"]), about, row["root_owner"])
 
     def check(self, change: ResolvedStatement) -> None:
         """Raises Invalid if the change is not possible in the graph. Must be called in the order of the changes."""
@@ -70,6 +72,11 @@ class Preconditions:
                     "remove the memberships that lead there"
                 )
             self._joined.append((change.joining, self.about[change]["above"]))
+        if change.kind == "drop" and change.object.text == self.root_owner:
+            raise Invalid(
+                f"{change.object} owns {self.root} and cannot be dropped: the root must keep an owner; first write "
+                f"`owner {change.object.type}:NAME of {self.root}`"
+            )
         keep = self.policy.file.types[change.object.type].keep_while_owning
         owning = self.about[change]["owning"]
         if change.kind == "drop" and keep and owning:

@@ -74,7 +74,10 @@ def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
         "explain no, with a remedy": lambda: auth.explain(LOST, "load_table", TABLE).remedy,
         "held": lambda: len(ask(auth, "effective_principals", subject=LOW)["held"]) > 4 * len(GROUPS),
         "states": lambda: (
-            ask(auth, "preconditions", refs=[], joining=[GROUPS[0][0]], changes=[top])["states"][0]["above"] == []
+            ask(auth, "preconditions", refs=[], top="metalake:ml", joining=[GROUPS[0][0]], changes=[top])["states"][0][
+                "above"
+            ]
+            == []
         ),
         "log": lambda: auth.log(limit=5),
     }

@@ -108,6 +108,8 @@ class Changes(Facts):
         if change.verb == "drop":
             if change.object == self.root and not self.droppable_root:
                 raise InvalidChange("the root cannot be dropped")
+            if change.object == self.owners.get(self.root):
+                raise InvalidChange(f"{change.object} owns the root")
             return
         if change.subject not in self.existing:
             raise InvalidChange(f"{change.subject} does not exist")

@@ -236,7 +236,7 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "revoke_role": on("metalake", manage_grants),
     "grant_privilege": on(ANY_OWNABLE, grant_privilege),
     "revoke_privilege": on(ANY_OWNABLE, grant_privilege),
-    "set_owner": on(ANY_OWNABLE, lambda c: c.owner_of_itself()),
+    "set_owner": on(ANY_OWNABLE, lambda c: c.owner("metalake") or c.owner_of_itself()),
     # tags
     "list_tags": on("metalake", member),
     "create_tag": on("metalake", lambda c: c.has("CREATE_TAG") or c.owner("metalake")),
@@ -277,6 +277,14 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "get_job": on("job", owner_of_metalake_or_itself),
     "cancel_job": on("job", owner_of_metalake_or_itself),
     "get_credential": on(SIX, lambda c: c.load()),
+    # data access, which the document grants but does not list
+    "select_from_table": on("table", load_table),
+    "write_to_table": on("table", alter_table),
+    "consume_topic": on("topic", lambda c: c.can("load_topic")),
+    "produce_topic": on("topic", lambda c: c.can("alter_topic")),
+    "read_fileset": on("fileset", load_fileset),
+    "write_fileset": on("fileset", lambda c: c.can("alter_fileset")),
+    "read_model": on("model", load_model),
     # calls that the document shows without conditions
     "get_owner": on(ANY_OWNABLE, lambda c: c.load()),
     "list_roles_for_object": on(ANY_OWNABLE, lambda c: c.load()),

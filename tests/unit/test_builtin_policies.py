@@ -61,7 +61,7 @@ def test_operations_and_second_objects_are_those_of_the_sheet(policy: Policy) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("gravitino", 97), ("deltastream", 81), ("onehouse", 114), ("cdap", 59), ("cdap_design", 75)]
+    ("name", "count"), [("gravitino", 104), ("deltastream", 81), ("onehouse", 114), ("cdap", 59), ("cdap_design", 75)]
 )
 def test_number_of_operations_is_that_of_the_sheet(name: str, count: int) -> None:
     assert len(load(name).names.operation_types) == count
