@@ -1,9 +1,20 @@
 """Expands the conditions of a policy into clauses: resolves places; inlines definitions, ladders and `can()`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from grantpath.engine.policy.clauses import ALWAYS, NEVER, Clauses, TooManyClauses, atom, both, either
+from grantpath.engine.policy.clauses import (
+    ALWAYS,
+    NEVER,
+    Atom,
+    Clause,
+    Clauses,
+    Term,
+    TooManyClauses,
+    atom,
+    both,
+    either,
+)
 from grantpath.engine.policy.expression import (
     All,
     AnyOf,
@@ -14,7 +25,9 @@ from grantpath.engine.policy.expression import (
     Expression,
     Privilege,
     Word,
+    example_about,
     parse,
+    places_of,
 )
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.facts import Fact, FactKind
@@ -22,8 +35,10 @@ from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
 from grantpath.engine.policy.validate import check_conditions, check_names
+from grantpath.graph.messages import indefinite
 from grantpath.graph.near_names import nearest
 
+GRANTED = "granted"  # the condition of a privilege without `in_effect`
 MAX_STEPS = 20_000  # nodes of one expanded condition: definitions that reference others twice grow exponentially
 
 
@@ -79,10 +94,34 @@ class Expander:
 
     def _entry(self, entry: ConditionEntry, scope: Scope) -> Clauses:
         parts = [self._text(entry.if_, scope)]
-        parts += [
-            self._text(second.if_, scope) for key, second in entry.with_.items() if second.if_ and key in scope.with_
-        ]
+        for key, second in entry.with_.items():
+            if second.if_ and key in scope.with_:
+                self._check_second(second.if_, f"with.{key}", scope)
+                parts.append(self._text(second.if_, scope))
         return both(parts)
+
+    def _check_second(self, text: str, place: str, scope: Scope) -> None:
+        """Raises PolicyProblem if the condition of a second object does not name it: it is then about the first one."""
+        tree = self.parse(text, scope.key)
+        if not any(place in places_of(each) for each in self._parts(tree)):
+            raise PolicyProblem(
+                scope.key,
+                f"the condition {text!r} of {place} never names {place}, so it is about the first object; "
+                f"write {example_about(tree, place)}",
+            )
+
+    def _parts(self, tree: Expression, seen: frozenset[str] = frozenset()) -> Iterator[Expression]:
+        """The parts of a condition that can name places, also those of the definitions that it names."""
+        match tree:
+            case All(parts) | AnyOf(parts):
+                for part in parts:
+                    yield from self._parts(part, seen)
+            case Word(name) if name in self.file.define and name not in seen:
+                definition = self.file.define[name]
+                for text in [definition] if isinstance(definition, str) else definition.values():
+                    yield from self._parts(self.parse(text, ("define", name)), seen | {name})
+            case _:
+                yield tree
 
     # ---- expressions -----------------------------------------------------------------------------------------
     def _text(self, text: str, scope: Scope) -> Clauses:
@@ -121,8 +160,8 @@ class Expander:
             return ALWAYS
         if name == "never":
             return NEVER
-        if name == "granted" and scope.granted:
-            return self._granted(scope.granted, scope.object)
+        if name == "granted" and scope.granted is not None:
+            return scope.granted
         definition = self.file.define.get(name)
         if definition is None:
             known = [*self.file.define, "everyone", "never"]
@@ -157,33 +196,89 @@ class Expander:
         return self._privilege(name, scope, typed)
 
     def _privilege(self, name: str, scope: Scope, typed: TypedPlace) -> Clauses:
-        entry = self.names.privileges[name]
+        """The privilege is in effect by its own condition, or a privilege that implies it is in effect on the place.
+
+        A privilege that implies it and is in effect only above the place counts as a grant of it. Privileges with the
+        same condition share one atom.
+        """
         if typed.type not in self._effective(name):
             return NEVER
-        types, text = self._in_effect.get(typed.type, ("", "granted"))
-        key: YamlPath = ("in_effect", types)
+        own = (typed, self._condition(name, typed.type)[1])
+        sources: dict[tuple[TypedPlace, str], list[tuple[str, TypedPlace]]] = {}
+        for source in self.names.sources[name]:
+            at = self._including(source, typed)
+            if at is not None:
+                condition = (at, self._condition(source, at.type)[1])
+                same = own if at != typed and condition[1] == GRANTED else condition
+                sources.setdefault(same, []).append((source, at))
+        deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), typed)
+        inner = scope.enter(f"{name}({typed.prefix}{typed.type})")
+        granted = [self._granted(sources.pop(own), deny)]
+        implied: list[Clauses] = []
+        for (at, _), held in sources.items():
+            source = held[0][0]
+            entered = inner.enter(f"{source}({at.prefix}{at.type})")
+            found = self._in_effect_at(source, entered, at, self._granted(held, deny))
+            (implied if at == typed else granted).append(self._undenied(found, deny, source, name))
+        found = self._in_effect_at(name, inner, typed, either(granted))
+        return tuple(tuple(map(_grants_together, clause)) for clause in either([found, *implied])) if implied else found
+
+    def _condition(self, name: str, type_: str) -> tuple[YamlPath, str]:
+        """The key and the text of the condition under which a privilege is in effect on a type."""
+        entry = self.names.privileges[name]
         if entry.in_effect:
-            key, text = ("privileges", name, "in_effect"), entry.in_effect
-        return self._text(text, scope.enter(f"{name}({typed.prefix}{typed.type})", key=key, object=typed, granted=name))
+            return ("privileges", name, "in_effect"), " ".join(entry.in_effect.split())
+        types, text = self._in_effect.get(type_, ("", GRANTED))
+        return ("in_effect", types), " ".join(text.split())
+
+    def _in_effect_at(self, name: str, scope: Scope, typed: TypedPlace, granted: Clauses) -> Clauses:
+        """The condition of a privilege on a place, where `granted` stands for these clauses."""
+        key, text = self._condition(name, typed.type)
+        return self._text(text, replace(scope, key=key, object=typed, granted=granted))
+
+    def _including(self, source: str, typed: TypedPlace) -> TypedPlace | None:
+        """The place where a privilege must be in effect to include what it implies on `typed`: this place, or the
+        nearest one above it on which the privilege can be in effect."""
+        chain = self.names.chain(typed.type) if self._inherits(source) else (typed.type,)
+        type_ = next((type_ for type_ in chain if type_ in self._effective(source)), None)
+        return None if type_ is None else TypedPlace(type_, typed.prefix)
+
+    def _undenied(self, clauses: Clauses, deny: list[Fact], source: str, name: str) -> Clauses:
+        """The clauses, which must also not hold if one of the DENYs exists."""
+        if not deny:
+            return clauses
+        if () in clauses:
+            raise PolicyProblem(
+                ("privileges", source),
+                f"{source} is in effect for everyone and implies {name}, which can be denied; give {source} another "
+                f"condition, or remove {name} from what it implies",
+            )
+        return either((_with_denial(clause, deny),) for clause in clauses)
 
     def _effective(self, name: str) -> set[str]:
         entry = self.names.privileges[name]
         return set(entry.on if entry.effective is None else entry.effective)
 
-    def _granted(self, name: str, typed: TypedPlace) -> Clauses:
-        """Granted on the place or, if grants are inherited, above it, and not denied. No other rule reads DENY."""
-        allow = self._grants(FactKind.ALLOW, self.names.sources[name], typed)
-        deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), typed)
-        return atom(allow, deny) if allow else NEVER
+    def _granted(self, held: list[tuple[str, TypedPlace]], deny: list[Fact]) -> Clauses:
+        """One of the privileges is granted on its place or, if grants are inherited, above it, and there is no DENY.
+
+        A privilege with `membership` is granted to the members.
+        """
+        allow = [fact for name, at in held for fact in self._grants(FactKind.ALLOW, [name], at)]
+        members = [each for each in held if self.names.privileges[each[0]].membership]
+        joined = [Fact(FactKind.HOLDS, place) for name, at in members for place in self._reaching(name, at)]
+        return either(atom(facts, deny) for facts in (allow, joined) if facts)
 
     def _grants(self, kind: FactKind, names: Iterable[str], typed: TypedPlace) -> list[Fact]:
         return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, typed)]
 
     def _reaching(self, name: str, typed: TypedPlace) -> list[str]:
-        entry = self.names.privileges[name]
-        inherit = self.file.grants.inherit if entry.inherit is None else entry.inherit
-        chain = self.names.chain(typed.type) if inherit else (typed.type,)
-        return [self._at(TypedPlace(type_, typed.prefix)) for type_ in chain if type_ in entry.on]
+        chain = self.names.chain(typed.type) if self._inherits(name) else (typed.type,)
+        return [self._at(TypedPlace(type_, typed.prefix)) for type_ in chain if type_ in self.names.privileges[name].on]
+
+    def _inherits(self, name: str) -> bool:
+        stated = self.names.privileges[name].inherit
+        return self.file.grants.inherit if stated is None else stated
 
     def _at_place(self, name: str, place: str, scope: Scope) -> Clauses:
         if name == "owner" and place == "any":
@@ -197,6 +292,8 @@ class Expander:
                 )
             return atom([Fact.holds(place)])
         typed = self._place(place, scope)
+        if name in ("holds", "self") and not self._fits(name, place, typed, scope):
+            return NEVER
         if name == "owner":
             if not self.names.types[typed.type].owned_by:
                 self.unowned.append((tuple(scope.key), typed.type))
@@ -205,6 +302,24 @@ class Expander:
             return atom([Fact(FactKind.EXISTS, self._at(typed))], [Fact(FactKind.BUILTIN, self._at(typed))])
         kind = {"self": FactKind.IS, "holds": FactKind.HOLDS, "exists": FactKind.EXISTS}[name]
         return atom([Fact(kind, self._at(typed))])
+
+    def _fits(self, name: str, place: str, typed: TypedPlace, scope: Scope) -> bool:
+        """Whether subjects can hold entities of the type of a place, or be one. Raises PolicyProblem if they cannot; a
+        grantee, which can be of several types, is then none that is held, or the subject."""
+        kind = self.names.types[typed.type].kind
+        asked = kind in ("user", "service_principal") or typed.type in self.file.ask.subjects
+        if asked if name == "self" else kind in ("group", "role"):
+            return True
+        if typed.prefix == "grantee.":
+            return False
+        if name == "self":
+            rule = "which is not in `ask.subjects`"
+            remedy = "name another place" if kind == "object" else f"write holds({place})"
+        else:
+            rule, remedy = "which is not a group or role", f"write self({place})" if asked else "name another place"
+        raise PolicyProblem(
+            scope.key, f"{name}({place}) never holds: {place} is {indefinite(typed.type)}, {rule}; {remedy}"
+        )
 
     def _owner(self, typed: TypedPlace) -> Clauses:
         return atom([Fact(FactKind.OWNS, self._at(typed))]) if self.names.types[typed.type].owned_by else NEVER
@@ -222,6 +337,7 @@ class Expander:
                 raise PolicyProblem(scope.key, f"{type_!r} is not below {typed.type}; name a type that is")
         for name in tree.privileges:
             self.names.need_privilege(name, scope.key)
+        self._check_below(tree, types, scope)
         sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
         ordered = [name for name in self.names.privileges if name in sources]
         at = self._at(typed)
@@ -233,6 +349,23 @@ class Expander:
             for type_ in types
             if type_ in self.names.privileges[source].on
         )
+
+    def _check_below(self, tree: BelowExpression, types: list[str], scope: Scope) -> None:
+        """Raises PolicyProblem for a privilege whose grants do not decide whether it includes one of the named ones."""
+        for name in map(self.names.canonical, tree.privileges):
+            for source in self.names.sources[name]:
+                if self.names.privileges[source].membership:
+                    raise PolicyProblem(
+                        scope.key,
+                        f"{tree.name}(...) reads grants, and {source} is stored as a membership; name other privileges",
+                    )
+                for type_ in {*types} & {*self.names.privileges[source].on} if source != name else ():
+                    if type_ not in self._effective(source) or self._condition(source, type_)[1] != GRANTED:
+                        raise PolicyProblem(
+                            scope.key,
+                            f"{tree.name}(...) reads grants, and a grant of {source} on {indefinite(type_)} includes "
+                            f"{name} only where {source} is in effect; name types without `in_effect`",
+                        )
 
     def _can(self, tree: Can, scope: Scope) -> Clauses:
         name = self.file.aliases.get(tree.operation, tree.operation)
@@ -291,3 +424,22 @@ class Expander:
 
     def _at(self, typed: TypedPlace) -> str:
         return typed.type if typed.type == self.names.root else f"{typed.prefix}{typed.type}"
+
+
+def _with_denial(clause: Clause, deny: list[Fact]) -> Clause:
+    """The clause with the DENYs in each atom of one of its terms; if a term has them already, the clause."""
+    if any(all({*deny} <= {*one.none} for one in term) for term in clause):
+        return clause
+    first, *rest = clause
+    return (tuple(Atom(one.any, tuple(dict.fromkeys((*one.none, *deny)))) for one in first), *rest)
+
+
+def _grants_together(term: Term) -> Term:
+    """The term with one atom for all grants that the same DENYs override."""
+    together: dict[tuple[bool, object], Atom] = {}
+    for one in term:
+        grants = all(fact.kind is FactKind.ALLOW for fact in one.any)
+        key = (grants, one.none if grants else one)
+        before = together.get(key)
+        together[key] = Atom(tuple(dict.fromkeys((*before.any, *one.any))), one.none) if before else one
+    return tuple(together.values())

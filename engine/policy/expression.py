@@ -103,6 +103,32 @@ def parse(text: str) -> Expression:
     return tree
 
 
+def places_of(tree: Expression) -> set[str]:
+    """The places that one part of a condition names."""
+    match tree:
+        case Privilege(_, place) | AtPlace(_, place):
+            return {place}
+        case BelowExpression():
+            return {tree.place}
+        case Can(_, place, with_):
+            return {place or "object", *(named for _, named in with_)}
+    return set()
+
+
+def example_about(tree: Expression, place: str) -> str:
+    """The first part of a condition, about another place: an example for a message."""
+    while isinstance(tree, All | AnyOf):
+        tree = tree.parts[0]
+    match tree:
+        case Privilege(name) | AtPlace(name):
+            return f"{name}({place})"
+        case BelowExpression(name):
+            return f"{name}(... below {place})"
+        case Can(operation):
+            return f"can({operation}, {place})"
+    return f"a condition of {place}, e.g. PRIVILEGE({place})"
+
+
 _NO_NOT = "`not` is not supported; to exclude subjects, use DENY (`grants.deny`)"
 _NO_VALUES = (
     "attributes and values cannot be compared; a condition consists of privileges, owner(...), holds(...) and so on"

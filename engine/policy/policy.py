@@ -190,13 +190,18 @@ class Policy:
 
     # ---- questions -------------------------------------------------------------------------------------------
     def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
-        """The requirement of a privilege or operation on a type, with these second objects. Raises Unknown, Invalid."""
+        """The requirement of a privilege or operation on a type, with these second objects. Raises Unknown, Invalid;
+        InvalidPolicy if an older version stored a policy that is refused now."""
         if not isinstance(name, str):
             raise Unknown(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
         key = (name, type_, with_)
         known = self._questions.get(key)
         if known is None:
-            known = self._questions[key] = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
+            try:
+                known = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
+            except PolicyProblem as problem:
+                raise _stored(problem) from None
+            self._questions[key] = known
         return known
 
     def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
@@ -254,14 +259,25 @@ class Policy:
 
     def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
         """The condition for the actor. `grantee` is the type of the subject that gains or loses something. Raises
-        Invalid if the condition is too large with these second objects."""
+        Invalid if the condition is too large with these second objects; InvalidPolicy as `question`."""
         key = (kind, type_, grantee, with_)
         if key not in self._changes:
             try:
                 self._changes[key] = self._expander.change(*key)
             except TooManyClauses:  # as in `_ask_operation`
                 raise _too_large(kind, type_, with_) from None
+            except PolicyProblem as problem:
+                raise _stored(problem) from None
         return self._changes[key]
+
+
+def _stored(problem: PolicyProblem) -> InvalidPolicy:
+    """The error for a policy that `load` would refuse: an older version stored it with its root."""
+    key = ".".join(map(str, problem.key))
+    return InvalidPolicy(
+        f"the policy stored with the root is invalid: {key}: {problem}; correct its file, then upgrade the root "
+        "(`grantpath policy upgrade`)"
+    )
 
 
 def _too_large(name: str, type_: str, with_: frozenset[str]) -> Invalid:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.graph.near_names import nearest
 
@@ -30,7 +31,7 @@ class Scope:
     object: TypedPlace
     with_: dict[str, TypedPlace] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
-    granted: str | None = None
+    granted: Clauses | None = None  # in `in_effect`: what `granted` stands for
     in_change: bool = False
     path: tuple[str, ...] = ()
     steps: Iterator[int] = field(default_factory=count)  # shared by all scopes of one expansion
