@@ -31,7 +31,8 @@ class ListSources(PastVerbs):
         if ask is None:
             query, parameters = list_query(policy, self.root, question)
             ask = partial(self.ask, query, at_least=page.at_least, **parameters)
-        listing = Listing(self.tenant, words, ask, policy.hidden, page)
+        chosen = partial(request.only_within, policy, self.root, question) if question.within else None
+        listing = Listing(self.tenant, words, ask, policy.hidden, page, chosen)
         span.set(revision=listing.revision)
         (past or self).need_existing(question.needed, listing.first["known"])
         return listing

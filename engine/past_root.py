@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from grantpath.engine.decide.request import ResolvedQuestion, decision, resolve
+from grantpath.engine.decide.request import ResolvedQuestion, decision, only_within, resolve
 from grantpath.engine.facts.fact_version import FactVersion
 from grantpath.engine.facts.memory_check import answers
 from grantpath.engine.facts.memory_lists import MemoryList, listed
@@ -63,7 +63,8 @@ class PastRoot:
             asked = resolve(self.policy, self.root, words)
             found = self.listing(asked)
             self.need_existing(asked.needed, found.known)
-            return SnapshotAnswer([ref for ref in found.refs if ref not in self.policy.hidden], self.revision)
+            refs = only_within(self.policy, self.root, asked, found.refs)
+            return SnapshotAnswer([ref for ref in refs if ref not in self.policy.hidden], self.revision)
         check, expected = parse_check(question)
         asked = resolve(self.policy, self.root, check)
         [row], marks = self.answers([asked])

@@ -109,7 +109,7 @@ CALL (root, policy, type, actors, clauses, own) {
   WITH DISTINCT one WHERE coalesce(one.exists, true) AND NOT one.ref IN policy.hidden
   RETURN collect(one) AS objects
 }
-CALL (root, policy, type, actor, actors, asked, clauses, seconds, objects) {
+CALL (root, policy, rule, type, actor, actors, asked, clauses, seconds, objects) {
   UNWIND objects AS one
   WITH *, one.ref AS object
   // 7 the places of each: the object, its ancestors, and the same of second objects
@@ -124,6 +124,8 @@ CALL (root, policy, type, actor, actors, asked, clauses, seconds, objects) {
     MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(place)
     RETURN collect(DISTINCT {at: CASE place WHEN top THEN '' ELSE coalesce('with.' + named.key + '.', '') END + place.type, node: place}) AS places
   }
+  WITH * WHERE none(each IN rule.inside WHERE [place IN places WHERE place.at = 'with.' + each | place.node]
+    <> [place IN places WHERE place.at = split(each, '.')[1] | place.node])
   // 8 the facts of the rule that are true for each of them
   CALL (actor, actors, asked, places, clauses) {
     UNWIND actors AS acting

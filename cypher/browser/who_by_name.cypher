@@ -211,7 +211,10 @@ WITH *, head([each IN [
   [rule:RulePrivilege AND NOT type IN rule.asked_on AND policy.elsewhere = 'error', operation + ' is not asked on a ' + type, null],
   [as_role IS NOT NULL, 'a list of users takes no `as ' + as_role + '`', null],
   [policy.on_missing AND NOT object IN known AND kind.kind = 'object' AND depth <> kind.depth, object + ' has not ' + kind.depth + ' segments', null],
-  [absent <> [], absent[0] + ' does not exist', absent[0]]
+  [absent <> [], absent[0] + ' does not exist', absent[0]],
+  [any(each IN rule.inside WHERE [place IN places WHERE place.at = 'with.' + each | place.node]
+    <> [place IN places WHERE place.at = split(each, '.')[1] | place.node]),
+    'a second object must be in the same' + reduce(line = '', each IN rule.inside | line + ' ' + split(each, '.')[1]) + ' as ' + object, null]
 ] WHERE each[0] | each]) AS problem
 // 10 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {

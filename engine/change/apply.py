@@ -208,17 +208,19 @@ class BatchApplier:
         }
 
     def _grant_to_creator(self, step: ChangeStep, actor: Actor, role: str | None, rows: _Rows) -> None:
-        """Makes the creator, or its active role, the owner of the new object, or grants the creator a privilege on it.
+        """Makes the creator, or its active role, the owner of the new object, or grants the creator privileges on it.
         The policy decides which."""
         gives, object_ = self._policy.file.creating, step.change.object
         creator = role or actor.ref.text
-        if gives == "owner":
+        if gives == ["owner"]:
             if type_of(creator) in self._policy.file.types[object_.type].owned_by:
                 self._own(step, creator, rows)
-        elif gives and object_.type in self._policy.names.privileges[gives].on:
-            grant = {"effect": "ALLOW", "privilege": gives, "object": object_.text, "subject": actor.ref.text}
-            rows.rows["grant"].append(grant)
-            rows.facts.add(step, ("ALLOW", gives, actor.ref.text, object_.text))
+            return
+        for privilege in gives:
+            if object_.type in self._policy.names.privileges[privilege].on:
+                grant = {"effect": "ALLOW", "privilege": privilege, "object": object_.text, "subject": actor.ref.text}
+                rows.rows["grant"].append(grant)
+                rows.facts.add(step, ("ALLOW", privilege, actor.ref.text, object_.text))
 
     def _put_all(self, written: _Rows) -> None:
         for query in WRITES:

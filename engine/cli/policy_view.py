@@ -151,8 +151,9 @@ def _condition(entry: ConditionEntry) -> str:
 
 
 def _creating(file: PolicyFile) -> str:
-    gets = {None: "the creator of an object gets nothing", "owner": "the creator of an object owns it"}
-    return gets.get(file.creating, f"the creator of an object gets {file.creating} on it")
+    if file.creating == ["owner"]:
+        return "the creator of an object owns it"
+    return f"the creator of an object gets {' or '.join(file.creating) or 'nothing'}{' on it' * bool(file.creating)}"
 
 
 def _changes(policy: Policy) -> Iterable[tuple[str, str]]:

@@ -71,14 +71,21 @@ class Listing:
     """
 
     def __init__(
-        self, tenant: str, question: Who | Which, ask: Callable[..., Row], hidden: Collection[str], page: Page
+        self,
+        tenant: str,
+        question: Who | Which,
+        ask: Callable[..., Row],
+        hidden: Collection[str],
+        page: Page,
+        chosen: Callable[[Sequence[str]], list[str]] | None = None,
     ) -> None:
-        """`ask` returns at most `limit` references after `after`. The references in `hidden` are omitted. Raises
-        Inconsistent if the root is not at the revision of the page."""
+        """`ask` returns at most `limit` references after `after`. The references in `hidden`, and those that `chosen`
+        does not return, are omitted. Raises Inconsistent if the root is not at the revision of the page."""
         self.question = question
         self._tenant = tenant
         self._ask = ask
         self._hidden = hidden
+        self._chosen = chosen
         self._limit, self._after = page.limit, page.after
         self._first = ask(after=page.after, limit=self._size(None if page.limit is None else page.limit + 1))
         self.revision = int(self._first["revision"])
@@ -128,7 +135,8 @@ class Listing:
         limit = None if self._limit is None else self._limit + 1
         page, size = self._first, self._size(limit)
         while True:
-            shown = [ref for ref in page["answer"] if ref not in self._hidden][:limit]
+            chosen = self._chosen(page["answer"]) if self._chosen else page["answer"]
+            shown = [ref for ref in chosen if ref not in self._hidden][:limit]
             yield from shown
             limit = None if limit is None else limit - len(shown)
             if len(page["answer"]) < size or limit == 0:
@@ -142,5 +150,5 @@ class Listing:
                 )
 
     def _size(self, limit: int | None) -> int:
-        """The number of references to read so that `limit` remain: the query also returns hidden ones."""
-        return PAGE if limit is None else min(limit + len(self._hidden), PAGE)
+        """The number of references to read so that `limit` remain: the query also returns those that are omitted."""
+        return PAGE if limit is None or self._chosen else min(limit + len(self._hidden), PAGE)

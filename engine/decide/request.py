@@ -28,7 +28,7 @@ class ResolvedQuestion(NamedTuple):
 
     `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
     each held role is evaluated separately. `needed` are the references that must exist; the first missing one is
-    reported.
+    reported. `within` are places: only objects in all of them can be in the answer to `which`.
     """
 
     requirement: Requirement
@@ -39,6 +39,7 @@ class ResolvedQuestion(NamedTuple):
     as_role: str | None
     one_role: bool
     needed: list[str]
+    within: frozenset[Reference] = frozenset()
 
 
 # ---- words to a question --------------------------------------------------------------------------------------------
@@ -85,6 +86,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
     requirement = policy.question(words.name, type_, frozenset(second_objects))
     _check_second_objects(requirement, second_objects)
+    within = _within(policy, root, requirement, object_, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
     role = None if isinstance(words, Who) or words.as_role is None else active_role(policy, root, words.as_role)
     needed = [ref.text for ref in second_objects.values()]
@@ -100,6 +102,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         # if the subject is a role, it acts as itself
         requirement.one_role and (subject is None or subject.type not in policy.role_types),
         needed if role is None else [*needed, role],
+        within,
     )
 
 
@@ -138,6 +141,32 @@ def _check_second_objects(requirement: Requirement, second_objects: Mapping[str,
                 f"{requirement.name}: {key}={ref} is {indefinite(ref.type)}, not {indefinite(wanted)}: "
                 f"write {key}={wanted}:NAME"
             )
+
+
+def _within(
+    policy: Policy,
+    root: Reference,
+    requirement: Requirement,
+    object_: Reference | None,
+    second_objects: Mapping[str, Reference],
+) -> frozenset[Reference]:
+    """The places in which the objects of `which` must be. Raises Invalid if an object is in another place than a second
+    object, and must not be."""
+    within = set()
+    for key, ref in second_objects.items():
+        entry = requirement.with_[key]
+        if object_ is not None:
+            policy.need_same_place(key, entry, object_, ref, root)
+        elif entry.inside and (place := policy.place_of(entry.inside, ref, root)):
+            within.add(place)
+    return frozenset(within)
+
+
+def only_within(policy: Policy, root: Reference, question: ResolvedQuestion, refs: Iterable[str]) -> list[str]:
+    """Those of the objects that `which` can have in its answer."""
+    if not question.within:
+        return [*refs]
+    return [ref for ref in refs if question.within <= {at for _, at in policy.chain(policy.reference(ref, root), root)}]
 
 
 # ---- a question to parameters ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from grantpath.engine.decide.request import ResolvedQuestion, resolve
+from grantpath.engine.decide.request import ResolvedQuestion, only_within, resolve
 from grantpath.engine.facts.fact_table import FactTable, Prepared, TargetedQuestion
 from grantpath.engine.facts.folding import fold
 from grantpath.engine.facts.intervals import ActingPrincipals, Ints
@@ -99,7 +99,11 @@ class QuestionBinder:
         if object_ is None:
             type_ = question.requirement.type
             chosen = self._numbering.of_type(type_) & self._numbering.exists & self._shown
-            return TargetedQuestion(clauses, type_, np.flatnonzero(chosen), seconds)
+            targets = np.flatnonzero(chosen)
+            if question.within:
+                refs = [self._numbering.refs[at] for at in targets.tolist()]
+                targets = targets[np.isin(refs, only_within(self._policy, self._root, question, refs))]
+            return TargetedQuestion(clauses, type_, targets, seconds)
         if not question.requirement.may_be_missing or object_.text in self._policy.hidden:
             self._position(object_)
         missing: list[str] = []

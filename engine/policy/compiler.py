@@ -16,6 +16,7 @@ from grantpath.engine.policy.clauses import (
     either,
 )
 from grantpath.engine.policy.expression import (
+    ONE_PLACE,
     All,
     AnyOf,
     AtPlace,
@@ -140,6 +141,8 @@ class Expander:
         if next(scope.steps) > MAX_STEPS:
             raise TooManyClauses
         match tree:
+            case Privilege(_, at) | AtPlace(_, at) | BelowExpression(place=at) | Can(place=str(at)) if scope.omits(at):
+                return NEVER
             case All(parts):
                 return both(self._tree(part, scope) for part in parts)
             case AnyOf(parts):
@@ -281,6 +284,14 @@ class Expander:
         return self.file.grants.inherit if stated is None else stated
 
     def _at_place(self, name: str, place: str, scope: Scope) -> Clauses:
+        if name not in ONE_PLACE:
+            if name not in self.file.define:
+                raise PolicyProblem(
+                    scope.key,
+                    f"{name!r} is unknown{nearest(name, [*self.file.define, *ONE_PLACE])}; write can, owner, self, "
+                    "holds, exists, custom, some, every, an entry of `define`, or a PRIVILEGE in upper case",
+                )
+            return self._word(name, replace(scope, object=self._place(place, scope), granted=None))
         if name == "owner" and place == "any":
             return either(
                 self._owner(TypedPlace(type_, scope.object.prefix)) for type_ in self.names.chain(scope.object.type)
@@ -295,7 +306,7 @@ class Expander:
         if name in ("holds", "self") and not self._fits(name, place, typed, scope):
             return NEVER
         if name == "owner":
-            if not self.names.types[typed.type].owned_by:
+            if not self.names.types[typed.type].owned_by and place != "grantee":
                 self.unowned.append((tuple(scope.key), typed.type))
             return self._owner(typed)
         if name == "custom":

@@ -12,7 +12,7 @@
     some(P, Q in t, u below place)                one of the privileges is granted on some t or u below the place
     every(P in t, u below place)                  the privilege is granted on each existing t and u below the place
     can(operation), can(operation, place, key=place)   the condition of that operation
-    name                                          an entry of `define`
+    name, name(place)                             an entry of `define`: on the object; on the place
 
 A place is the type of the object or of an ancestor, `object`, `parent`, `root`, `with.KEY` or `grantee`.
 """
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\.[a-z][a-z0-9_]*)*(?::[^\s(),=]+)?)|(?P<mark>[(),=]))")
 _PRIVILEGE = re.compile(r"[A-Z][A-Z0-9_]*\Z")
-_ONE_PLACE = {"owner", "self", "holds", "exists", "custom"}
+ONE_PLACE = frozenset({"owner", "self", "holds", "exists", "custom"})
 MAX_EXPRESSION = 4_000
 
 
@@ -47,7 +47,7 @@ class Privilege:
 
 @dataclass(frozen=True)
 class AtPlace:
-    """`owner`, `self`, `holds`, `exists` or `custom` of a place."""
+    """`owner`, `self`, `holds`, `exists`, `custom` or an entry of `define`, of a place."""
 
     name: str
     place: str
@@ -226,16 +226,11 @@ class _Parser:
     def call(self, name: str) -> Expression:
         if _PRIVILEGE.match(name):
             return Privilege(name, self.take())
-        if name in _ONE_PLACE:
-            return AtPlace(name, self.take())
         if name in ("some", "every"):
             return self.below(name)
         if name == "can":
             return self.can()
-        raise ConditionError(
-            f"{name!r} is unknown; write can, owner, self, holds, exists, custom, some, every, "
-            "or a PRIVILEGE in upper case"
-        )
+        return AtPlace(name, self.take())
 
     def below(self, name: str) -> Expression:
         privileges = self.names()

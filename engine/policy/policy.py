@@ -188,6 +188,19 @@ class Policy:
             raise Invalid(f"{ref} is the root; it has no parent")
         return chain[1][1]
 
+    def place_of(self, type_: str, ref: Reference, root: Reference) -> Reference | None:
+        """The object of a type that is the reference or above it, if there is one."""
+        return dict(self.chain(ref, root)).get(type_)
+
+    def need_same_place(
+        self, key: str, entry: WithEntry, object_: Reference, second: Reference, root: Reference
+    ) -> None:
+        """Raises Invalid if a second object must be in the same place as the object, by `inside`, and is not."""
+        if entry.inside and self.place_of(entry.inside, object_, root) != self.place_of(entry.inside, second, root):
+            raise Invalid(
+                f"{key}={second} is in another {entry.inside} than {object_}; name one in the same {entry.inside}"
+            )
+
     # ---- questions -------------------------------------------------------------------------------------------
     def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
         """The requirement of a privilege or operation on a type, with these second objects. Raises Unknown, Invalid;

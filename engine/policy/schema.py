@@ -97,7 +97,8 @@ class WithEntry(_Entry):
     optional: bool = False
     if_: str | None = Field(default=None, alias="if", description="a further condition if this object is given")
     inside: str | None = Field(
-        default=None, description="an ancestor type; this object and the main one must have the same ancestor of it"
+        default=None,
+        description="a type above both; this object and the main one must be in the same object of it",
     )
 
 
@@ -163,7 +164,10 @@ class PolicyFile(_Entry):
     members: dict[str, NameList] = Field(default={}, description="by group or role type: the types of its members")
     grants: GrantRules
     ask: AskRules = AskRules()
-    creating: str | None = Field(default=None, description="what an object's creator gets: `owner`, or a privilege")
+    creating: NameList = Field(
+        default=[],
+        description="what an object's creator gets: `owner`, or privileges, each on the types it can be granted on",
+    )
     builtin: dict[str, BuiltinEntry] = {}
     privileges: dict[str, PrivilegeEntry]
     ladders: list[NameList] = Field(default=[], description="privileges from low to high; each implies those before it")

@@ -36,6 +36,10 @@ class Scope:
     path: tuple[str, ...] = ()
     steps: Iterator[int] = field(default_factory=count)  # shared by all scopes of one expansion
 
+    def omits(self, place: str) -> bool:
+        """Whether the place is an optional second object that the question omits."""
+        return place.startswith("with.") and place.removeprefix("with.") in self.absent
+
     def enter(self, what: str, **changes: Any) -> "Scope":
         """The scope inside a named condition. Raises PolicyProblem for a cycle."""
         if len(self.path) >= MAX_NESTED:

@@ -124,16 +124,7 @@ class Rules:
                     f"{key}={second} is {indefinite(second.type)}, not {indefinite(wanted.type)}: "
                     f"write {key}={wanted.type}:NAME"
                 )
-            if wanted.inside and not self._same(wanted.inside, change.object, second):
-                raise Invalid(
-                    f"{key}={second} is in another {wanted.inside} than {change.object}; name one in the "
-                    f"same {wanted.inside}"
-                )
-
-    def _same(self, type_: str, one: Reference, other: Reference) -> bool:
-        return dict(self.policy.chain(one, self.root)).get(type_) == dict(self.policy.chain(other, self.root)).get(
-            type_
-        )
+            self.policy.need_same_place(key, wanted, change.object, second, self.root)
 
     def _drop(self, change: ResolvedStatement) -> None:
         if self.policy.names.is_protected(change.object.type):

@@ -172,8 +172,8 @@ def _check_operations(names: PolicyIndex) -> None:
             key = ("operations", types, written)
             for name in split(written):
                 _lower(name, key)
-            for with_, second in entry.with_.items():
-                names.need_type(second.type, (*key, "with", with_))
+            for type_ in split(types):
+                _check_second_objects(names, type_, entry, key)
     for alias, name in names.file.aliases.items():
         _lower(alias, ("aliases", alias))
         if name not in names.operation_types:
@@ -191,13 +191,17 @@ def _check_changes(names: PolicyIndex) -> None:
         for types, entry in names.rules(kind).items():
             for type_ in split(types):
                 _check_change(names, kind, type_, ("changes", kind, types))
-                for with_, second in entry.with_.items():
-                    key = ("changes", kind, types, "with", with_)
-                    names.need_type(second.type, key)
-                    if second.inside and second.inside not in {*names.chain(type_)} & {*names.chain(second.type)}:
-                        raise PolicyProblem(
-                            key, f"{second.inside!r} is not above both {type_} and {second.type}; name a type that is"
-                        )
+                _check_second_objects(names, type_, entry, ("changes", kind, types))
+
+
+def _check_second_objects(names: PolicyIndex, type_: str, entry: ConditionEntry, key: YamlPath) -> None:
+    for with_, second in entry.with_.items():
+        second_key = (*key, "with", with_)
+        names.need_type(second.type, second_key)
+        if second.inside and second.inside not in {*names.chain(type_)} & {*names.chain(second.type)}:
+            raise PolicyProblem(
+                second_key, f"{second.inside!r} is not above both {type_} and {second.type}; name a type that is"
+            )
 
 
 def _check_change(names: PolicyIndex, kind: str, type_: str, key: YamlPath) -> None:
@@ -211,13 +215,23 @@ def _check_change(names: PolicyIndex, kind: str, type_: str, key: YamlPath) -> N
 
 def _check_creating(names: PolicyIndex) -> None:
     creating = names.file.creating
-    if creating is not None and creating != "owner" and creating not in names.privileges:
-        raise PolicyProblem(
-            ("creating",),
-            f"{creating!r} is neither `owner` nor a privilege{nearest(creating, names.privileges)}; name one of these",
-        )
-    if creating and creating != "owner":
-        names.need_own_name(creating, ("creating",))
+    if creating == ["owner"]:
+        return
+    for name in creating:
+        if name == "owner":
+            raise PolicyProblem(
+                ("creating",), "`owner` stands beside privileges; write `owner` alone, or only privileges"
+            )
+        if name not in names.privileges:
+            raise PolicyProblem(
+                ("creating",),
+                f"{name!r} is neither `owner` nor a privilege{nearest(name, names.privileges)}; name one of these",
+            )
+        names.need_own_name(name, ("creating",))
+        if names.privileges[name].membership:
+            raise PolicyProblem(
+                ("creating",), f"{name} is stored as a membership; name a privilege without `membership`"
+            )
 
 
 def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> None:

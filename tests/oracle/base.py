@@ -22,6 +22,7 @@ class Operation(Generic[Case]):
     condition: Callable[[Case], bool]
     with_: dict[str, str] = field(default_factory=dict)
     optional: dict[str, str] = field(default_factory=dict)
+    same: str = ""  # a type: the second objects must be in the same object of this type as the object
 
 
 def on(
@@ -104,7 +105,16 @@ class Oracle(Changes):
             raise OracleError(f"{self.policy} has no type {type_}")
         if (name, set(with_ or {})) not in [(n, set(keys)) for n, keys in self.askable[type_]]:
             raise OracleError(f"{name} is not asked on a {type_}, or not with these second objects")
-        return {each for each in self.objects(type_) if self.check(subject, name, each, with_, as_role)}
+        row = self.operations.get(self.aliases.get(name, name))
+        places = (
+            {self.above(self.resolve(ref), row.same) for ref in (with_ or {}).values()} if row and row.same else set()
+        )
+        return {
+            each
+            for each in self.objects(type_)
+            if all(place in self.upward(self.resolve(each)) for place in places)
+            and self.check(subject, name, each, with_, as_role)
+        }
 
     def _read_question(self, subject: str, name: str, obj: str, with_: dict[str, str], as_role: str | None) -> Question:
         asker = self.resolve(subject)
@@ -117,7 +127,10 @@ class Oracle(Changes):
         types = {key: ref.type for key, ref in second.items()}
         if (name, types) not in self.askable[target.type]:
             raise OracleError(f"{name} with {types} is not asked on a {target.type}")
+        row = self.operations.get(self.aliases.get(name, name))
         for ref in second.values():
+            if row is not None and row.same and self.above(ref, row.same) != self.above(target, row.same):
+                raise OracleError(f"{ref} is in another {row.same} than {target}")
             if ref not in self.existing or self.hidden(ref):
                 raise OracleError(f"{ref} does not exist")
         role = None if as_role is None else self.resolve(as_role)

@@ -164,10 +164,11 @@ class DeltaStream(Oracle):
             return ("invite_user" if type_ == "user" else f"create_{type_}"), above, {}
         if change.verb == "owner":
             return "grant_ownership", change.object, {"role": change.subject}
+        if change.verb in ("member", "remove"):
+            second = {"to": change.subject} if change.subject.type == "role" else {}
+            return ("grant_role" if change.verb == "member" else "revoke_role"), change.object, second
         name = {
             "drop": "terminate_query" if type_ == "query" else f"drop_{type_}",
-            "member": "grant_role",
-            "remove": "revoke_role",
             "grant": "grant_privileges",
             "revoke": "revoke_privileges",
         }[change.verb]

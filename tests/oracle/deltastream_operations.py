@@ -58,6 +58,12 @@ def manage_members(c: Case) -> bool:
     return c.has("MANAGE_MEMBERS", "organization")
 
 
+def manages_links(c: Case) -> bool:
+    """To and from a user only MANAGE_MEMBERS; to and from a role also the owner of both roles."""
+    to = c.second.get("to")
+    return manage_members(c) or (to is not None and c.owner() and c._replace(it=to).owner())
+
+
 def manage_grants(c: Case) -> bool:
     return c.has("MANAGE_GRANTS", "organization")
 
@@ -131,8 +137,8 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "list_roles": on("role", list_roles),
     "describe_role": on("role", list_roles),
     "use_role": on("role", lambda c: c.it in c.held),
-    "grant_role": on("role", owner_or_manage_members),
-    "revoke_role": on("role", owner_or_manage_members),
+    "grant_role": on("role", manages_links, optional={"to": "role"}),
+    "revoke_role": on("role", manages_links, optional={"to": "role"}),
     "drop_role": on("role", lambda c: owner_or_manage_members(c) and not c.is_built_in()),
     "grant_privileges": on(ANY_BUT_USER, owner_or_manage_grants),
     "revoke_privileges": on(ANY_BUT_USER, owner_or_manage_grants),

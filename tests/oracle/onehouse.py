@@ -162,13 +162,15 @@ class Onehouse(Oracle):
         if change.verb == "add":
             if actor is not None and change.second.keys() != self.adding_with.get(change.object.type, {}).keys():
                 raise InvalidChange(f"an actor who adds a {change.object.type} names its second objects")
-            database = change.second.get("database")
-            if database is not None and self.above(database, "project") != self.parent(change.object):
-                raise InvalidChange(f"{database} is in another project")
+            for ref in change.second.values():
+                if self.above(ref, "project") != self.parent(change.object):
+                    raise InvalidChange(f"{ref} is in another project")
 
     def authorized(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
         what = change.object
-        if change.verb in ("add", "drop") and what.type == "user":
+        if change.verb == "drop" and what.type == "user":
+            return self.in_effect(actor, "ACCOUNT_ADMIN", self.root)
+        if change.verb == "add" and what.type == "user":
             projects = [each for each in self.existing if each.type == "project"]
             return any(self.in_effect(actor, "PROJECT_ADMIN", each) for each in projects)
         if change.verb == "add":
@@ -178,11 +180,17 @@ class Onehouse(Oracle):
                 return False
             return self.in_effect(actor, "DROP" if what.type in DATA else LADDERS[what.type][-1], what)
         needed = "MANAGE" if what.type in DATA else LADDERS[what.type][-1]
-        if self.in_effect(actor, needed, what):
-            return True
-        takes_away = change.verb in ("revoke", "remove")
-        managed = change.subject.type in ("group", "service_principal")
-        return takes_away and managed and self.in_effect(actor, LADDERS[change.subject.type][-1], change.subject)
+        right_on_object = self.in_effect(actor, needed, what)
+        if change.subject.type == "user":
+            return right_on_object
+        manages_subject = self.in_effect(actor, LADDERS[change.subject.type][-1], change.subject)
+        if change.verb in ("revoke", "remove"):
+            return right_on_object or manages_subject
+        return right_on_object and manages_subject
+
+    def created(self, change: Change, actor: Ref, as_role: Ref | None) -> None:
+        if change.object.type in LADDERS:
+            self.grants.add(("allow", LADDERS[change.object.type][-1], change.object, actor))
 
     def _may_add(self, change: Change, actor: Ref) -> bool:
         above = self.upward(change.object)[1]

@@ -1,5 +1,7 @@
 """Onehouse's operations, each row of the sheet as a condition on roles and privileges in effect."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from .base import Operation, on
@@ -35,12 +37,17 @@ def needs(type_: str, name: str) -> Operation[Case]:
     return on(type_, lambda c: c.has(name))
 
 
+def with_cluster(type_: str, condition: Callable[[Case], bool]) -> Operation[Case]:
+    """A row that names a cluster of the object's project."""
+    return replace(on(type_, condition, cluster="cluster"), same="project")
+
+
 def service(privilege: str) -> Operation[Case]:
     """A table service: a privilege on the table, and the use of its Services Cluster."""
-    return on("table", lambda c: c.has(privilege) and c.uses_cluster(), cluster="cluster")
+    return with_cluster("table", lambda c: c.has(privilege) and c.uses_cluster())
 
 
-VIEWING = {
+DISMISSING = {
     "cluster": "CLUSTER_VIEWER",
     "source": "SOURCE_VIEWER",
     "catalog": "CATALOG_VIEWER",
@@ -52,9 +59,18 @@ VIEWING = {
 }
 
 
-def notifications() -> Operation[Case]:
+VIEWING = {
+    **DISMISSING,
+    "account": "ACCOUNT_MEMBER",
+    "project": "PROJECT_MEMBER",
+    "group": "GROUP_MEMBER",
+    "service_principal": "SERVICE_PRINCIPAL_USER",
+}
+
+
+def notifications(needed: dict[str, str]) -> Operation[Case]:
     """Every subject that may view the object."""
-    return on(" ".join(VIEWING), lambda c: c.has(VIEWING[c.it.type]))
+    return on(" ".join(needed), lambda c: c.has(needed[c.it.type]))
 
 
 def create_stream_capture(c: Case) -> bool:
@@ -75,7 +91,7 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "view_project_usage": needs("project", "PROJECT_MEMBER"),
     "create_source": needs("project", "PROJECT_MEMBER"),
     "create_catalog": needs("project", "PROJECT_MEMBER"),
-    "create_job": on("project", lambda c: c.has("PROJECT_MEMBER") and c.uses_cluster(), cluster="cluster"),
+    "create_job": with_cluster("project", lambda c: c.has("PROJECT_MEMBER") and c.uses_cluster()),
     "create_user": needs("project", "PROJECT_ADMIN"),
     "add_user_to_project": needs("project", "PROJECT_ADMIN"),
     "edit_user_permissions": needs("project", "PROJECT_ADMIN"),
@@ -133,7 +149,7 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "modify_job_permissions": needs("job", "JOB_MANAGER"),
     "delete_job": needs("job", "JOB_MANAGER"),
     # stream capture
-    "create_stream_capture": on("database", create_stream_capture, cluster="cluster"),
+    "create_stream_capture": with_cluster("database", create_stream_capture),
     "view_stream_capture_definition": needs("stream_capture", "STREAM_CAPTURE_VIEWER"),
     "view_stream_capture_driver_logs": needs("stream_capture", "STREAM_CAPTURE_VIEWER"),
     "edit_stream_capture_definition": needs("stream_capture", "STREAM_CAPTURE_EDITOR"),
@@ -186,6 +202,6 @@ OPERATIONS: dict[str, Operation[Case]] = {
     "view_table_service_metrics": needs("table", "DESCRIBE"),
     "view_table_service_run_history": needs("table", "DESCRIBE"),
     # notifications
-    "view_notifications": notifications(),
-    "dismiss_notifications": notifications(),
+    "view_notifications": notifications(VIEWING),
+    "dismiss_notifications": notifications(DISMISSING),
 }

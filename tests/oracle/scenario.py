@@ -42,7 +42,7 @@ def run_line(world: Oracle, line: str | dict[str, Any]) -> tuple[object, object]
         if "check" in line:
             answer = check_line(world, line["check"])
         else:
-            answer = set(line["answer"]), ask_line(world, line["ask"])
+            answer = set(line.get("answer", [])), ask_line(world, line["ask"])
     except (OracleError, Malformed):
         return ("error" if line.get("error") == "true" else line.get("answer", "yes or no")), "error"
     return ("error", answer[1]) if line.get("error") == "true" else answer

@@ -59,10 +59,21 @@ class Proposals:
                 same = [place for place, to in self._holdings(wanted) if to == holder and self.rng.random() < 0.9]
                 second[key] = self.rng.choice(same) if same else second[key]
         gone = any(ref is not None and ref not in self.world.existing for ref in second.values())
+        row = self.world.operations.get(self.world.aliases.get(name, name))
+        if row is not None and row.same and target is not None:
+            place = self.world.above(target, row.same)
+            second = {key: self._in_place(ref, place) for key, ref in second.items()}
         if target is None or subject is None or None in second.values() or gone:
             return None
         with_ = {key: str(ref) for key, ref in second.items()}
         return str(subject), name, str(target), with_, self.active_role(subject)
+
+    def _in_place(self, ref: Ref | None, place: Ref) -> Ref | None:
+        """The entity, or another one of its type that is in the place; None if there is none."""
+        if ref is None or place in self.world.upward(ref):
+            return ref
+        inside = [each for each in self.existing(ref.type) if place in self.world.upward(each)]
+        return self.rng.choice(inside) if inside else None
 
     def _holdings(self, type_: str) -> list[tuple[Ref, Ref]]:
         """The objects of that type on which a subject holds a grant or ownership, each with that subject."""
@@ -110,6 +121,8 @@ class Proposals:
         for key, wanted in self.world.adding_with.get(ref.type, {}).items():
             optional = self.world.policy != "onehouse"
             second = self.one(wanted)
+            if self.world.policy == "onehouse" and self.rng.random() < 0.9:
+                second = self._in_place(second, self.world.upward(ref)[1])
             if second is not None and not (optional and self.rng.random() < 0.5):
                 pairs.append(f"{key}={second}")
         return f"add {ref} with {', '.join(pairs)}" if pairs else f"add {ref}"
