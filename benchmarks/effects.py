@@ -34,7 +34,7 @@ def main() -> None:
         if auth.revision_now() == 0:
             print_progress("loading")
             importer.load(auth, directory)
-        auth.replica = Replica.of(auth.store, auth.tenant, auth.policy)
+        auth.replica = Replica.of(auth.store, auth.tenant, auth.root, auth.policy)
         gc.collect()
         gc.freeze()
         for name, statement in _statements(auth).items():

@@ -64,7 +64,7 @@ def measure(plain: Authorizer, questions: Sequence[Question], popular: str, as_j
     before = psutil.Process().memory_info().rss
     start = time.perf_counter()
     auth = Authorizer(plain.store, plain.tenant, plain.policy, plain.root)
-    auth.replica = Replica.of(plain.store, plain.tenant, plain.policy)
+    auth.replica = Replica.of(plain.store, plain.tenant, plain.root, plain.policy)
     started = time.perf_counter() - start
     gc.collect()
     figures: Figures = {

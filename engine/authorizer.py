@@ -88,7 +88,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
             from grantpath.engine.facts.replica import Replica  # only here: it needs an extra
 
             snapshot = None if isinstance(replica, bool) else replica
-            opened.replica = Replica.of(store, tenant, model, snapshot, replica_memory)
+            opened.replica = Replica.of(store, tenant, reference, model, snapshot, replica_memory)
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()
         return opened

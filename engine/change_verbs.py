@@ -131,7 +131,9 @@ class ChangeVerbs(OpenTenant):
             limit=limit,
         )
         canonical = {"actor": actor, "object": object, "subject": subject}
-        return audit_log.read(self.ask, wanted, {name: self._canonical(ref) for name, ref in canonical.items()})
+        return audit_log.read(
+            self.ask, wanted, {name: self._canonical(ref) for name, ref in canonical.items()}, self.root
+        )
 
     def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
         """Verifies that the log has not been altered, as far as its hash chain shows.

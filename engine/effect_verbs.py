@@ -102,7 +102,7 @@ class EffectVerbs(ChangeVerbs):
 
         copy = self.replica or self._facts
         if copy is None:
-            copy = self._facts = Replica.of(self.store, self.tenant, self.policy)
+            copy = self._facts = Replica.of(self.store, self.tenant, self.root, self.policy)
         version = copy.current(self.policy)
         if version is None and may_read:
             self.store.apart(lambda: copy.read(self.policy))

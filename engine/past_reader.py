@@ -93,7 +93,7 @@ class PastReader:
         return found
 
     def _entries(self, **wanted: object) -> list[Logged]:
-        return audit_log.read(self.tenant.ask, ReadLog.of(limit=1, **wanted), {})
+        return audit_log.read(self.tenant.ask, ReadLog.of(limit=1, **wanted), {}, self.tenant.root)
 
     def _too_early(self, at: datetime) -> InvalidInput:
         name, entries = self.tenant.tenant, self.tenant.ask("log_deltas", after=-1, limit=1)["entries"]
@@ -141,7 +141,10 @@ class PastReader:
     def present(self) -> FactVersion:
         """The facts that the root has now. Raises Inconsistent, Unavailable."""
         current = None if self.replica is None else self.replica.current(self.tenant.policy)
-        return current.apart() if current else Replica(self.tenant.store, self.tenant.tenant).fresh(self.tenant.policy)
+        return current.apart() if current else self._copy().fresh(self.tenant.policy)
+
+    def _copy(self) -> Replica:
+        return Replica(self.tenant.store, self.tenant.tenant, self.tenant.root)
 
     def _from(self, start: _Start, revision: int, made: str) -> tuple[FactVersion, Policy]:
         low, high = sorted((start.revision, revision))
@@ -172,7 +175,7 @@ class PastReader:
     def _deltas(self, after: int, until: int) -> list[RecordedDelta]:
         """The deltas of the revisions after `after`, up to `until`. Raises _Blocked."""
         found: list[RecordedDelta] = []
-        for delta in recorded(self.tenant.ask, after) if after < until else ():
+        for delta in recorded(self.tenant.ask, after, self.tenant.root) if after < until else ():
             if delta.revision != after + len(found) + 1:
                 raise _Blocked(after + len(found) + 1, delta.revision)
             if delta.bulk:

@@ -58,7 +58,7 @@ def _newest_first(tenant: OpenTenant, revision: int) -> Iterator[RecordedDelta |
 
 def _between(tenant: OpenTenant, after: int, until: int) -> list[RecordedDelta]:
     found: list[RecordedDelta] = []
-    for delta in recorded(tenant.ask, after):
+    for delta in recorded(tenant.ask, after, tenant.root):
         if delta.revision > until:
             break
         found.append(delta)

@@ -9,7 +9,7 @@ from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.change.deltas import BULK
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
-from grantpath.graph.reference import type_of
+from grantpath.graph.reference import Reference, type_of
 from grantpath.graph.statement import parse_statement
 from grantpath.spark_sync.graph_rows import TreeKeys
 from grantpath.spark_sync.parallel_reader import EDGES, ENTITIES, RawRows
@@ -52,15 +52,16 @@ class ChangesMeanwhile:
                 self.facts[subject, f"{words.effect} {words.privilege}", words.object] = holds
 
 
-def changes(ask: GuardedAsk, policy: Policy, after: int, until: int) -> ChangesMeanwhile:
+def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until: int) -> ChangesMeanwhile:
     """The changes after the revision `after` up to `until`, as far back as the log describes them exactly.
 
     The result's `base` is `after` if the log describes all changes, and at most BULK facts. Otherwise it is the last
     revision that the log does not describe, or at which there were more than BULK facts. Ranges that were read before
-    `base` must be read again. Raises the errors of `ask`.
+    `base` must be read again. `root`: the root object. Raises the errors of
+    `ask`.
     """
     found, expected = ChangesMeanwhile(after), after + 1
-    for delta in recorded(ask, after):
+    for delta in recorded(ask, after, root):
         if delta.revision > until:
             break
         if delta.revision != expected:  # the entries before it were pruned

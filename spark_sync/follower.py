@@ -140,7 +140,7 @@ class Follower:
         version = self._read()
         if version.revision == marks["revision"]:
             return False
-        deltas = list(islice(recorded(self._ask, version.revision), PAGE))
+        deltas = list(islice(recorded(self._ask, version.revision, self._source.root), PAGE))
         if same_root(marks, self._ask("revision")):
             changes, reason = self._changes([delta for delta in deltas if delta.revision <= marks["revision"]])
             if changes:

@@ -14,6 +14,7 @@ from grantpath.engine.tenants.one_revision import TRIES, GuardedAsk, at_one_revi
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Inconsistent, Unknown
 from grantpath.graph.progress import ReportLine
+from grantpath.graph.reference import Reference
 from grantpath.graph.remote_path import AnyPath, remove_tree
 from grantpath.graph.store import Store
 from grantpath.spark_sync.changes_meanwhile import ChangesMeanwhile, applied, changes
@@ -62,6 +63,7 @@ def _read(
     Raises Inconsistent if the tenant is loaded or upgraded during each of TRIES tries.
     """
     now, policy = _marks_and_policy(store, root)
+    top = _root_object(store, root, policy)
     reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), {})
     with ThreadPoolExecutor(1) as other:  # starts workers while the database finds the ranges
         ready = other.submit(make_ready, engine.spark, reading, raw / "ready")
@@ -79,7 +81,7 @@ def _read(
         if (was.made, was.policy) != (now.made, now.policy):
             found = {}
         oldest = min((revision for revision, _ in found.values()), default=now.revision)
-        since = changes(guarded_ask(store, root), policy, oldest, now.revision)
+        since = changes(guarded_ask(store, root), policy, top, oldest, now.revision)
         found = {number: each for number, each in found.items() if each[0] >= since.base}
         missing = [number for number in bounds if number not in found]
         if not missing:
@@ -110,6 +112,14 @@ def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
         return TenantMarks(row["revision"], row["made"] or "", row["policy"]), from_source(kept["source"])
 
     return at_one_revision(root, guarded_ask(store, root), work)
+
+
+def _root_object(store: Store, root: str, policy: Policy) -> Reference:
+    """The root object of the tenant. Raises Unknown."""
+    named = registry.with_prefix(store, root, f"{policy.root_type}:", 1)
+    if not named:
+        raise registry.dropped(root)
+    return policy.root(named[0])
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def changes_since(store: Store, source: Snapshot) -> tuple[int, ChangesMeanwhile
         row = ask("revision")
         if problem := another(meta, row):
             return problem
-        found = changes(ask, source.policy, meta.revision, row["revision"])
+        found = changes(ask, source.policy, source.root, meta.revision, row["revision"])
         if same_root(row, ask("revision")):
             if found.base > meta.revision:
                 return f"the log does not describe what changed up to revision {found.base}"

@@ -7,12 +7,13 @@
 // $actor     STRING          'user:ann', or null for all
 // $object    STRING          'table:hr.public.staff', the object of the change, or another entity that it changed, or null for all
 // $subject   STRING          'role:analyst', the subject that gained or lost something, or another changed entity, or null for all
+// $former    STRING          'metalake:' if $object is the root object, whose name may have been another one when an entry was written; or null
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
 // Returns one row: changes LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, hash), begins INTEGER (the
 // revision of the first entry, if older ones were pruned; otherwise null), revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', limit: 20, after: 0, before: null, id: null, actor: null, object: null, subject: null, since: null, until: null}
+// :params {root: 'metalake:ml', limit: 20, after: 0, before: null, id: null, actor: null, object: null, subject: null, former: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -23,8 +24,10 @@ CALL () {
     AND change.revision < coalesce($before, change.revision + 1)
     AND ($id IS NULL OR change.id = $id OR change.id IN batch)
     AND ($actor IS NULL OR change.actor = $actor)
-    AND ($object IS NULL OR change.object = $object OR $object IN coalesce(change.touched, []) OR EXISTS {
-      MATCH (delta:Delta {root: $root, revision: change.revision}) WHERE change.parts > 0 AND $object IN delta.touched })
+    AND ($object IS NULL OR change.object = $object OR $object IN coalesce(change.touched, [])
+      OR any(ref IN coalesce(change.touched, []) + [change.object] WHERE ref STARTS WITH $former) OR EXISTS {
+        MATCH (delta:Delta {root: $root, revision: change.revision}) WHERE change.parts > 0
+          AND ($object IN delta.touched OR any(ref IN delta.touched WHERE ref STARTS WITH $former)) })
     AND ($subject IS NULL OR change.subject = $subject OR $subject IN coalesce(change.touched, []) OR EXISTS {
       MATCH (delta:Delta {root: $root, revision: change.revision}) WHERE change.parts > 0 AND $subject IN delta.touched })
     AND ($since IS NULL OR change.at >= $since)

@@ -7,12 +7,13 @@
 // $actor     STRING          'user:ann', or null for all
 // $object    STRING          'table:hr.public.staff', the object of the change, or null for all
 // $subject   STRING          'role:analyst', the subject that gained or lost something, or null for all
+// $former    STRING          'metalake:' if $object is the root object, whose name may have been another one when an entry was written; or null
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
 // Returns one row: refusals LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, reason), revision,
 // begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', limit: 20, after: -1, before: null, id: null, actor: null, object: null, subject: null, since: null, until: null}
+// :params {root: 'metalake:ml', limit: 20, after: -1, before: null, id: null, actor: null, object: null, subject: null, former: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -21,7 +22,7 @@ CALL () {
     AND refusal.revision < coalesce($before, refusal.revision + 1)
     AND ($id IS NULL OR refusal.id = $id OR refusal.request = $id)
     AND ($actor IS NULL OR refusal.actor = $actor)
-    AND ($object IS NULL OR refusal.object = $object)
+    AND ($object IS NULL OR refusal.object = $object OR refusal.object STARTS WITH $former)
     AND ($subject IS NULL OR refusal.subject = $subject)
     AND ($since IS NULL OR refusal.at >= $since)
     AND ($until IS NULL OR refusal.at < $until)

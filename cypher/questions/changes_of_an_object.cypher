@@ -9,9 +9,11 @@
 // In Neo4j Browser run this line first, then the whole file:
 // :params {object: 'table:hr.public.staff', limit: 10, root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
-OPTIONAL CALL (mark) {
-  // 1 the entries of the log that name it, the latest first
-  MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND $object IN [change.object, change.subject]
+OPTIONAL MATCH (policy:RulePolicy {root: $root})
+OPTIONAL CALL (mark, policy) {
+  // 1 the entries of the log that name it, the latest first; the root object may have had another name then
+  MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND ($object IN [change.object, change.subject]
+    OR $object STARTS WITH policy.root_type + ':' AND change.object STARTS WITH policy.root_type + ':')
   RETURN change ORDER BY change.revision DESC LIMIT toInteger($limit)
 }
 RETURN change.revision AS revision, change.at AS at, change.actor AS actor, change.statement AS statement, CASE WHEN mark IS NULL THEN 'there is no root ' + $root

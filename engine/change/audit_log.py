@@ -9,9 +9,11 @@ from pydantic import field_serializer
 from grantpath.engine.decide.notebook import verdict_html
 from grantpath.engine.decide.tabular import Tabular, TypedColumn
 from grantpath.engine.tenants.one_revision import GuardedAsk
+from grantpath.engine.tenants.root_name import as_named_now
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.inputs import need_number, need_text
+from grantpath.graph.reference import Reference
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,8 +85,8 @@ class ReadLog(Frozen):
         times = {name: in_utc(given[name]) for name in ("since", "until") if given.get(name) is not None}
         return cls(limit=limit, **{**given, **times})
 
-    def parameters(self, canonical: Mapping[str, str | None]) -> dict[str, Any]:
-        """The parameters of log.cypher or refusals.cypher, without the root, with canonical references.
+    def parameters(self, canonical: Mapping[str, str | None], root: Reference) -> dict[str, Any]:
+        """The parameters of log.cypher or refusals.cypher, without the tenant, with canonical references.
 
         One entry more than the limit is read: it shows that more match.
         """
@@ -92,6 +94,7 @@ class ReadLog(Frozen):
         return {
             **{name: getattr(self, name) for name in ("before", "id", "since", "until")},
             **{name: canonical.get(name) for name in ("actor", "object", "subject")},
+            "former": f"{root.type}:" if canonical.get("object") == root.text else None,
             "after": first - 1 if self.after is None else self.after,
             "limit": self.limit + 1,
         }
@@ -138,15 +141,23 @@ class Log(list[Logged]):
         return self._page._repr_html_()
 
 
-def read(ask: GuardedAsk, wanted: ReadLog, canonical: Mapping[str, str | None]) -> Log:
-    """The newest entries that match, oldest first; `ask` runs a guarded query."""
-    row = ask("refusals" if wanted.refused else "log", **wanted.parameters(canonical))
+def read(ask: GuardedAsk, wanted: ReadLog, canonical: Mapping[str, str | None], root: Reference) -> Log:
+    """The newest entries that match, oldest first, with the present name `root` of the root object; `ask` runs a
+    guarded query."""
+    row = ask("refusals" if wanted.refused else "log", **wanted.parameters(canonical, root))
     rows = row["refusals" if wanted.refused else "changes"]
     complete = len(rows) <= wanted.limit
     shown = rows if complete else rows[1:]
-    answer = tuple(Logged(**{**each, "at": moment(each["at"])}) for each in shown)
+    answer = tuple(_logged(each, root) for each in shown)
     before = None if complete else answer[0].revision if answer else wanted.before
     return Log(LogPage(revision=row["revision"], complete=complete, question=wanted, answer=answer, before=before))
+
+
+def _logged(row: Mapping[str, Any], root: Reference) -> Logged:
+    """An entry. The statement of a change names its object; that of a load is a text about the whole root, and the
+    reason of a refusal stays the message that the actor got."""
+    named = ("object", "statement") if row["object"] is not None else ()
+    return Logged(**{**row, "at": moment(row["at"]), **{name: as_named_now(row[name], root) for name in named}})
 
 
 def moment(text: str) -> datetime:

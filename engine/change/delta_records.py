@@ -12,6 +12,8 @@ from typing import Any
 
 from grantpath.engine.change.deltas import BULK, Delta
 from grantpath.engine.tenants.one_revision import GuardedAsk
+from grantpath.engine.tenants.root_name import all_as_named_now
+from grantpath.graph.reference import Reference
 
 SHORT = 1_000  # a delta with at most this many facts is stored on its :Change node
 PART = 10_000  # facts in one :Delta node
@@ -72,16 +74,19 @@ def read_parts(ask: GuardedAsk, revision: int, count: int) -> list[Mapping[str, 
     return [content for content in found if content is not None]
 
 
-def recorded(ask: GuardedAsk, after: int) -> Iterator[RecordedDelta]:
-    """The deltas of revisions after `after`, oldest first; `ask` runs a guarded query. Raises the errors of `ask`."""
+def recorded(ask: GuardedAsk, after: int, root: Reference) -> Iterator[RecordedDelta]:
+    """The deltas of revisions after `after`, oldest first, with the present name `root` of the root object.
+
+    `ask` runs a guarded query. Raises the errors of `ask`.
+    """
     while entries := ask("log_deltas", after=after, limit=PAGE)["entries"]:
         for entry in entries:
             assert entry["revision"] > after, "the pages of the log are not in order"  # or the loop could be endless
             after = entry["revision"]
-            yield _read(ask, entry)
+            yield _read(ask, entry, root)
 
 
-def _read(ask: GuardedAsk, entry: Mapping[str, Any]) -> RecordedDelta:
+def _read(ask: GuardedAsk, entry: Mapping[str, Any], root: Reference) -> RecordedDelta:
     revision = entry["revision"]
     policy = (entry["policy_before"], entry["policy_after"]) if entry["policy_after"] is not None else None
     if entry["facts"] is None:
@@ -90,4 +95,4 @@ def _read(ask: GuardedAsk, entry: Mapping[str, Any]) -> RecordedDelta:
     added, removed = ([text for each in lists for text in each[name] or ()] for name in ("added", "removed"))
     if len(added) + len(removed) != entry["facts"]:
         return RecordedDelta(revision, bulk=True, policy=policy)
-    return RecordedDelta(revision, added, removed, policy=policy)
+    return RecordedDelta(revision, all_as_named_now(added, root), all_as_named_now(removed, root), policy=policy)

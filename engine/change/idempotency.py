@@ -8,10 +8,12 @@ from typing import Any
 
 from grantpath.engine.change.change_step import Actor, actor_names
 from grantpath.engine.change.made import Change, MakeChange
+from grantpath.engine.tenants.root_name import all_as_named_now, as_named_now
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import short
 from grantpath.graph.queries import load_query
+from grantpath.graph.reference import Reference
 from grantpath.graph.transaction import QueryRunner, Writing
 
 MAX_ID = 200
@@ -20,7 +22,7 @@ MAX_ID = 200
 class Request:
     """A change or a batch as a caller requests it, with its id."""
 
-    def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None) -> None:
+    def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None, root: Reference) -> None:
         if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
             raise InvalidInput(f"{short(repr(id_))} is not an id; pass a string of 1 to {MAX_ID} characters")
         if id_ is not None:
@@ -30,6 +32,7 @@ class Request:
         self.what = repr(short(texts[0])) if len(texts) == 1 else f"a batch of {len(texts)}"
         self._actor = actor
         self._texts = list(texts)
+        self._root = root
 
     @property
     def _questions(self) -> list[MakeChange]:
@@ -37,13 +40,19 @@ class Request:
 
     @property
     def _digest(self) -> str:
-        return hashlib.sha256(json.dumps([*actor_names(self._actor), *self._texts]).encode()).hexdigest()
+        """The digest of the request. It does not contain the present name of the root object, because a root that is
+        restored under another name keeps the digests."""
+        own = all_as_named_now(self._texts, self._root) == self._texts
+        return self._digest_of(all_as_named_now(self._texts, Reference(self._root.type, ("",))) if own else self._texts)
+
+    def _digest_of(self, texts: Sequence[str]) -> str:
+        return hashlib.sha256(json.dumps([*actor_names(self._actor), *texts]).encode()).hexdigest()
 
     def earlier(self, writing: QueryRunner) -> list[Change] | None:
         """The changes that were made with this id before; None if there are none. Raises Invalid if the id belongs to
         another request."""
         row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
-        if row["said"] == self._digest:
+        if row["said"] in (self._digest, self._digest_of(self._texts)):  # the second one is from an older version
             done = zip(row["ids"], row["revisions"], row["hashes"], self._questions, strict=True)
             return [
                 Change(id=id_ or None, revision=at, question=question, already=True, hash=hash_)
@@ -71,7 +80,9 @@ class Request:
 
     def _is(self, change: Mapping[str, Any]) -> bool:
         """Whether this is the same change, made without an id and now repeated with the id that was assigned to it."""
-        return (change["actor"], change["as_role"], [change["statement"]]) == (*actor_names(self._actor), self._texts)
+        said = as_named_now(change["statement"], self._root)
+        same = [said] == all_as_named_now(self._texts, self._root)
+        return same and (change["actor"], change["as_role"]) == actor_names(self._actor)
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
         """Stores the changes under this id, in their transaction."""

@@ -84,7 +84,7 @@ class ChangeService:
         """The changes that were already made with the id. An earlier policy of the root may have accepted them."""
         if id_ is None or not all(isinstance(text, str) for text in texts):
             return None
-        request = Request(id_, texts, actor)
+        request = Request(id_, texts, actor, self._root)
         try:
             return self._store.write(self._tenant, request.earlier)
         except Invalid:  # the id belongs to another request
@@ -176,7 +176,7 @@ class ChangeService:
         and_then: GrantpathError | None = None,
     ) -> list[Change]:
         """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them."""
-        request = Request(id_, [step.text for step in steps], actor)
+        request = Request(id_, [step.text for step in steps], actor, self._root)
         ids, named = request.ids, id_ is not None and and_then is None
         tries: list[list[Change]] = []  # the changes of each try, to find them in the log if an outcome is unknown
         precheck: Precheck | None = None

@@ -50,11 +50,11 @@ class Replica:
     `answered` counts the questions for which the copy was proved current, `left` those that it left to the database.
     """
 
-    def __init__(self, store: Store, tenant: str, limit: int | None = None) -> None:
-        """`limit`: the memory that the facts may take, in MiB."""
+    def __init__(self, store: Store, tenant: str, root: Reference, limit: int | None = None) -> None:
+        """`root` is the root object of the tenant; `limit`: the memory that the facts may take, in MiB."""
         self._store = store
         self._limit = None if limit is None else limit * MIB
-        self._log = RootLog(store, tenant)
+        self._log = RootLog(store, tenant, root)
         self._version: FactVersion | None = None
         self._not_before = 0.0
         self.answered = self.left = 0
@@ -63,11 +63,17 @@ class Replica:
 
     @classmethod
     def of(
-        cls, store: Store, tenant: str, policy: Policy, snapshot: Path | str | None = None, limit: int | None = None
+        cls,
+        store: Store,
+        tenant: str,
+        root: Reference,
+        policy: Policy,
+        snapshot: Path | str | None = None,
+        limit: int | None = None,
     ) -> "Replica":
         """A copy of a root. It is read now, from a snapshot if one is given; if that is not possible, it is read
         later."""
-        replica = cls(store, tenant, limit)
+        replica = cls(store, tenant, root, limit)
         store.apart(lambda: replica.read(policy, snapshot))
         return replica
 

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 from grantpath.engine.facts.fact_version import FactOrigin, FactVersion
+from grantpath.engine.tenants.root_name import all_as_named_now
 from grantpath.graph.queries import load_query
+from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
 SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
@@ -73,7 +75,7 @@ class Proof:
     def deltas(self, after: int) -> list[Mapping[str, Any]]:
         """What the entries after a revision added and removed, oldest first."""
         return [
-            {"added": entry["added"] or (), "removed": entry["removed"] or ()}
+            {"added": entry["added"], "removed": entry["removed"]}
             for entry in self.entries
             if after < entry["revision"] <= self.reached
         ]
@@ -82,8 +84,9 @@ class Proof:
 class RootLog:
     """The revision marks and the log of one root. All methods raise Unavailable."""
 
-    def __init__(self, store: Store, tenant: str) -> None:
+    def __init__(self, store: Store, tenant: str, root: Reference) -> None:
         self._store = store
+        self._root = root
         self.tenant = tenant
 
     def proof(self, after: int, limit: int, meanwhile: Callable[[], None] | None = None) -> Proof | None:
@@ -97,7 +100,8 @@ class RootLog:
             return None
         [row] = rows
         origin = FactOrigin(row["made"], row["chain"], row["policy"])
-        return Proof(row["revision"], row["begun"], origin, after, row["entries"], limit)
+        entries = [self._as_named_now(entry) for entry in row["entries"]]
+        return Proof(row["revision"], row["begun"], origin, after, entries, limit)
 
     def settled(self, after: int, limit: int) -> Proof | None:
         """Waits until no commit is in progress, and returns the proof of that moment.
@@ -126,4 +130,8 @@ class RootLog:
                 return {**entry, "facts": None}  # pruned in the meantime
             for name, facts in delta.items():
                 facts += content[name]
-        return {**entry, **delta, "parts": None}
+        return self._as_named_now({**entry, **delta, "parts": None})
+
+    def _as_named_now(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The entry with the present name of the root object in its facts."""
+        return {**entry, **{name: all_as_named_now(entry[name] or (), self._root) for name in ("added", "removed")}}

@@ -33,7 +33,7 @@ PUBLIC = ("builtin:\n", "builtin:\n  role:public: {held_by_every: user, allow: U
 
 
 def deltas(auth: Authorizer, after: int = 0) -> list[RecordedDelta]:
-    return list(recorded(auth.ask, after))
+    return list(recorded(auth.ask, after, auth.root))
 
 
 class Replay:

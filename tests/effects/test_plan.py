@@ -137,7 +137,7 @@ def test_plans_on_a_graph_are_the_difference_of_everything(tenant: Tenants, poli
     graph.given(facts)
     for fact in facts:
         world.given(fact)
-    graph.replica = Replica.of(graph.store, graph.tenant, graph.policy)
+    graph.replica = Replica.of(graph.store, graph.tenant, graph.root, graph.policy)
     for statement, by, as_role in random_statements(policy, world, rng, 40):
         changed = world.clone()
         if changed.do(statement, by, as_role) != "done":

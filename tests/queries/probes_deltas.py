@@ -77,7 +77,7 @@ def _recorded(scratch: Tenants) -> list[list[RecordedDelta]]:
         names.change("add namespace:kn", by="user:ka")
         names.given([*NAMES, "drop namespace:xn"])
         lists = scratch("lakehouse", LISTS, ROOT_NAME)
-        return [list(recorded(each.ask, 0)) for each in (auth, neighbour, names, lists)]
+        return [list(recorded(each.ask, 0, each.root)) for each in (auth, neighbour, names, lists)]
 
 
 def _found(scratch: Tenants) -> list[list[str]]:

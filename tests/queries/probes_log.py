@@ -96,7 +96,7 @@ def _pruned(scratch: Tenants) -> list[object]:
 
 def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
     """The result of a pruning, and the log after it."""
-    row = graph.ask("log", **ReadLog(limit=9).parameters({}))
+    row = graph.ask("log", **ReadLog(limit=9).parameters({}, graph.root))
     told = [
         [each.revision for each in graph.log()],
         row["begins"],

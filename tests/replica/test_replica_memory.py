@@ -29,7 +29,7 @@ def limited(auth: Authorizer, limit: int, monkeypatch: pytest.MonkeyPatch, snaps
     """The same root with a copy that may take so many bytes."""
     monkeypatch.setattr("grantpath.engine.facts.replica.MIB", 1)
     other = Authorizer(auth.store, auth.tenant, auth.policy, auth.root)
-    other.replica = Replica.of(auth.store, auth.tenant, auth.policy, snapshot, limit)
+    other.replica = Replica.of(auth.store, auth.tenant, auth.root, auth.policy, snapshot, limit)
     return other
 
 

@@ -141,7 +141,7 @@ def test_no_answer_from_a_copy_is_stale_or_torn(
 ) -> None:
     plain = tenant("gravitino", [*FACTS, *BYSTANDERS, *race.standing])
     auth, control = with_replica(plain), with_replica(plain)
-    control.replica = Unproved(plain.store, plain.tenant)
+    control.replica = Unproved(plain.store, plain.tenant, plain.root)
     assert control.replica.read(plain.policy)
     writer, start = Acknowledged(), time.monotonic()
 

@@ -40,7 +40,7 @@ ASKED = "user:bob", "USE_CATALOG", "catalog:hr"
 def started(auth: Authorizer, snapshot: Path) -> Authorizer:
     """The same root with a copy that starts from the snapshot."""
     other = copy.copy(auth)
-    other.replica = Replica.of(auth.store, auth.tenant, auth.policy, snapshot)
+    other.replica = Replica.of(auth.store, auth.tenant, auth.root, auth.policy, snapshot)
     return other
 
 

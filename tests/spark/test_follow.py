@@ -94,7 +94,7 @@ def replayed(access: set[Pair], rows: list[Row], auth: Authorizer, objects: set[
     by_revision: dict[int, list[Row]] = {}
     for row in rows:
         by_revision.setdefault(row[0], []).append(row)
-    for delta in recorded(auth.ask, after):
+    for delta in recorded(auth.ask, after, auth.root):
         named = {text.removeprefix("add ") for text in delta.added if text.startswith("add ")}
         gone = {text.removeprefix("add ") for text in delta.removed if text.startswith("add ")}
         later = (objects - gone) | named

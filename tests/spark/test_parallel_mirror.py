@@ -157,7 +157,7 @@ def test_a_writer_is_not_kept_out_and_the_snapshot_is_of_one_revision(
         writer.join()
     assert begin + 5 < meta.revision <= auth.revision_now()
     assert slowest < took / 2, "a change waited for the mirror"
-    for delta in recorded(auth.ask, begin):
+    for delta in recorded(auth.ask, begin, auth.root):
         if delta.revision <= meta.revision:
             facts = facts - set(delta.removed) | set(delta.added)
     assert snapshot_statements(tmp_path / "out") == facts

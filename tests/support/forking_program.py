@@ -155,7 +155,7 @@ def main(mode: str, forks: str, root: str, control: str) -> None:
     store = Store(connection(), timeout=2.0 if control == "control" else 30.0)
     auth = Authorizer(store, root, model, model.root("ml"))
     if control == "replica":
-        auth.replica = Replica(store, root)
+        auth.replica = Replica(store, root, auth.root)
         assert auth.replica.read(model)
     outcomes.update(asked(NO, False, 3))
     modes: dict[str, Callable[[int, Counter[str]], None]] = {

@@ -4,13 +4,14 @@ import copy
 from typing import Any
 
 from grantpath.engine import Authorizer
+from grantpath.engine.facts.fact_version import FactVersion
 from grantpath.engine.facts.replica import Replica
 
 
 def with_replica(auth: Authorizer) -> Authorizer:
     """The same root with a copy of its facts, as `open(..., replica=True)` returns it."""
     other = copy.copy(auth)
-    other.replica = Replica(other.store, other.tenant)
+    other.replica = Replica(other.store, other.tenant, other.root)
     assert other.replica.read(other.policy), "the root is quiet, so it can be read"
     return other
 
@@ -19,6 +20,11 @@ def content(auth: Authorizer) -> dict[str, dict[str, object]]:
     """All that the copy of an authorizer contains, by reference."""
     version = replica_of(auth).current(auth.policy)
     assert version is not None
+    return content_of(version)
+
+
+def content_of(version: FactVersion) -> dict[str, dict[str, object]]:
+    """All facts of a version, by reference."""
     refs = version.numbers.refs
 
     def named(value: Any) -> object:

@@ -10,6 +10,7 @@ import pytest
 
 from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, Refused
 from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.root_name import as_named_now
 from grantpath.engine.transfer import importer
 from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.exporter import dump
@@ -122,7 +123,8 @@ def test_root_restored_under_another_name_decides_alike(tenant: Tenants, tmp_pat
         assert answers[0] == answers[1]
         asked += isinstance(answers[0], bool)
     assert asked > 40
-    assert [each.statement for each in other.log(limit=500)] == [each.statement for each in auth.log(limit=500)]
+    statements = [as_named_now(each.statement, other.root) for each in auth.log(limit=500)]
+    assert [each.statement for each in other.log(limit=500)] == statements
 
 
 def test_dump_loaded_into_a_used_root_adds_only_its_tables(lived: Authorizer, tenant: Tenants, tmp_path: Path) -> None:
