@@ -119,11 +119,14 @@ class Follower:
         self._tables: MirrorTables | None = None
         self._found = ChangesMeanwhile(meta.revision)
         self._next_tables = time.monotonic() + TABLES_SECONDS
-        last = self._last_file
-        known = last is not None and made_of(last) == meta.made
-        self._described = last.last if last is not None and known else meta.revision
+        self._described = self._described_of(meta.made, meta.revision)
         if self._described < meta.revision:
             self._mark(meta.made, self._described + 1, meta.revision)
+
+    def _described_of(self, made: str | None, otherwise: int) -> int:
+        """The last revision of the root `made` that a file describes; `otherwise` if the last file is about another."""
+        last = self._last_file
+        return last.last if last is not None and made_of(last) == (made or "") else otherwise
 
     @property
     def source(self) -> Snapshot:
@@ -230,7 +233,9 @@ class Follower:
         self._progress(f"{reason}; reading the whole graph")
         with next_version(self._out) as folder:
             meta = mirror_into(folder, self._connection, self._store, self._root, self._progress)
-            first = self._described + 1 if meta.made == self._source.meta.made else 0
+            # The file of the mark says by itself which root and revisions it is about. So if the process was killed
+            # after it, and before the tables were switched, these revisions are not marked again.
+            first = self._described_of(meta.made, self._described if meta.made == self._source.meta.made else -1) + 1
             if first <= meta.revision:
                 self._mark(meta.made, first, meta.revision)
         self._open()
