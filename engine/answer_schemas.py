@@ -15,7 +15,7 @@ from grantpath.engine.decide.listing import ReferencePage
 from grantpath.engine.decide.revocation import Revocation
 from grantpath.engine.inspection.models import Abilities, EntityPage, EntityView, GrantPage, MembershipPage
 from grantpath.engine.since import Since
-from grantpath.graph.errors import PUBLIC
+from grantpath.graph.errors import CODES
 
 MODELS: tuple[type[BaseModel], ...] = (
     Abilities,
@@ -40,8 +40,9 @@ ERROR: dict[str, Any] = {
     "type": "object",
     "properties": {
         "error": {"description": "The text for operators.", "type": "string"},
-        "code": {"description": "A stable word for the error.", "enum": [*PUBLIC]},
+        "code": {"description": "A stable word for the error.", "enum": [*CODES]},
         "public": {"description": "The text for end users.", "type": "string"},
+        "retryable": {"description": "Whether the same call, unchanged, may succeed later.", "type": "boolean"},
         "index": {
             "description": "The position in the batch that the error is about, counted from 0.",
             "anyOf": [{"type": "integer"}, {"type": "null"}],
@@ -51,7 +52,7 @@ ERROR: dict[str, Any] = {
             "anyOf": [{"type": "object", "required": ["verb"]}, {"type": "null"}],
         },
     },
-    "required": ["error", "code", "public", "index", "question"],
+    "required": ["error", "code", "public", "retryable", "index", "question"],
     "additionalProperties": False,
 }
 

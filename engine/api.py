@@ -13,16 +13,19 @@ from grantpath.engine.decide.listing import Listing, ReferencePage
 from grantpath.engine.decide.revocation import Revocation
 from grantpath.engine.since import Since
 from grantpath.graph.errors import (
+    Conflict,
     GrantpathError,
     Inconsistent,
     Invalid,
     InvalidInput,
     InvalidPolicy,
     InvalidReference,
+    PageExpired,
     Refused,
     ServerError,
     Unavailable,
     Unknown,
+    UnknownName,
 )
 from grantpath.graph.reference import reference
 from grantpath.graph.statement import Check, statement
@@ -38,6 +41,7 @@ __all__ = [
     "Change",
     "ChangePlan",
     "Check",
+    "Conflict",
     "Decision",
     "Effects",
     "Explanation",
@@ -52,6 +56,7 @@ __all__ = [
     "Log",
     "LogPage",
     "Logged",
+    "PageExpired",
     "PathEdge",
     "PathNode",
     "ReferencePage",
@@ -61,6 +66,7 @@ __all__ = [
     "Since",
     "Unavailable",
     "Unknown",
+    "UnknownName",
     "reference",
     "statement",
 ]

@@ -17,7 +17,7 @@ from grantpath.engine.decide.listing import Listing
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.bridge import bridged
-from grantpath.graph.errors import Unavailable, Unknown
+from grantpath.graph.errors import Unavailable
 from grantpath.graph.reference import Reference
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _in_thread(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncV
     @wraps(verb)
     async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Result:
         self._need_own_loop()
-        return await self._store.changes.run(partial(_complete, partial(verb, self._inner, *given, **named)))
+        return await self._store.changes.run(partial(verb, self._inner, *given, **named))
 
     return run
 
@@ -88,8 +88,6 @@ class AsyncAuthorizer:
       cancellation, repeat the change with this id.
     - On another event loop and in a forked process, each method raises Unavailable. Open another AsyncAuthorizer there.
 
-    The text of a decision is computed when it is read, without the database. So if the subject does not exist,
-    `missing` suggests similar names only in the decision of `explain`.
     """
 
     open = staticmethod(_opened(_Inner.open))
@@ -171,7 +169,7 @@ class AsyncAuthorizer:
 
     async def _ask(self, question: Callable[[], Result]) -> Result:
         self._need_own_loop()
-        return await bridged(partial(_complete, question))
+        return await bridged(question)
 
     def _need_own_loop(self) -> None:
         """Raises Unavailable in another event loop or process, because the connections belong to the first one."""
@@ -203,7 +201,7 @@ class Opening:
 
     async def _open(self) -> AsyncAuthorizer:
         """Opens the Authorizer in a thread. If the caller is cancelled meanwhile, the opened Authorizer is closed."""
-        opening = asyncio.ensure_future(asyncio.to_thread(_complete, self._opening))
+        opening = asyncio.ensure_future(asyncio.to_thread(self._opening))
         try:
             inner = await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -211,15 +209,6 @@ class Opening:
             raise
         assert isinstance(inner.store, AsyncStore)
         return AsyncAuthorizer(inner, inner.store)
-
-
-def _complete(work: Callable[[], Result]) -> Result:
-    """The result of `work`. The text of an error is completed here, because it may need the database."""
-    try:
-        return work()
-    except Unknown as error:
-        error.look_now()
-        raise
 
 
 def _close_unused(opening: "asyncio.Future[Authorizer]") -> None:

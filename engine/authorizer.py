@@ -156,8 +156,8 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         """The users and service principals that can use `name` on `object`, in byte order, without duplicates.
 
         For the next page, pass the last reference of this page as `after`, and its `Listing.revision` as `at`. All
-        references are of that revision; Inconsistent is raised if the root is not at revision `at`, or changes while a
-        long list is read. Raises the errors of `check`.
+        references are of that revision; PageExpired is raised if the root has passed revision `at`, Inconsistent if it
+        changes while a long list is read. Raises the errors of `check`.
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)

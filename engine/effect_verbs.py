@@ -13,7 +13,7 @@ from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
-from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput
 
 if TYPE_CHECKING:
     from grantpath.engine.facts.fact_draft import Facts
@@ -73,15 +73,16 @@ class EffectVerbs(ChangeVerbs):
         """The effects of the facts that a dry run of a load or an upgrade lists. `at`: the revision of the dry run;
         `policy`: the new policy of an upgrade.
 
-        `added` and `removed` are canonical statements, complete and in the order of a delta. Raises Inconsistent if the
+        `added` and `removed` are canonical statements, complete and in the order of a delta. Raises Conflict if the
         root is at another revision, or if a fact does not fit. Needs the extra `replica`.
         """
         entry = {"added": [*added], "removed": [*removed]}
 
         def compared(version: "FactVersion") -> Effects:
             if version.revision != at:
-                raise Inconsistent(
-                    f"{self.tenant} is at revision {version.revision}, not at {at}; repeat the dry run and this call"
+                raise Conflict(
+                    f"{self.tenant} is at revision {version.revision}, not at {at}; repeat the dry run and this call",
+                    code="root_moved",
                 )
             return self._compared(version, [entry], policy or self.policy)
 
@@ -120,8 +121,9 @@ class EffectVerbs(ChangeVerbs):
         try:
             after = copy.planned(version, entries)
         except Contradiction as error:
-            raise Inconsistent(
-                f"{self.tenant} does not have the facts that this change is about: {error}; repeat the dry run"
+            raise Conflict(
+                f"{self.tenant} does not have the facts that this change is about: {error}; repeat the dry run",
+                code="root_moved",
             ) from None
         if policy is not self.policy:
             after = under_policy(after, policy)

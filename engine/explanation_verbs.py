@@ -46,7 +46,7 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
         return self._about(
-            "explain", words, with_, at_least, lambda ask, decision: explained(ask, decision, all), as_of
+            "explain", words, with_, at_least, lambda ask, decision, near: explained(ask, decision, all, near), as_of
         )
 
     @following
@@ -68,7 +68,9 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
         for _ in range(TRIES):
-            found = self._about("revocation", words, with_, at_least, revocation)
+            found = self._about(
+                "revocation", words, with_, at_least, lambda ask, decision, _: revocation(ask, decision)
+            )
             if not (effects and found.statements):
                 return found
             told = self._effects_at(found.revision, found.statements)
@@ -92,7 +94,7 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         words: Mapping[str, str | None],
         with_: Mapping[str, str] | None,
         at_least: int | None,
-        answer: Callable[[GuardedAsk, Decision], Found],
+        answer: Callable[[GuardedAsk, Decision, Callable[[str], str]], Found],
         as_of: "AsOf | None" = None,
     ) -> Found:
         """The decision of one check, and the answer about it, both read at the same revision."""
@@ -105,7 +107,7 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
 
             def read(ask: GuardedAsk) -> Found:
                 [row], marks = past.answers([question]) if past else request.answers(ask, [question], at_least)
-                return answer(ask, request.decision(state, check, question, row, marks))
+                return answer(ask, request.decision(state, check, question, row, marks), state.near)
 
             found = state.at_one_revision(read)
             telemetry.decided(span, found.revision, found.allowed)

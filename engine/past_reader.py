@@ -169,7 +169,8 @@ class PastReader:
         return Inconsistent(
             f"{self.tenant.tenant}: the log contradicts the facts between revisions {low} and {high}: "
             f"{short(str(error))}; the graph or the log was changed without grantpath: verify the log by "
-            "`grantpath log --verify`"
+            "`grantpath log --verify`",
+            code="log_contradicted",
         )
 
     def _deltas(self, after: int, until: int) -> list[RecordedDelta]:

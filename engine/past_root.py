@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 from grantpath.engine.decide.request import ResolvedQuestion, decision, only_within, resolve
@@ -111,7 +111,7 @@ class PastRoot:
                     "; check the name and the revision",
                 )
                 error = Unknown(text, remedy, absent=ref)
-                error.look = partial(self.near, ref)
+                error.suggest(self.near(ref))
                 raise error
 
 

@@ -5,40 +5,60 @@ GrantpathError
 │   ├── InvalidReference    a reference that cannot be parsed
 │   ├── InvalidPolicy       a policy file that is malformed or contradicts itself
 │   ├── InvalidInput        an argument, an option, a scenario or an import row that is not valid
-│   └── Unknown             a name, type, object or root that does not exist
+│   ├── Unknown             an object, a subject or a root that does not exist
+│   ├── UnknownName         a name that only a programmer writes, and that the policy does not define
+│   └── Conflict            the state of the root already excludes the change, e.g. the name exists
 ├── Refused                 a change that the acting user may not make
 ├── Unavailable             the database cannot be reached, refuses the login, or was not free in time
 ├── Inconsistent            no answer from a single state of the graph was possible
+├── PageExpired             a page of a list at a revision that has passed
 └── ServerError             the embedded server cannot be installed, started or stopped
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Meaning(NamedTuple):
+    """What a code means for a service: the text for end users, the HTTP status that fits, and whether the same call
+    may succeed later.
+
+    `public` names only what the caller named, and does not reveal whether that exists.
+    """
+
+    public: str
+    status: int
+    retryable: bool = False
+
 
 # One text for "does not exist", "exists already", "breaks a rule" and "refused": an end user must not be able to tell
 # which of them applies.
 NOT_POSSIBLE = "this is not allowed or not possible"
-# The text for end users, by code: it names only what the caller named, and does not reveal whether that exists.
-PUBLIC = {
-    "error": "this could not be done",
-    "invalid": NOT_POSSIBLE,
-    "invalid_reference": "a reference cannot be read",
-    "invalid_policy": "a policy cannot be used",
-    "invalid_input": "an input cannot be read",
-    "unknown": NOT_POSSIBLE,
-    "root_unknown": "this root is not known here",
-    "root_dropped": "this root was dropped",
-    "id_taken": NOT_POSSIBLE,
-    "policy_differs": "this root uses another policy",
-    "refused": NOT_POSSIBLE,
-    "actor_refused": NOT_POSSIBLE,
-    "unavailable": "the service is not available; try again later",
-    "outcome_unknown": "it is not known whether this was done; try again with the same id",
-    "inconsistent": "there was no consistent answer; try again",
-    "write_under_way": "the root is being written; try again later",
-    "policy_changed": "the policy was changed; try again",
-    "revision_ahead": "this revision has not been reached; try again",
-    "server_error": "the embedded server failed",
+CODES = {
+    "error": Meaning("this could not be done", 500),
+    "invalid": Meaning(NOT_POSSIBLE, 400),
+    "invalid_reference": Meaning("a reference cannot be read", 400),
+    "invalid_policy": Meaning("a policy cannot be used", 400),
+    "invalid_input": Meaning("an input cannot be read", 400),
+    "unknown": Meaning(NOT_POSSIBLE, 404),
+    "root_unknown": Meaning("this root is not known here", 404),
+    "root_dropped": Meaning("this root was dropped", 404),
+    "unknown_name": Meaning("this could not be done", 500),
+    "conflict": Meaning(NOT_POSSIBLE, 409),
+    "id_taken": Meaning(NOT_POSSIBLE, 409),
+    "root_moved": Meaning("the root was changed since this was planned", 409),
+    "policy_differs": Meaning("this root uses another policy", 409),
+    "refused": Meaning(NOT_POSSIBLE, 403),
+    "actor_refused": Meaning(NOT_POSSIBLE, 403),
+    "unavailable": Meaning("the service is not available; try again later", 503, True),
+    "outcome_unknown": Meaning("it is not known whether this was done; try again with the same id", 503, True),
+    "inconsistent": Meaning("there was no consistent answer; try again", 503, True),
+    "write_under_way": Meaning("the root is being written; try again later", 503, True),
+    "policy_changed": Meaning("the policy was changed; the service must open the root again", 503),
+    "revision_ahead": Meaning("this revision has not been reached; try again", 503, True),
+    "log_contradicted": Meaning("the history of this root cannot be read", 500),
+    "page_expired": Meaning("the list has changed; read it again from its first page", 410),
+    "server_error": Meaning("the embedded server failed", 503),
 }
 
 
@@ -62,13 +82,23 @@ class GrantpathError(Exception):
             self.code = code
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.args))
+        return "\n".join(self.lines)
 
     @property
     def public(self) -> str:
         """The text for end users: it names only what the caller named."""
-        text = PUBLIC[self.code]
+        text = CODES[self.code].public
         return text if self.index is None else f"number {self.index}: {text}"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that fits the error."""
+        return CODES[self.code].status
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call, unchanged, may succeed later."""
+        return CODES[self.code].retryable
 
     @property
     def lines(self) -> list[str]:
@@ -76,15 +106,24 @@ class GrantpathError(Exception):
         return [str(text) for text in self.args]
 
     def as_dict(self) -> dict[str, Any]:
-        """The error in the form of the JSON output: `error` (the text for operators), `code`, `public`, `index` and
-        `question`."""
-        text = "\n".join(self.lines)
-        fixed = {"code": self.code, "public": self.public, "index": self.index, "question": self.question}
-        return {"error": text, **fixed}
+        """The error in the form of the JSON output: `error` (the text for operators), `code`, `public`, `retryable`,
+        `index` and `question`."""
+        told = {"code": self.code, "public": self.public, "retryable": self.retryable}
+        return {"error": str(self), **told, "index": self.index, "question": self.question}
 
     def prefixed(self, prefix: str) -> "GrantpathError":
         """The same error with a text that begins with `prefix`."""
-        return type(self)(f"{prefix}{self}")
+        return _restored(type(self), (f"{prefix}{self}",), self.__dict__)
+
+    def __reduce__(self) -> tuple[Callable[..., "GrantpathError"], tuple[Any, ...]]:
+        return _restored, (type(self), tuple(self.lines), self.__dict__)
+
+
+def _restored(kind: type[GrantpathError], texts: tuple[str, ...], attributes: dict[str, Any]) -> GrantpathError:
+    """An error with these texts and attributes."""
+    made = kind.__new__(kind, *texts)  # sets `args`, and runs no `__init__`, which differ from class to class
+    made.__dict__.update(attributes)
+    return made
 
 
 class Invalid(GrantpathError):
@@ -112,44 +151,40 @@ class InvalidInput(Invalid):
 
 
 class Unknown(Invalid):
-    """A name, type, object or root that does not exist.
-
-    `absent` is the reference of the object, if the error is about one. Similar names are looked up when `hint` or the
-    text is read, since that costs more than the question itself.
-    """
+    """An object, a subject or a root that does not exist. `absent` is its reference, if it is an entity of a root."""
 
     code = "unknown"
 
     def __init__(self, text: str, remedy: str = "", absent: str | None = None, code: str | None = None) -> None:
         super().__init__(text + remedy, code=code)
         self.absent = absent
-        self.look: Callable[[], str] | None = None
         self._text, self._remedy = text, remedy
 
-    @property
-    def hint(self) -> str:
-        """` (did you mean X?)`, or an empty string."""
-        return self.look() if self.look else ""
+    def suggest(self, hint: str) -> None:
+        """Adds ` (did you mean X?)` to the text, after the name."""
+        self._text += hint
+        self.args = (self._text + self._remedy,)
 
-    def look_now(self) -> None:
-        """Looks up similar names now, so that reading the text later does not need the connection."""
-        hint = self.hint
-        self.look = lambda: hint
-
-    def __str__(self) -> str:
-        return f"{self._text}{self.hint}{self._remedy}"
-
-    @property
-    def lines(self) -> list[str]:
-        return [str(self)]
-
-    def prefixed(self, prefix: str) -> "Unknown":
-        named = Unknown(prefix + self._text, self._remedy, self.absent)
-        named.look = self.look
+    def prefixed(self, prefix: str) -> "GrantpathError":
+        named = super().prefixed(prefix)
+        assert isinstance(named, Unknown), "the copy has the class of the error"
+        named._text = prefix + self._text
         return named
 
-    def __reduce__(self) -> tuple[type["Unknown"], tuple[str], dict[str, object]]:
-        return Unknown, (str(self),), {"code": self.code, "index": self.index}
+
+class UnknownName(Invalid):
+    """A name in a call that only a programmer writes, and that the policy does not define: a type, a privilege, an
+    operation on a type, a policy, or the key of a second object. Also a second object that the operation needs, and
+    that was omitted. It is a fault of the program, not of its user."""
+
+    code = "unknown_name"
+
+
+class Conflict(Invalid):
+    """The present state excludes what is asked: the name exists already, the id belongs to another change, or the root
+    has changed since the change was planned."""
+
+    code = "conflict"
 
 
 class Refused(GrantpathError):
@@ -172,9 +207,15 @@ class Unavailable(GrantpathError):
 
 
 class Inconsistent(GrantpathError):
-    """No answer from a single committed state was possible; ask again."""
+    """No answer from a single committed state was possible; if `retryable`, ask again."""
 
     code = "inconsistent"
+
+
+class PageExpired(GrantpathError):
+    """A page of a list at a revision that has passed: read the list again from its first page."""
+
+    code = "page_expired"
 
 
 class ServerError(GrantpathError):

@@ -9,7 +9,7 @@ from typing import Any
 from grantpath.engine.change.change_step import Actor, actor_names
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.tenants.root_name import all_as_named_now, as_named_now
-from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.errors import Conflict, Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import short
 from grantpath.graph.queries import load_query
@@ -65,7 +65,7 @@ class Request:
             return [Change(id=self.id, revision=at, question=question, already=True, hash=hash_)]
         if change or row["said"] or row["taken"]:
             taken = next(iter(row["taken"]), self.id)
-            raise Invalid(
+            raise Conflict(
                 f"the id {short(taken)} belongs to another change; repeat exactly that change, or use a new id",
                 code="id_taken",
             )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.errors import Conflict, InvalidInput
 from grantpath.graph.inputs import need_number
 from grantpath.graph.messages import short
 
@@ -28,11 +28,11 @@ class Planned:
         return self.revision in (None, revision) and self.root_id in (None, made)
 
     def need(self, tenant: str, revision: int, made: str) -> None:
-        """Raises Inconsistent unless the root is in this state."""
+        """Raises Conflict unless the root is in this state."""
         if self.fits(revision, made):
             return
         if self.root_id in (None, made):
             now = f"is at revision {revision}, not at {self.revision}"
         else:
             now = "is not the root of the plan: it was dropped and created again, or the plan is of another root"
-        raise Inconsistent(f"{tenant} {now}; nothing is done; plan the change again")
+        raise Conflict(f"{tenant} {now}; nothing is done; plan the change again", code="root_moved")

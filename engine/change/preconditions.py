@@ -8,7 +8,7 @@ from grantpath.engine.decide.request import in_order, numbered
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
-from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.errors import Conflict, Invalid, Unknown
 from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference
 from grantpath.graph.transaction import QueryRunner
@@ -61,7 +61,7 @@ class Preconditions:
             self._require(ref)
         if change.kind == "add":
             if change.object.text in self.existing:
-                raise Invalid(f"{change.object} exists already; drop it first, or choose another name")
+                raise Conflict(f"{change.object} exists already; drop it first, or choose another name")
             self._require(self.policy.parent(change.object, self.root))
         elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
             self._require(change.object)

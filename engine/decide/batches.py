@@ -36,6 +36,5 @@ def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> l
 def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:
     """A copy of the error that names the index of the batch item that it is about."""
     named = error.prefixed(f"{what} {index}: ")
-    named.code = error.code
     named.index = index
     return named

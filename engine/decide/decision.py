@@ -31,7 +31,7 @@ class Names(Protocol):
     def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
 
 
-Evaluate = Callable[[Policy, Names, Check], Evaluation]
+Evaluate = Callable[[Policy, Reference, Check], Evaluation]
 
 
 @dataclass(eq=False, slots=True)
@@ -40,11 +40,11 @@ class Evidence:
     verdict).
 
     The question is resolved again when the reasons are read: a batch has thousands of decisions, and Python's garbage
-    collector would visit all that they keep. `_policy` is the policy of the decision; the tenant may get a new policy.
+    collector would visit all that they keep. Nothing here needs the database.
     """
 
-    _tenant: Names
     _policy: Policy
+    _root: Reference
     _check: Check
     _evaluate: Evaluate
     acted: Sequence[Mapping[str, Any]]
@@ -54,7 +54,7 @@ class Evidence:
     def evaluation(self) -> Evaluation:
         """The evaluation of the question; made when it is read, because it costs more than the decision."""
         if self._evaluation is None:
-            self._evaluation = self._evaluate(self._policy, self._tenant, self._check)
+            self._evaluation = self._evaluate(self._policy, self._root, self._check)
         return self._evaluation
 
 

@@ -1,6 +1,7 @@
 """Explains one decision: reads the paths that cause it and, if it is refused, the nearest remedy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from grantpath.engine.decide.deciding_facts import Deciding, deciding
@@ -22,9 +23,10 @@ class PinnedAsk(Protocol):
     def __call__(self, query: str, **parameters: Any) -> Mapping[str, Any]: ...
 
 
-def explained(ask: PinnedAsk, decision: Decision, every: bool = False) -> Explanation:
-    """Explains a decision, with `every` by all deciding facts; `ask` reads at the revision of the decision."""
-    evaluation, acted = decision.evidence.evaluation, decision.evidence.acted
+def explained(ask: PinnedAsk, decision: Decision, every: bool, near: Callable[[str], str]) -> Explanation:
+    """Explains a decision, with `every` by all deciding facts; `ask` reads at the revision of the decision, and `near`
+    suggests names that are similar to a missing one."""
+    evaluation, acted = replace(decision.evidence.evaluation, suggest=near), decision.evidence.acted
     won = winner(acted)
     remedy = None if won else _remedy(ask, evaluation, acted)
     deciders = deciding(evaluation, acted)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.decide.notebook import SHOWN, table_html
 from grantpath.engine.decide.tabular import Tabular, TypedColumn
-from grantpath.graph.errors import Inconsistent, InvalidInput
+from grantpath.graph.errors import Inconsistent, InvalidInput, PageExpired
 from grantpath.graph.inputs import need_number, need_text
 from grantpath.graph.statement import Which, Who
 from grantpath.graph.transaction import Row
@@ -43,9 +44,9 @@ class Page:
         return max((each for each in (self.at, self.least) if each is not None), default=None)
 
     def check_revision(self, tenant: str, revision: int) -> None:
-        """Raises Inconsistent if the list must be of another revision than this one."""
+        """Raises PageExpired if the list must be of an earlier revision than this one."""
         if self.at is not None and revision != self.at:
-            raise Inconsistent(
+            raise PageExpired(
                 f"{tenant} is at revision {revision} now, and the page must be of revision {self.at}; "
                 "read the list again from its first page"
             )
@@ -67,7 +68,8 @@ class Listing:
     """The references that a question lists, in byte order, without duplicates. It can be iterated more than once.
 
     All of them are of `revision`. The first page is read by the call, the others during iteration, which raises
-    Inconsistent if the root has changed in the meantime, and Unavailable. `read` returns them as a pydantic model.
+    Inconsistent if the root has changed in the meantime (PageExpired if the page has an `at`), and Unavailable.
+    `read` returns them as a pydantic model.
     """
 
     def __init__(
@@ -80,13 +82,13 @@ class Listing:
         chosen: Callable[[Sequence[str]], list[str]] | None = None,
     ) -> None:
         """`ask` returns at most `limit` references after `after`. The references in `hidden`, and those that `chosen`
-        does not return, are omitted. Raises Inconsistent if the root is not at the revision of the page."""
+        does not return, are omitted. Raises PageExpired if the root has passed the revision of the page."""
         self.question = question
         self._tenant = tenant
         self._ask = ask
         self._hidden = hidden
         self._chosen = chosen
-        self._limit, self._after = page.limit, page.after
+        self._limit, self._after, self._at = page.limit, page.after, page.at
         self._first = ask(after=page.after, limit=self._size(None if page.limit is None else page.limit + 1))
         self.revision = int(self._first["revision"])
         page.check_revision(tenant, self.revision)
@@ -98,6 +100,12 @@ class Listing:
 
     def __repr__(self) -> str:
         return f"<Listing of {self._tenant} at revision {self.revision}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The list as data: all its references, without the connection. Raises the errors of the iteration."""
+        first = {**self._first, "answer": [*self.with_next()]}
+        rest = partial(_nothing_after, {**first, "answer": []})
+        return {**self.__dict__, "_first": first, "_ask": rest, "_chosen": None}
 
     def __iter__(self) -> Iterator[str]:
         return islice(self.with_next(), self._limit)
@@ -144,11 +152,21 @@ class Listing:
             size = self._size(limit)
             page = self._ask(after=page["answer"][-1], limit=size)
             if (page["revision"], page["made"]) != (self._first["revision"], self._first["made"]):
-                raise Inconsistent(
+                moved = (
                     f"{self._tenant} changed while the list was read: it was at revision {self.revision} and is at "
-                    f"revision {page['revision']}; ask again"
+                    f"revision {page['revision']}; "
+                )
+                raise (
+                    Inconsistent(f"{moved}ask again")
+                    if self._at is None
+                    else PageExpired(f"{moved}read the list again from its first page")
                 )
 
     def _size(self, limit: int | None) -> int:
         """The number of references to read so that `limit` remain: the query also returns those that are omitted."""
         return PAGE if limit is None or self._chosen else min(limit + len(self._hidden), PAGE)
+
+
+def _nothing_after(row: Row, after: str, limit: int) -> Row:
+    """The page after the last reference of a list that was read whole."""
+    return row

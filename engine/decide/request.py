@@ -185,19 +185,21 @@ def decision(
     tenant.need_existing(question.needed, answer["known"])
     acted = answer["acting"]
     allowed = any(each["allowed"] for each in acted)
-    evidence = Evidence(tenant, tenant.policy, words, evaluation, acted)  # in place of the reasons, which cost more
+    evidence = Evidence(
+        tenant.policy, tenant.root, words, evaluation, acted
+    )  # in place of the reasons, which cost more
     fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
     made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
     made.__setstate__({**_STATE, "__dict__": fields})
     return made
 
 
-def evaluation(policy: Policy, tenant: Names, check: Check) -> Evaluation:
+def evaluation(policy: Policy, root: Reference, check: Check) -> Evaluation:
     """The evaluation of a valid check by a policy of its tenant."""
-    asked = resolve(policy, tenant.root, check)
+    asked = resolve(policy, root, check)
     assert asked.subject is not None, "a check has a subject"
     clauses, role = asked.requirement.clauses, asked.as_role
-    return Evaluation(policy, tenant.root, asked.subject, clauses, asked.places, asked.one_role, role, tenant.near)
+    return Evaluation(policy, root, asked.subject, clauses, asked.places, asked.one_role, role)
 
 
 def batch_parameters(questions: Sequence[ResolvedQuestion]) -> dict[str, Any]:

@@ -262,9 +262,12 @@ class Replica:
         """A new copy, proved to be current; None if the log does not describe all changes during the reading."""
         began = self._log.proof(0, 0)
         if began is None:
-            raise Inconsistent(f"{self._log.tenant} does not exist any more; open another root, or create it again")
+            raise Inconsistent(
+                f"{self._log.tenant} does not exist any more; open another root, or create it again",
+                code="root_unknown",
+            )
         if began.origin.policy != policy.digest:
-            raise Inconsistent(f"{self._log.tenant} was given another policy; open it again")
+            raise Inconsistent(f"{self._log.tenant} was given another policy; open it again", code="policy_changed")
         if not self._log.settled(began.revision, 0):
             raise Inconsistent(f"{self._log.tenant} is being written, e.g. by a load; ask again later")
         version = self._beginning(policy, snapshot, began)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -83,7 +82,7 @@ class QuestionBinder:
         at = self._find(ref.text)
         if at is None or not self._shown[at] or not self._numbering.exists[at]:
             error = Unknown(f"{ref} does not exist", "; add it, or check the name", absent=ref.text)
-            error.look = partial(self._nearest, ref)
+            error.suggest(self._nearest(ref))
             raise error
         return at
 

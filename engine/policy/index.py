@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.schema import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
-from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.errors import UnknownName
 from grantpath.graph.messages import short
 from grantpath.graph.near_names import nearest
 
@@ -105,11 +105,11 @@ class PolicyIndex:
             )
 
     def check_type(self, type_: str) -> None:
-        """Raises Unknown, with the nearest names, if the policy does not define the type."""
+        """Raises UnknownName, with the nearest names, if the policy does not define the type."""
         if not isinstance(type_, str):
-            raise Unknown(f"{short(repr(type_))} is not a string; write a type, e.g. {self.root}")
+            raise UnknownName(f"{short(repr(type_))} is not a string; write a type, e.g. {self.root}")
         if type_ not in self.types:
-            raise Unknown(
+            raise UnknownName(
                 f"the type {short(type_)!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
                 f"the types are {', '.join(self.types)}"
             )
@@ -123,16 +123,16 @@ class PolicyIndex:
 
     # ---- privileges ------------------------------------------------------------------------------------------
     def canonical(self, privilege: str) -> str:
-        """The name of the privilege, with aliases resolved. Raises Unknown."""
+        """The name of the privilege, with aliases resolved. Raises UnknownName."""
         if privilege not in self.privileges:
-            raise Unknown(
+            raise UnknownName(
                 f"the privilege {short(privilege)} is unknown in the policy {self.file.policy}"
                 f"{nearest(privilege, [*self.privileges, *self.operation_types])}; {self._listing} lists them"
             )
         return self.privileges[privilege].alias_of or privilege
 
     def privilege(self, name: str) -> PrivilegeEntry:
-        """The entry of a privilege, with aliases resolved. Raises Unknown."""
+        """The entry of a privilege, with aliases resolved. Raises UnknownName."""
         return self.privileges[self.canonical(name)]
 
     def need_privilege(self, name: str, key: YamlPath) -> None:
@@ -215,17 +215,17 @@ class PolicyIndex:
         return types
 
     def operation(self, name: str, type_: str) -> ConditionEntry:
-        """The operation with this name or alias on a type. Raises Unknown or Invalid."""
+        """The operation with this name or alias on a type. Raises UnknownName."""
         name = self.file.aliases.get(name, name)
         types = self.operation_types.get(name)
         if not types:
             known = [*self.operation_types, *self.file.aliases, *self.privileges]
-            raise Unknown(
+            raise UnknownName(
                 f"the operation {short(name)} is unknown in the policy {self.file.policy}{nearest(name, known)}; "
                 f"{self._listing} lists them"
             )
         if type_ not in types:
-            raise Invalid(f"{name} is defined on {', '.join(types)}, not on {type_}; name one of those")
+            raise UnknownName(f"{name} is defined on {', '.join(types)}, not on {type_}; name one of those")
         return self.operations[name, type_]
 
     @cached_property

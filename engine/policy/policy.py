@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,9 @@ from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.index import ROLE, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
-from grantpath.graph.errors import Invalid, InvalidPolicy, InvalidReference, Unknown
+from grantpath.graph.errors import Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown, UnknownName
 from grantpath.graph.messages import indefinite, short
+from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference, parse
 
 MANY_CHAINS = 10_000  # cached references: one call resolves a reference several times, and later calls do so again
@@ -203,10 +204,10 @@ class Policy:
 
     # ---- questions -------------------------------------------------------------------------------------------
     def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
-        """The requirement of a privilege or operation on a type, with these second objects. Raises Unknown, Invalid;
-        InvalidPolicy if an older version stored a policy that is refused now."""
+        """The requirement of a privilege or operation on a type, with these second objects. Raises UnknownName;
+        Invalid if the condition is too large; InvalidPolicy if an older version stored a policy that is refused now."""
         if not isinstance(name, str):
-            raise Unknown(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
+            raise UnknownName(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
         key = (name, type_, with_)
         known = self._questions.get(key)
         if known is None:
@@ -220,10 +221,10 @@ class Policy:
     def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
         entry = self.names.privilege(name)
         if with_:
-            raise Invalid(f"{name} is a privilege and takes no second object; omit `with`")
+            raise UnknownName(f"{name} is a privilege and takes no second object; omit `with`")
         places = set(entry.on) | set(entry.effective or [])
         if type_ not in places and self.file.ask.elsewhere == "error":
-            raise Invalid(
+            raise UnknownName(
                 f"{name} cannot be granted on {indefinite(type_)}, only on {', '.join(sorted(places))}; name one"
             )
         clauses = self._expander.privilege(name, type_)
@@ -243,13 +244,26 @@ class Policy:
     def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:
         for key in sorted(with_ - entry.with_.keys(), key=str):
             known = ", ".join(entry.with_) or "none"
-            raise Invalid(f"{name} takes no second object {short(str(key))!r} (it takes {known}); omit it")
+            raise UnknownName(f"{name} takes no second object {short(str(key))!r} (it takes {known}); omit it")
         for key, second in entry.with_.items():
             if key not in with_ and not second.optional:
-                raise Invalid(
+                raise UnknownName(
                     f"{name} needs a second object: add `with {key}={second.type}:NAME` "
                     f"(on the command line `--with {key}=...`)"
                 )
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Raises UnknownName, which lists each of these names that is not a privilege, operation or type of the policy.
+
+        A service calls it when it starts, with all names that it uses in questions.
+        """
+        known = [*self.names.privileges, *self.names.operation_types, *self.file.aliases, *self.names.types]
+        if isinstance(names, str):
+            raise InvalidInput(f"{short(repr(names))} is not a list of names; wrap a single one in a list")
+        wrong = [str(name) for name in names if name not in known]
+        if wrong:
+            each = ", ".join(f"{short(name)}{nearest(name, known)}" for name in wrong)
+            raise UnknownName(f"the policy {self.name} has no privilege, operation or type with this name: {each}")
 
     def names_on(self, type_: str) -> list[str]:
         """All privileges and operations that can be asked on a type, in the policy's order."""

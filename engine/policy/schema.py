@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from grantpath.engine.policy.extend import merge, split
 from grantpath.engine.policy.value_messages import explain
 from grantpath.engine.policy.yaml_reader import Document, read_documents
-from grantpath.graph.errors import InvalidInput, InvalidPolicy
+from grantpath.graph.errors import InvalidInput, InvalidPolicy, UnknownName
 from grantpath.graph.messages import short
 
 BUILT_IN = Path(__file__).parents[1] / "policies"
@@ -194,13 +194,14 @@ def json_schema() -> dict[str, Any]:
 
 
 def find(name: str, beside: Path | None = None) -> Path:
-    """The file of a policy: a built-in one by name, any other by path (relative to `beside`). Raises InvalidPolicy."""
+    """The file of a policy: a built-in one by name, any other by path (relative to `beside`). Raises UnknownName,
+    InvalidPolicy."""
     if "/" not in name and not name.endswith((".yaml", ".yml")):
         built_in = {path.stem: path for path in BUILT_IN.glob("*.yaml")}
         if name in built_in:
             return built_in[name]
         names = ", ".join(sorted(built_in))
-        raise InvalidPolicy(
+        raise UnknownName(
             f"the policy {short(name)!r} is unknown{_nearest(name, built_in)}; name one of {names}, "
             f"or give the path of a file, e.g. ./{short(name)}.yaml"
         )
@@ -243,7 +244,7 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
         return document
     try:
         base_path = find(base, path.parent)
-    except InvalidPolicy as error:
+    except (InvalidPolicy, UnknownName) as error:
         raise InvalidPolicy(f"{path}:{document.line(('extends',))}: extends: {error}") from None
     if base_path.resolve() in [each.resolve() for each in (*above, path)]:
         raise InvalidPolicy(

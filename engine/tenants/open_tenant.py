@@ -13,7 +13,7 @@ from grantpath.engine.tenants.asked import with_question
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Unknown
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.inputs import need_number
 from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference
@@ -68,8 +68,6 @@ class OpenTenant:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if isinstance(error, Unknown):
-            error.look_now()  # its text may be read after the connections are closed
         self.close()
 
     def follow(self) -> None:

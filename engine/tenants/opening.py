@@ -6,7 +6,7 @@ from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
-from grantpath.graph.errors import Inconsistent, Invalid, Unknown
+from grantpath.graph.errors import Conflict, Inconsistent, Unknown
 from grantpath.graph.inputs import need_limit, need_text
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
@@ -31,7 +31,7 @@ def open_root(
     """The tenant's key, policy and root reference. A missing root is created only if `may_create`, with the policy
     `default` if none is named.
 
-    Raises Unknown, with similar names and the remedy, if the root does not exist; Invalid, InvalidPolicy.
+    Raises Unknown, with similar names and the remedy, if the root does not exist; UnknownName, Conflict, InvalidPolicy.
     """
     named = policies.load(policy) if policy else None
     key = named.root(root).text if named else _meant(store, root)
@@ -50,7 +50,7 @@ def open_root(
         own = kept_policy(store, key, kept)
         if named is not None and not is_same(named, own):
             version = " in another version" if named.name == own.name else ""
-            raise Invalid(
+            raise Conflict(
                 f"{key} uses the policy {own.name}{version}, not {named.name} as it is now: open it without a policy, "
                 "replace its policy with `grantpath policy upgrade`, or use another root",
                 code="policy_differs",

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
@@ -199,9 +198,9 @@ def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
 
 
 def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unknown:
-    """The error, made to look up similar names when its text is read."""
+    """The error, which now suggests existing names that are similar to the missing one."""
     if error.absent is not None:
-        error.look = cache(partial(near, store, tenant, policy, error.absent))
+        error.suggest(near(store, tenant, policy, error.absent))
     return error
 
 

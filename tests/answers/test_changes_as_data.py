@@ -12,7 +12,7 @@ from grantpath.engine import AsyncAuthorizer, Authorizer, Change, GrantpathError
 from grantpath.engine.cli import main
 from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.connection import Connection
-from grantpath.graph.errors import PUBLIC
+from grantpath.graph.errors import CODES
 
 from ..conftest import Tenants
 
@@ -73,8 +73,9 @@ def test_error_as_data_has_its_code_and_its_public_text(auth: Authorizer) -> Non
         auth.change_all(["add user:bob", "add user:ann"])
     assert error.value.as_dict() == {
         "error": str(error.value),
-        "code": "invalid",
-        "public": f"number 1: {PUBLIC['invalid']}",
+        "code": "conflict",
+        "public": f"number 1: {CODES['conflict'].public}",
+        "retryable": False,
         "index": 1,
         "question": {"verb": "change_all", "statements": "add user:ann"},
     }
@@ -117,11 +118,11 @@ def test_error_outside_a_method_has_no_question() -> None:
     [
         (["check", "user:bob"], "invalid_input"),
         (["change", "say hello"], "invalid_input"),
-        (["policy", "show", "lakehose"], "invalid_policy"),
+        (["policy", "show", "lakehose"], "unknown_name"),
     ],
 )
 def test_error_of_a_command_as_json_has_a_code(words: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--json", *words]) == 2
     said = json.loads(capsys.readouterr().err)
-    assert (said["code"], said["public"]) == (code, PUBLIC[code])
+    assert (said["code"], said["public"]) == (code, CODES[code].public)
     assert said["error"]

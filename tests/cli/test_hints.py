@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Invalid, InvalidPolicy, Unknown
+from grantpath.engine import Invalid, InvalidPolicy, UnknownName
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.clauses import TooManyClauses
 from grantpath.engine.policy.schema import BUILT_IN
@@ -21,9 +21,9 @@ OWN = (BUILT_IN / "github.yaml").read_text(encoding="utf-8").replace("policy: gi
 @pytest.mark.parametrize("ask", [("READ", "repository"), ("clone", "repository")])
 def test_message_names_the_file_of_a_custom_policy(run: Run, tmp_path: Path, ask: tuple[str, str]) -> None:
     (tmp_path / "bi.yaml").write_text(OWN)
-    with pytest.raises(Unknown, match="`grantpath policy show` with the policy's file lists them"):
+    with pytest.raises(UnknownName, match="`grantpath policy show` with the policy's file lists them"):
         policy.load(str(tmp_path / "bi.yaml")).question(f"{ask[0]}X", ask[1])
-    with pytest.raises(Unknown, match="`grantpath policy show github` lists them"):
+    with pytest.raises(UnknownName, match="`grantpath policy show github` lists them"):
         policy.load("github").question(f"{ask[0]}X", ask[1])
     assert run("policy", "show", str(tmp_path / "bi.yaml")).code == 0
 

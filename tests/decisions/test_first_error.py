@@ -1,5 +1,6 @@
 """If several words of a question are wrong, each verb and Spark report the error that `check` reports."""
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from grantpath.engine import Authorizer
 from grantpath.engine.facts.snapshot_questions import QuestionBinder
 from grantpath.engine.facts.tree_order import number
 from grantpath.engine.tenants.tenant_state import read_state
-from grantpath.graph.errors import GrantpathError, Unknown
+from grantpath.graph.errors import GrantpathError
 from grantpath.graph.statement import Check, Which, Who
 
 from ..conftest import Tenants
@@ -62,9 +63,7 @@ def error(ask: Callable[..., object], *words: Any, **named: Any) -> Error:
     try:
         ask(*words, **named)
     except GrantpathError as raised:
-        if isinstance(raised, Unknown):
-            raised.look = None
-        return type(raised).__name__, str(raised)
+        return type(raised).__name__, re.sub(r" \(did you mean .*?\)", "", str(raised))
     return None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Unknown
+from grantpath.engine import Authorizer, Inconsistent, PageExpired, Unknown
 from grantpath.engine.decide import listing
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
@@ -79,7 +79,7 @@ def test_page_has_a_revision_that_the_next_page_can_require(auth: Authorizer) ->
     following = auth.who("SELECT_TABLE", TABLE, limit=2, after="user:bob", at=page.revision)
     assert (list(following), following.revision) == (EVERYBODY[2:], page.revision)
     now = auth.change("remove user:dan from role:r").revision
-    with pytest.raises(Inconsistent, match=f"at revision {now} now, and the page must be of revision {page.revision}"):
+    with pytest.raises(PageExpired, match=f"at revision {now} now, and the page must be of revision {page.revision}"):
         auth.who("SELECT_TABLE", TABLE, limit=2, after="user:bob", at=page.revision)
     with pytest.raises(Inconsistent, match=f"at revision {now}"):
         auth.which("table", "user:bob", "SELECT_TABLE", at=now + 1)
@@ -89,7 +89,7 @@ def test_page_has_a_revision_that_the_next_page_can_require(auth: Authorizer) ->
 def test_page_at_another_revision_is_inconsistent_even_if_its_object_was_dropped(auth: Authorizer) -> None:
     page = auth.who("SELECT_TABLE", TABLE, limit=1)
     auth.change(f"drop {TABLE}")
-    with pytest.raises(Inconsistent, match="read the list again from its first page"):
+    with pytest.raises(PageExpired, match="read the list again from its first page"):
         auth.who("SELECT_TABLE", TABLE, limit=1, after="user:ann", at=page.revision)
 
 

@@ -10,21 +10,18 @@ from grantpath.engine import (
     Authorizer,
     GrantpathError,
     Inconsistent,
-    Invalid,
     InvalidInput,
-    InvalidPolicy,
-    InvalidReference,
-    Refused,
-    ServerError,
     Unavailable,
     Unknown,
+    UnknownName,
 )
 from grantpath.engine import __file__ as engine
 from grantpath.engine.policy import policy
 from grantpath.engine.tenants import opening
 from grantpath.engine.transfer import importer
+from grantpath.graph import errors
 from grantpath.graph.connection import Connection
-from grantpath.graph.errors import PUBLIC
+from grantpath.graph.errors import CODES, Conflict, PageExpired
 from grantpath.graph.statement import parse_check, parse_question, parse_statement
 from grantpath.graph.store import Store
 
@@ -33,6 +30,7 @@ from ..support.sizes import say
 
 PRODUCT = [Path(str(engine)).parent.parent / room for room in ("graph", "engine", "spark_sync")]
 SECRET = "secret"
+CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, GrantpathError)]
 FACTS = [
     *("add catalog:c", "add schema:c.s", "add table:c.s.t", "add table:c.s.secret_t", "add catalog:secret_c"),
     *("add user:bob", "add user:ann", "add user:secret_user", "add group:secret_group", "add role:secret_role"),
@@ -103,7 +101,7 @@ def test_public_text_contains_only_the_callers_names(
     errors = [raised(call) for call in calls(auth, tmp_path)]
     said = ("user:bob", "user:ann", "c.s.t", "x" * 20)  # even the caller's names need not be repeated
     for error in errors:
-        assert PUBLIC[error.code] in error.public
+        assert CODES[error.code].public in error.public
         assert SECRET not in error.public and not any(word in error.public for word in said)
     full = [str(error) for error in errors]
     assert sum("secret_" in text for text in full) >= 5  # so that the test can fail
@@ -115,7 +113,7 @@ def test_public_refusal_does_not_reveal_existence(auth: Authorizer) -> None:
     """A refused drop of a missing object and a refused addition of an existing one have the same public text."""
     texts = [f"drop {TABLE}", "drop table:c.s.nosuch", "add user:ann", "add table:c.s.new"]
     errors = [raised(lambda text=text: auth.change(text, by="user:bob")) for text in texts]  # type: ignore[misc]
-    assert [error.code for error in errors] == ["refused", "unknown", "invalid", "refused"]
+    assert [error.code for error in errors] == ["refused", "unknown", "conflict", "refused"]
     assert {error.public for error in errors} == {"this is not allowed or not possible"}
     batch = raised(lambda: auth.change_all(["add table:c.s.new"], by="user:bob"))
     assert batch.public == "number 0: this is not allowed or not possible"
@@ -137,7 +135,7 @@ def test_a_decision_has_a_public_form(auth: Authorizer) -> None:
 
 def test_a_failure_of_the_server_has_a_code(server: Connection) -> None:
     error = raised(lambda: Store(Connection("bolt://127.0.0.1:9", "neo4j", "x"), 1).read("RETURN 1", {}))
-    assert (error.code, error.public) == ("unavailable", PUBLIC["unavailable"])
+    assert (error.code, error.public) == ("unavailable", CODES["unavailable"].public)
     unknown = Unavailable("x", unknown=True)
     assert (unknown.code, unknown.unknown) == ("outcome_unknown", True)
 
@@ -152,17 +150,106 @@ def codes_raised() -> set[str]:
                 if isinstance(node, ast.keyword) and node.arg == "code":
                     values = [each for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
                     found.update(each.value for each in values if isinstance(each.value, str))
-    classes = (GrantpathError, Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown)
-    return found | {each.code for each in (*classes, Refused, Unavailable, Inconsistent, ServerError)}
+    return found | {each.code for each in CLASSES}
 
 
-def test_every_code_is_raised_and_has_a_public_text() -> None:
-    assert codes_raised() == PUBLIC.keys()
-    assert all(code.isidentifier() and code.islower() for code in PUBLIC)
+def test_every_code_is_raised_and_has_a_meaning() -> None:
+    assert codes_raised() == CODES.keys()
+    assert all(code.isidentifier() and code.islower() for code in CODES)
+
+
+def test_tree_in_the_docstring_has_every_class() -> None:
+    assert errors.__doc__ is not None
+    drawn = dict[str, str]()  # each class with its base
+    above = ["GrantpathError"]
+    for line in errors.__doc__.splitlines():
+        if "── " in line:
+            depth = line.index("──") // 4 + 1
+            above[depth:] = [line.split("── ")[1].split()[0]]
+            drawn[above[depth]] = above[depth - 1]
+    assert drawn == {
+        each.__name__: each.__base__.__name__ for each in CLASSES if each.__base__ and each is not GrantpathError
+    }
 
 
 def test_every_code_is_documented() -> None:
     page = Path(__file__).parents[2] / "docs" / "trust.md"
-    rows = [line.split("|")[1:3] for line in page.read_text().splitlines() if line.startswith("| `")]
-    documented = {code.strip(" `"): text.strip() for code, text in rows}
-    assert {code: documented.get(code) for code in PUBLIC} == PUBLIC
+    rows = [line.split("|")[1:-1] for line in page.read_text().splitlines() if line.startswith("| `")]
+    told = {cells[0].strip(" `"): [cell.strip() for cell in cells[1:]] for cells in rows if len(cells) == 5}
+    said = {code: [public, str(status), "yes" if again else "no"] for code, (public, status, again) in CODES.items()}
+    assert {code: told[code][1:] for code in CODES} == said
+    named = {code: cells[0].replace("`", "").split(", ") for code, cells in told.items() if code in CODES}
+    assert {each.__name__ for each in CLASSES} == {name for names in named.values() for name in names}
+    assert all(each.__name__ in named[each.code] for each in CLASSES)
+
+
+# ---- what a service does with an error -----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda auth: auth.check("user:bob", "lode_table", TABLE),
+        lambda auth: auth.check("user:bob", "SELECT_TABEL", TABLE),
+        lambda auth: auth.check("user:bob", "load_table", "tabel:c.s.t"),
+        lambda auth: auth.check("user:bob", "load_catalog", TABLE),
+        lambda auth: auth.check("user:bob", "associate_tags", TABLE),
+        lambda auth: auth.check("user:bob", "SELECT_TABLE", TABLE, with_={"tag": "tag:x"}),
+        lambda auth: auth.which("tabel", "user:bob", "SELECT_TABLE"),
+        lambda auth: auth.list("tabel"),
+        lambda auth: auth.grants(privilege="SELECT_TABEL"),
+        lambda auth: auth.policy.check_names(["SELECT_TABLE", "load_table", "table", "veiw"]),
+        lambda auth: policy.load("lakehose"),
+    ],
+)
+def test_name_that_only_a_programmer_writes_is_a_fault_of_the_program(
+    auth: Authorizer, ask: Callable[[Authorizer], object]
+) -> None:
+    error = raised(lambda: ask(auth))
+    assert type(error) is UnknownName and not isinstance(error, Unknown)
+    assert (error.status, error.retryable) == (500, False)
+
+
+def test_names_of_a_service_are_checked_together(auth: Authorizer) -> None:
+    auth.policy.check_names([*auth.policy.names.operation_types, *auth.policy.names.types, "SELECT_TABLE"])
+    with pytest.raises(UnknownName, match=r"lode_table \(did you mean load_table .*\), tabel \("):
+        auth.policy.check_names(name for name in ("lode_table", "load_table", "tabel"))
+    with pytest.raises(InvalidInput):
+        auth.policy.check_names("load_table")
+
+
+def test_error_tells_whether_the_same_call_can_succeed_later(tenant: Tenants) -> None:
+    auth = tenant("lakehouse", FACTS)
+    page = auth.who("SELECT_TABLE", TABLE, limit=1)
+    ahead = raised(lambda: auth.check("user:bob", "SELECT_TABLE", TABLE, at_least=page.revision + 1))
+    assert (type(ahead), ahead.status, ahead.retryable) == (Inconsistent, 503, True)
+    auth.change("add user:later")
+    expired = raised(lambda: auth.who("SELECT_TABLE", TABLE, after="user:a", at=page.revision))
+    assert (type(expired), expired.status, expired.retryable) == (PageExpired, 410, False)
+    for call in (
+        lambda: auth.change("add user:later"),
+        lambda: auth.change("add user:new", id="x") and auth.change("add user:newer", id="x"),
+        lambda: auth.change_all(["add user:newest"], at_revision=page.revision),
+    ):
+        conflict = raised(call)
+        assert (type(conflict), conflict.status, conflict.retryable) == (Conflict, 409, False)
+
+
+def test_reading_the_text_of_an_error_asks_nothing(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = raised(lambda: auth.check("user:bob", "SELECT_TABLE", "table:c.s.secre_t"))
+    outside = raised(lambda: auth.change("drop role:secret_rol"))
+    decision = auth.check("user:bobb", "SELECT_TABLE", TABLE)
+    monkeypatch.setattr(Store, "read", lambda *_: pytest.fail("the text of an error asks the database"))
+    monkeypatch.setattr(Store, "read_guarded", lambda *_, **__: pytest.fail("the text asks the database"))
+    for error in (missing, outside):
+        assert "(did you mean " in str(error) and str(error) in str(error.as_dict()) and repr(error)
+    assert decision.missing[0].startswith("user:bobb does not exist: add user:bobb")
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_prefix_keeps_everything_else(kind: type[GrantpathError]) -> None:
+    made = kind("text")
+    made.index, made.question, made.code = 3, {"verb": "check"}, "actor_refused"
+    named = made.prefixed("check 3: ")
+    assert (type(named), str(named)) == (kind, "check 3: text")
+    assert named.__dict__ == made.__dict__ | ({"_text": "check 3: text"} if kind is Unknown else {})
+    lost = Unavailable("lost", unknown=True).prefixed("statement 1: ")
+    assert isinstance(lost, Unavailable) and lost.unknown and lost.code == "outcome_unknown"

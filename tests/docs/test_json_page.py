@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator, validate
 
 from grantpath.engine import Authorizer, GrantpathError, GraphPath
 from grantpath.engine.answer_schemas import schemas, write_schemas
-from grantpath.graph.errors import PUBLIC
+from grantpath.graph.errors import CODES
 
 from ..conftest import Tenants
 
@@ -87,4 +87,4 @@ def test_answer_fits_its_schema(answers: dict[str, Any], name: str) -> None:
 
 
 def test_schema_of_errors_has_every_code() -> None:
-    assert schemas()["GrantpathError"]["properties"]["code"]["enum"] == [*PUBLIC]
+    assert schemas()["GrantpathError"]["properties"]["code"]["enum"] == [*CODES]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, Effects, Inconsistent
+from grantpath.engine import Authorizer, Conflict, Effects
 from grantpath.engine.facts.access_names import requirements
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer import importer
@@ -57,7 +57,7 @@ def test_effects_of_a_load_are_the_difference_of_everything(tenant: Tenants, tmp
     assert gained and lost
     assert told(effects, before, after) == (gained, lost)
     importer.load(auth, tmp_path / "new", replace=True, consent=True)
-    with pytest.raises(Inconsistent, match="repeat the dry run"):
+    with pytest.raises(Conflict, match="repeat the dry run"):
         auth.effects_of(report.delta.added, report.delta.removed, at=report.revision)
 
 

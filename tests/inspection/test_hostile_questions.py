@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, GrantpathError, Invalid, InvalidInput, Unknown
+from grantpath.engine import Authorizer, GrantpathError, Invalid, InvalidInput, Unknown, UnknownName
 
 from ..conftest import Tenants
 from ..support.hostile_words import BROKEN, FRAGMENTS
@@ -49,7 +49,7 @@ def auth(module_tenant: Tenants) -> Authorizer:
     ],
 )
 def test_name_that_does_not_exist_suggests_similar_names(auth: Authorizer, ask: Any, names: str) -> None:
-    with pytest.raises(Unknown, match=rf"did you mean .*{names}"):
+    with pytest.raises((Unknown, UnknownName), match=rf"did you mean .*{names}"):
         ask(auth)
 
 

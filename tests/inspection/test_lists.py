@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent
+from grantpath.engine import Authorizer, PageExpired
 from grantpath.engine.inspection.models import EntityPage, GrantPage, Membership, MembershipPage
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.tenant_state import TenantState, read_state
@@ -201,7 +201,7 @@ def test_pages_of_another_revision_are_refused(tenant: Tenants) -> None:
     first = auth.list("catalog", limit=1)
     assert (first.answer, first.complete, first.after) == (("catalog:a",), False, "catalog:a")
     auth.change("add catalog:c")
-    with pytest.raises(Inconsistent, match="read the list again from its first page"):
+    with pytest.raises(PageExpired, match="read the list again from its first page"):
         auth.list("catalog", limit=1, after="catalog:a", at=first.revision)
     assert auth.list("catalog", after="catalog:a").answer == ("catalog:b", "catalog:c")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, InvalidInput, Unknown
+from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, InvalidInput, Unknown, UnknownName
 from grantpath.engine.change import delta_records
 from grantpath.engine.change.log_prune import prune
 from grantpath.engine.facts.replica import Replica
@@ -209,7 +209,7 @@ def test_upgrade_brings_back_the_policy_of_that_time(auth: Authorizer, edited: C
     assert now.past(6).policy.digest == now.policy.digest
     assert now.past(5).policy.digest == auth.policy.digest
     assert now.check(*ASKED, as_of=5)
-    with pytest.raises(Unknown, match="ARCHIVE"):
+    with pytest.raises(UnknownName, match="ARCHIVE"):
         now.check("user:bob", "ARCHIVE", "catalog:hr", as_of=5)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Unknown
+from grantpath.engine import Authorizer, Inconsistent, Unknown, UnknownName
 from grantpath.engine.change import delta_records
 from grantpath.engine.change.log_prune import prune
 from grantpath.engine.policy import policy
@@ -99,7 +99,7 @@ def test_copy_of_the_facts_gives_the_same(auth: Authorizer) -> None:
 
 
 def test_wrong_question_raises_the_error_of_a_check(auth: Authorizer) -> None:
-    with pytest.raises(Unknown, match="the privilege FLY is unknown"):
+    with pytest.raises(UnknownName, match="the privilege FLY is unknown"):
         auth.since("user:bob", "FLY", "catalog:hr")
     with pytest.raises(Unknown, match="catalog:hs did not exist"):
         auth.since("user:bob", "USE_CATALOG", "catalog:hs")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, Unknown
+from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, PageExpired, Unknown
 from grantpath.engine.change.log_prune import prune
 from grantpath.engine.facts.fact_draft import advanced
 from grantpath.engine.policy.policy import Policy
@@ -196,7 +196,7 @@ def test_pages_are_those_of_cypher(auth: Authorizer, page: dict[str, Any]) -> No
 def test_page_of_another_revision_is_refused(auth: Authorizer) -> None:
     first = auth.who("USE_CATALOG", "catalog:hr", limit=1)
     other(auth).change("add user:cas")
-    with pytest.raises(Inconsistent, match="must be of revision"):
+    with pytest.raises(PageExpired, match="must be of revision"):
         auth.who("USE_CATALOG", "catalog:hr", limit=1, after="user:bob", at=first.revision)
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.facts.snapshot_questions import ask
-from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown
+from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown, UnknownName
 from grantpath.spark_sync import bulk_access, spark_session
 from grantpath.spark_sync.bulk_access import access
 from grantpath.spark_sync.bulk_questions import ALL_USERS
@@ -118,7 +118,7 @@ def test_ask_answers_from_the_snapshot_alone(gravitino: Path) -> None:
         assert ask(gravitino, f"{user} cannot {name} on {table}").answer is not made.check(user, name, table)
     with pytest.raises(Unknown, match="does not exist"):
         ask(gravitino, "who can load_table on table:no.such.table")
-    with pytest.raises(Unknown, match="load_table"):
+    with pytest.raises(UnknownName, match="load_table"):
         ask(gravitino, f"who can lode_table on {tables[0]}")
 
 
@@ -136,7 +136,7 @@ def test_chosen_names_have_widest_users_and_most_exposed_objects(gravitino: Path
     )
     with pytest.raises(InvalidInput, match="no bulk answers for SELECT_TABLE"):
         widest(gravitino, "SELECT_TABLE", "table")
-    with pytest.raises(Unknown, match="load_table"):
+    with pytest.raises(UnknownName, match="load_table"):
         access(gravitino, ["load_tabel"], [], print)
 
 

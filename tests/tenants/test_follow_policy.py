@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidPolicy, Unknown
+from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidPolicy, UnknownName
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import opening, registry
@@ -59,7 +59,7 @@ def put(store: Store, root: str, new: Policy) -> None:
 def test_authorizer_opened_without_a_policy_follows_its_root(root: str, store: Store, tmp_path: Path) -> None:
     with Authorizer.open(root, timeout=60) as auth, Authorizer.open(root, "lakehouse", timeout=60) as held:
         assert auth.check(*BOB).allowed and held.check(*BOB).allowed
-        with pytest.raises(Unknown):
+        with pytest.raises(UnknownName):
             auth.check("user:bob", "peek", "table:c.s.t")
         put(store, root, opened(tmp_path))
         assert auth.check("user:bob", "peek", "table:c.s.t").allowed  # unknown in the policy that it was opened with

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Invalid, Unknown
+from grantpath.engine import Authorizer, Inconsistent, Invalid, UnknownName
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.tenants import registry
@@ -50,7 +50,7 @@ def test_root_is_upgraded_to_an_edited_policy(
 ) -> None:
     auth = tenant(given=FACTS)
     before = facts_of(auth)
-    with pytest.raises(Unknown):
+    with pytest.raises(UnknownName):
         auth.check("user:bob", "ARCHIVE", "table:hr.s.t")
     done = upgrade(auth, edited(NEW_PRIVILEGE))
     assert (done.facts, done.changed, done.revision) == (len(FACTS), True, len(FACTS) + 1)
@@ -100,7 +100,7 @@ def test_change_made_before_an_upgrade_can_be_repeated(tenant: Tenants, edited: 
         lambda: auth.change(revoke, id="one"),
         lambda: auth.change_all([revoke, "add user:dan"], id="all"),
     ):
-        with pytest.raises(Unknown, match="the privilege ARCHIVE is unknown"):
+        with pytest.raises(UnknownName, match="the privilege ARCHIVE is unknown"):
             late()
 
 

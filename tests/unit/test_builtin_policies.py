@@ -7,7 +7,7 @@ import pytest
 from grantpath.engine.policy.clauses import ALWAYS, NEVER
 from grantpath.engine.policy.policy import Policy, load
 from grantpath.engine.policy.schema import BUILT_IN
-from grantpath.graph.errors import Invalid, Unknown
+from grantpath.graph.errors import Invalid, UnknownName
 
 from ..oracle import POLICIES, oracle
 from ..support.documented import TABLES
@@ -213,9 +213,9 @@ def test_second_objects_are_named_exactly() -> None:
 
 
 def test_unknown_name_suggests_the_nearest_one() -> None:
-    with pytest.raises(Unknown, match="did you mean load_table"):
+    with pytest.raises(UnknownName, match="did you mean load_table"):
         load("gravitino").question("load_tabel", "table")
-    with pytest.raises(Unknown, match="did you mean SELECT_TABLE"):
+    with pytest.raises(UnknownName, match="did you mean SELECT_TABLE"):
         load("gravitino").question("SELECT_TABEL", "table")
 
 

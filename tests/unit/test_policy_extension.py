@@ -6,7 +6,7 @@ import pytest
 
 from grantpath.engine.policy.clauses import ALWAYS, NEVER
 from grantpath.engine.policy.policy import load
-from grantpath.graph.errors import Invalid, InvalidPolicy, Unknown
+from grantpath.graph.errors import Invalid, InvalidPolicy, UnknownName
 
 # ---- extending
 
@@ -24,7 +24,7 @@ def test_extending_policy_adds_replaces_and_removes_entries(tmp_path: Path) -> N
     assert "issue" in policy.file.types
     assert policy.question("clone", "repository").clauses == ALWAYS
     assert len(policy.question("close", "issue").clauses) == 1
-    with pytest.raises(Unknown):
+    with pytest.raises(UnknownName):
         policy.question("push", "repository")
     assert load("github").question("push", "repository").clauses != NEVER
 

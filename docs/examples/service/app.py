@@ -15,10 +15,11 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Header, HTTPException, Request
 from fastapi.responses import JSONResponse
 
-from grantpath import AsyncAuthorizer, Decision, GrantpathError, Invalid, Refused, Unknown, reference, statement
+from grantpath import AsyncAuthorizer, Conflict, Decision, GrantpathError, Refused, Unknown, reference, statement
 
 audit = logging.getLogger("service.audit")
 Guard = Callable[..., Awaitable[Decision]]
+OPERATIONS = ["load_table"]  # a misspelled one is noticed at the start
 
 
 @asynccontextmanager
@@ -26,6 +27,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Opens one authorizer for the life of the service; all requests share it."""
     root, timeout = os.environ.get("SERVICE_ROOT", "metalake:ml"), float(os.environ.get("SERVICE_TIMEOUT", "5"))
     async with AsyncAuthorizer.open(root, timeout=timeout) as auth:
+        auth.policy.check_names(OPERATIONS)
         app.state.auth = auth
         yield
 
@@ -88,11 +90,11 @@ def needs(operation: str) -> Guard:
 
 @app.exception_handler(GrantpathError)
 async def failed(request: Request, error: GrantpathError) -> JSONResponse:
-    """A failure is never a yes: bad input is 400, a refused change 403, and everything else 503."""
-    status = 403 if isinstance(error, Refused | Unknown) else 400 if isinstance(error, Invalid) else 503
-    if status == 503:
+    """A failure is never a yes. What exists is not shown: a missing and an existing name are answered as a refusal."""
+    status = 403 if isinstance(error, Unknown | Conflict) else error.status
+    if status >= 500:  # the database or this program is at fault
         logging.getLogger("service").error("%s", error)
-    return JSONResponse({"detail": error.public}, status, {"Retry-After": "1"} if status == 503 else None)
+    return JSONResponse({"detail": error.public}, status, {"Retry-After": "1"} if error.retryable else None)
 
 
 @app.get("/tables")
