@@ -7,8 +7,10 @@ a string is limited. A stream checks a file in the same way, and decodes a bound
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +20,7 @@ import pyarrow.parquet as pq
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
 from grantpath.graph.reference import MAX_REFERENCE_BYTES
-from grantpath.graph.remote_path import AnyPath, arrow_place, size_of
+from grantpath.graph.remote_path import AnyPath, arrow_place, reason_of, size_of
 
 Kind = Literal["text", "int", "bool"]
 FREE_BYTES = 256_000_000  # bytes of memory that the files of one table may take together, whatever their size
@@ -27,8 +29,9 @@ MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more
 STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # the most in a part of a streamed table
 _ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+_DELTA = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
 _PLAIN = {"PLAIN", "RLE", "BIT_PACKED"}  # the encodings of a column without a dictionary, and of its levels
-_UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
+_UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
 
 
 def read_bounded(
@@ -47,6 +50,8 @@ def read_bounded(
     """
     wanted = list(kinds) if columns is None else list(columns)
     footers = _check_footers(files, kinds, wanted)
+    if footers.delta:
+        return _read_delta(files, kinds, footers, chosen, max_text).select(wanted)
     try:
         repeated = [name for name in _texts(kinds) if name not in footers.plain]
         options = pads.ParquetReadOptions(dictionary_columns=repeated)
@@ -59,6 +64,25 @@ def read_bounded(
     for name in wanted:
         _check_texts(files[0], name, table[name], max_text)
     return table
+
+
+def _read_delta(
+    files: Sequence[AnyPath],
+    kinds: Mapping[str, Kind],
+    footers: "_Footers",
+    chosen: pads.Expression | None,
+    max_text: int,
+) -> pa.Table:
+    """The rows of files of which some encode texts by their differences, read in small parts."""
+    parts = [footers.schema.empty_table()]
+    taken, allowed = 0, FREE_BYTES + RATIO * sum(map(size_of, files))
+    for file in files:
+        for part in _parts(file, kinds, footers.schema, max_text):
+            rows = part if chosen is None else part.filter(chosen)
+            taken += rows.nbytes
+            _check_size(file, taken, allowed)
+            parts.append(rows)
+    return pa.concat_tables(parts).combine_chunks()
 
 
 @dataclass(frozen=True)
@@ -77,22 +101,38 @@ def stream_bounded(files: Sequence[AnyPath], kinds: Mapping[str, Kind], max_text
     the iterator raises InvalidInput for rows that cannot be read, or a string longer than `max_text`.
     """
     footers = _check_footers(files, kinds, list(kinds))
-    plain = {name: _plain(footers.schema.field(name).type) for name in kinds}
-    types = {name: pa.string() if kind == "text" else plain[name] for name, kind in kinds.items()}
-    schema = pa.schema(list(types.items()))
-    return TableStream(schema, footers.rows, (each for file in files for each in _parts(file, kinds, schema, max_text)))
+    tables = (each for file in files for each in _parts(file, kinds, footers.schema, max_text))
+    return TableStream(footers.schema, footers.rows, tables)
 
 
 def row_count(files: Sequence[AnyPath]) -> int:
     """The number of rows of these files, from their footers. Raises InvalidInput for a file that cannot be read."""
-    rows = 0
-    for file in files:
+    return sum(_footer(file).num_rows for file in files)
+
+
+def announced(file: AnyPath) -> tuple[int, int]:
+    """The number of rows of a file, and their bytes before compression, by its footer. Raises InvalidInput for a file
+    that cannot be read."""
+    footer = _footer(file)
+    return footer.num_rows, sum(footer.row_group(at).total_byte_size for at in range(footer.num_row_groups))
+
+
+def _footer(file: AnyPath) -> pq.FileMetaData:
+    with _opened(file) as parquet:
+        return parquet.metadata
+
+
+@contextmanager
+def _opened(file: AnyPath, **options: Any) -> Iterator[pq.ParquetFile]:
+    """A Parquet file. Raises InvalidInput if it cannot be read, now or in the block; opening a pipe would block."""
+    if isinstance(file, Path) and file.exists() and not file.is_file():
+        raise InvalidInput(f"{file} must be a regular file, not a folder, device or pipe; write it again")
+    try:
         name, filesystem = arrow_place(file)
-        try:
-            rows += pq.read_metadata(name, filesystem=filesystem).num_rows
-        except _UNREADABLE as error:
-            raise InvalidInput(_unreadable(file, error)) from None
-    return rows
+        with pq.ParquetFile(name, filesystem=filesystem, **options) as parquet:
+            yield parquet
+    except _UNREADABLE as error:
+        raise InvalidInput(_unreadable(file, error)) from None
 
 
 def codes(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
@@ -111,48 +151,64 @@ def _texts(kinds: Mapping[str, Kind]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Footers:
-    """The contents of the footers of files. `schema` is that of the first file; `plain` are the columns that all files
-    store without a dictionary, so that each repetition of a value takes space."""
+    """The contents of the footers of files. `schema` has plain strings, and the integers of the first file. `plain` are
+    the columns that all files store without a dictionary, so that each repetition of a value takes space; `delta` says
+    whether a file stores a text as the difference to the text before it, so that its size is unknown until then."""
 
     rows: int
     schema: pa.Schema
     plain: frozenset[str]
+    delta: bool
 
 
 def _check_footers(files: Sequence[AnyPath], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> _Footers:
     """Checks the types and the decoded size of these files."""
     rows = taken = allowed = 0
-    stored, plain = None, frozenset(kinds)
+    schema, plain, delta = None, frozenset(kinds), False
     for file in files:
-        try:
-            name, filesystem = arrow_place(file)
-            with pq.ParquetFile(name, filesystem=filesystem) as parquet:
-                _check_types(file, parquet.schema_arrow, kinds)
-                taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
-                rows += parquet.metadata.num_rows
-                plain -= {column.path_in_schema for column in _columns(parquet) if not {*column.encodings} <= _PLAIN}
-                stored = stored or parquet.schema_arrow
+        with _opened(file) as parquet:
+            _check_types(file, parquet.schema_arrow, kinds)
+            taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
+            rows += parquet.metadata.num_rows
+            plain -= {column.path_in_schema for column in _columns(parquet) if not {*column.encodings} <= _PLAIN}
+            delta = delta or bool(_delta(parquet, kinds))
+            schema = schema or _schema(parquet.schema_arrow, kinds)
             allowed += RATIO * size_of(file)
-        except _UNREADABLE as error:
-            raise InvalidInput(_unreadable(file, error)) from None
         _check_size(file, taken, FREE_BYTES + allowed)
-    return _Footers(rows, stored, plain)
+    return _Footers(rows, schema, plain, delta)
+
+
+def _schema(stored: pa.Schema, kinds: Mapping[str, Kind]) -> pa.Schema:
+    types = {name: pa.string() if kind == "text" else _plain(stored.field(name).type) for name, kind in kinds.items()}
+    return pa.schema(list(types.items()))
+
+
+def _delta(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> set[str]:
+    """The text columns with an encoding that Arrow cannot read as a dictionary."""
+    columns = (column for column in _columns(parquet) if kinds.get(column.path_in_schema) == "text")
+    return {column.path_in_schema for column in columns if _DELTA & {*column.encodings}}
 
 
 def _parts(file: AnyPath, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int) -> Iterator[pa.Table]:
-    """The rows of a file. Strings are read as dictionaries, and decoded only when their lengths are known."""
-    try:
-        place, filesystem = arrow_place(file)
-        options = {"read_dictionary": _texts(kinds), "pre_buffer": False, "filesystem": filesystem}
-        with pq.ParquetFile(place, **options) as parquet:
-            for batch in parquet.iter_batches(STREAM_ROWS, columns=list(kinds)):
-                table = pa.Table.from_batches([batch]).select(schema.names)
-                longest = max((_check_texts(file, name, table[name], max_text) for name in _texts(kinds)), default=0)
-                step = min(STREAM_ROWS, STREAM_BYTES // max(longest, 1))
-                for begin in range(0, len(table), step):
-                    yield table.slice(begin, step).cast(schema)
-    except _UNREADABLE as error:
-        raise InvalidInput(_unreadable(file, error)) from None
+    """The rows of a file. Strings are read as dictionaries, and decoded only when their lengths are known. A string in
+    a delta encoding may be as long as its part of the file, so only a few rows are read at a time."""
+    with _opened(file) as parquet:
+        delta, rows = _delta(parquet, kinds), STREAM_ROWS
+        if delta:
+            sizes = [each.total_uncompressed_size for each in _columns(parquet) if each.path_in_schema in delta]
+            rows = min(rows, max(1, (FREE_BYTES + RATIO * size_of(file)) // (2 * max(1, *sizes))))
+    read_dictionary = [name for name in _texts(kinds) if name not in delta]
+    with _opened(file, read_dictionary=read_dictionary, pre_buffer=False) as parquet:
+        before = 0
+        for batch in parquet.iter_batches(rows, columns=list(kinds)):
+            table = pa.Table.from_batches([batch]).select(schema.names)
+            longest = max(
+                (_check_texts(file, name, table[name], max_text, before) for name in _texts(kinds)), default=0
+            )
+            step = min(STREAM_ROWS, STREAM_BYTES // max(longest, 1))
+            for begin in range(0, len(table), step):
+                yield table.slice(begin, step).cast(schema)
+            before += len(table)
 
 
 def _check_types(file: AnyPath, schema: pa.Schema, kinds: Mapping[str, Kind]) -> None:
@@ -173,7 +229,7 @@ def _check_types(file: AnyPath, schema: pa.Schema, kinds: Mapping[str, Kind]) ->
 def _fits(found: pa.DataType, kind: Kind) -> bool:
     plain = _plain(found)
     tests = {
-        "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_null),
+        "text": (_is_text, pa.types.is_null),
         "int": (pa.types.is_signed_integer,),
         "bool": (pa.types.is_boolean,),
     }[kind]
@@ -207,28 +263,45 @@ def _check_size(file: AnyPath, taken: int, allowed: int) -> None:
         )
 
 
-def _check_texts(file: AnyPath, name: str, column: pa.ChunkedArray, max_text: int) -> int:
-    """The bytes of the longest string. Raises InvalidInput if it is too long."""
+def _check_texts(file: AnyPath, name: str, column: pa.ChunkedArray, max_text: int, before: int = 0) -> int:
+    """The bytes of the longest string. Raises InvalidInput if it is too long, or if a string is not UTF-8. `before` is
+    the number of rows before these."""
     found = 0
     for chunk in column.chunks if _is_text(column.type) else ():
-        values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-        longest = pc.max(pc.binary_length(values)).as_py() or 0
+        try:
+            chunk.validate(full=True)
+            values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+            values.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InvalidInput(_bad_text(file, name, chunk, before, error)) from None
+        longest = pc.max(pc.binary_length(values.cast(pa.large_string()))).as_py() or 0
         if longest > max_text:
             raise InvalidInput(
                 f"{file}: the column {name!r} contains a value of {longest:,} bytes; at most {max_text:,} are "
                 "allowed; shorten it"
             )
         found = max(found, longest)
+        before += len(chunk)
     return found
+
+
+def _bad_text(file: AnyPath, name: str, chunk: pa.Array, before: int, error: Exception) -> str:
+    """The message for a damaged array of strings, of which one may not be UTF-8; `before` as in `_check_texts`."""
+    for row, value in enumerate(chunk, before + 1):
+        try:
+            value.as_py()
+        except UnicodeDecodeError:
+            return f"{file}: row {row}: the column {name!r} is not UTF-8; write it in UTF-8"
+        except pa.ArrowException:  # an index that is not in the dictionary
+            break
+    return _unreadable(file, error)
 
 
 def _is_text(type_: pa.DataType) -> bool:
     plain = _plain(type_)
-    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
+    tests = (pa.types.is_string, pa.types.is_large_string, getattr(pa.types, "is_string_view", None))
+    return any(test(plain) for test in tests if test)
 
 
 def _unreadable(file: AnyPath, error: Exception) -> str:
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    if "Not yet implemented" in reason:  # delta encodings of texts
-        return f"{file}: the encoding of its strings is not supported; write them with plain or dictionary encoding"
-    return f"{file} cannot be read as Parquet: {reason[:300]}; write the file again"
+    return f"{file} cannot be read as Parquet: {reason_of(error)}; write the file again"

@@ -43,8 +43,10 @@ def load(
 ) -> None:
     """Load a folder of tables into a root: the whole folder, or nothing.
 
-    The folder has one .parquet, .csv or .jsonl file per table: subjects(ref), objects(ref), members(member, of),
-    owners(object, owner), grants(effect, privilege, object, subject). Loading it a second time changes nothing.
+    The folder has one .parquet, .csv or .jsonl file (.ndjson, .json; text also as .gz or .zst), or one folder of such
+    part files, per table: subjects(ref), objects(ref), members(member, of), owners(object, owner), grants(effect,
+    privilege, object, subject). Another file that could be a table is refused. Loading it a second time changes
+    nothing.
     A load only adds; with --replace it also removes everything that the folder does not list, and prints what it
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
     --yes must confirm it. --create creates a new root. --dry-run --effects also lists who would gain and who would lose

@@ -75,5 +75,5 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         mine = self._created & ~self._staying()
         held = self._listing(np.flatnonzero(mine), edges)
         removed = self._listing(np.flatnonzero(mine & ~self._existing), edges.only(lost))
-        missing = [name for name, table in self._rows.tables.items() if table.file is None]
+        missing = [name for name, table in self._rows.tables.items() if table.source is None]
         return Plan(super().plan(delta).added, removed, held.counts, missing)

@@ -1,37 +1,57 @@
-"""Finds the files of a bulk import in a folder, one for each table, and reads them."""
+"""Finds the tables of a bulk import in a folder, each a file or a folder of part files, and reads them.
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+Whatever could be a table and is not read is refused by its name, because a load that ignored it could lose a DENY.
+"""
+
+import re
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
-from grantpath.engine.transfer.parquet_tables import read_parquet
-from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Table
-from grantpath.engine.transfer.text_tables import read_csv, read_jsonl
+from grantpath.engine.transfer.dump_meta import META
+from grantpath.engine.transfer.parquet_tables import read_parquet_table
+from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
+from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Source, Table
+from grantpath.engine.transfer.text_tables import read_text_table
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import short
+from grantpath.graph.messages import did_you_mean, short
 
-FORMATS = ("parquet", "csv", "jsonl")
 # exists while a dump writes its tables: otherwise an unfinished dump would look complete
 UNFINISHED = "dump.unfinished"
+# Documents and programs, which may be beside the tables, by ending and by name.
+BESIDE = (
+    *(".md", ".rst", ".txt", ".html", ".pdf", ".png", ".svg", ".log"),
+    *(".yaml", ".yml", ".toml", ".sql", ".py", ".ipynb", ".sh"),
+)
+BESIDE_NAMES = ("README", "LICENSE", "NOTICE", "Makefile")
+# Files that Spark, other writers of Parquet and file systems leave beside part files, and a folder of unfinished work.
+MARKS = ("_SUCCESS", "_metadata", "_common_metadata", ".DS_Store")
+UNFINISHED_PARTS = ("_temporary", ".spark-staging")
+# What a name that is meant as a table begins with.
+_MEANT = {
+    **{name[:-1]: name for name in TABLES},
+    **dict.fromkeys(("allow", "deny", "denie", "denial", "permission", "privilege"), "grants"),
+}
 
 
 def read(
     directory: Path, problems: Problems, progress: Callable[[int, int], None], beside: Collection[str] = ()
 ) -> dict[str, Table]:
-    """Reads all tables of a folder; a missing file is an empty table. Unreadable rows are added to `problems`.
+    """Reads all tables of a folder; a missing one is an empty table. Unreadable rows are added to `problems`.
 
     `beside` lists the names of other files that are allowed. Raises InvalidInput for an invalid folder or file.
     """
-    files = _files(directory, beside)
+    sources = _sources(directory, beside)
     tables = {}
     for at, (name, columns) in enumerate(TABLES.items()):
-        file = files.get(name)
-        if file is None:
+        source = sources.get(name)
+        if source is None:
             tables[name] = Table(name, None, {column: Column(_none(), []) for column in columns}, _none())
         else:
-            tables[name] = _READERS[file.suffix](name, file, columns, problems)
+            reader = read_parquet_table if source.format == "parquet" else read_text_table
+            tables[name] = reader(source, columns, problems)
         progress(at + 1, len(TABLES))
     return tables
 
@@ -46,50 +66,94 @@ def listed(directory: Path) -> list[Path]:
         return sorted(directory.iterdir())
     except (OSError, ValueError):
         raise InvalidInput(
-            f"{short(str(directory))} is not a folder; name one that contains {', '.join(TABLES)} as {_formats()}"
+            f"{short(str(directory))} is not a folder; name one that contains {', '.join(TABLES)} as {accepted()}"
         ) from None
 
 
-def _files(directory: Path, beside: Collection[str]) -> dict[str, Path]:
+def _sources(directory: Path, beside: Collection[str]) -> dict[str, Source]:
     inside = listed(directory)
     if directory / UNFINISHED in inside:
         raise InvalidInput(
             f"{directory} contains an unfinished dump, which was interrupted or is still running; name another folder"
         )
-    files: dict[str, Path] = {}
-    for file in inside:
-        if file.suffix.removeprefix(".").lower() not in FORMATS or file.name in beside:
+    sources: dict[str, Source] = {}
+    for path in inside:
+        if path.name in beside or path.name == META:
             continue
-        if file.stem not in TABLES or file.suffix.lower() != file.suffix:
-            raise _unknown(file)
-        if file.stem in files:
-            raise InvalidInput(f"{file}: {files[file.stem].name} exists too; keep one file for {file.stem}")
-        files[file.stem] = file
-        if not file.is_file():
-            raise InvalidInput(f"{file} must be a regular file, not a folder, device or pipe; replace it")
-    if not files:
+        name, ending = split_ending(path.name)
+        if name not in TABLES or not (ending or path.is_dir()):
+            _need_no_table(path)
+        elif name in sources:
+            raise InvalidInput(f"{path}: {sources[name].path.name} exists too; keep one file or folder for {name}")
+        elif path.is_dir():
+            sources[name] = _folder(name, ending, path)
+        else:
+            sources[name] = _source(name, path, [path])
+    if not sources:
         raise InvalidInput(
-            f"{short(str(directory))} contains no table; name a folder with {', '.join(TABLES)} as {_formats()}"
+            f"{short(str(directory))} contains no table; name a folder with {', '.join(TABLES)} as {accepted()}"
         )
-    return files
+    return sources
 
 
-def _unknown(file: Path) -> InvalidInput:
-    """The error for a file that looks like a table but is not one. Ignoring it could silently load too few facts."""
-    close = get_close_matches(file.stem.lower(), TABLES, n=1, cutoff=0.6)
-    hint = f" (did you mean {close[0]}{file.suffix.lower()}?)" if close else ""
-    return InvalidInput(
-        f"{file} is not a table{hint}: a table file is {', '.join(TABLES)} as {_formats()}; rename the file, or "
-        "move it out of the folder"
+def _source(name: str, path: Path, parts: list[Path]) -> Source:
+    for part in parts:
+        if not part.is_file():
+            raise InvalidInput(f"{part} must be a regular file, not a folder, device or pipe; replace it")
+    return Source(name, path, tuple(parts), ENDINGS[split_ending(parts[0].name)[1]])
+
+
+def _folder(name: str, ending: str, folder: Path) -> Source:
+    """A table as a folder of part files."""
+    inside = listed(folder)
+    parts = [path for path in inside if _is_part(path)]
+    endings = {split_ending(path.name)[1]: path for path in reversed(parts)}
+    if len(endings) > 1:
+        names = " and ".join(sorted(path.name for path in endings.values()))
+        raise InvalidInput(f"{folder} contains files of several forms, {names}; keep the files of one form")
+    if parts and ending and ENDINGS[ending] != ENDINGS[next(iter(endings))]:
+        raise InvalidInput(f"{parts[0]} is not {ending}, as its folder's name says; rename the folder to {name}")
+    if not parts and folder / "_SUCCESS" not in inside:
+        raise InvalidInput(f"{folder} contains no part file; write the table again, or remove the folder")
+    return _source(name, folder, parts) if parts else Source(name, folder, (), "jsonl")
+
+
+def _is_part(path: Path) -> bool:
+    """Whether a file in the folder of a table is a part of it; False for the marks of other programs. Raises
+    InvalidInput for any other file or folder."""
+    name = path.name
+    if name in MARKS or (name.startswith(".") and name.endswith(".crc")):
+        return False
+    if name.startswith(UNFINISHED_PARTS):
+        raise InvalidInput(
+            f"{path} is of a job that failed or is still writing the table; wait until it ends, or write the table "
+            "again"
+        )
+    if "=" in name and path.is_dir():
+        raise InvalidInput(f"{path} is a partition of the table; write the table without partitions (partitionBy)")
+    if not split_ending(name)[1] or name.startswith((".", "_")):
+        raise InvalidInput(
+            f"{path} is not a part file; write only the table's part files there ({', '.join(ENDINGS)}), not a table "
+            "format such as Delta or Iceberg, or move it out of the folder"
+        )
+    return True
+
+
+def _need_no_table(path: Path) -> None:
+    """Raises InvalidInput for a file or folder that is not read, unless it is hidden, a document or a program, and its
+    name does not resemble that of a table."""
+    name = path.name
+    visible = name.lstrip("._ ").lower()
+    meant = [table for start, table in _MEANT.items() if visible.startswith(start)]
+    meant = meant or get_close_matches(re.split("[^a-z]", visible)[0], TABLES, n=1, cutoff=0.85)
+    hidden = name.startswith(".")
+    other = hidden or name in BESIDE_NAMES or (path.suffix.lower() in BESIDE and not path.is_dir())
+    if other and (not meant or (hidden and name.endswith(".crc"))):
+        return
+    ending = split_ending(visible)[1]
+    meant = meant or get_close_matches(visible.removesuffix(ending), TABLES, n=1, cutoff=0.6)
+    hint = did_you_mean([table + ending for table in meant[:1]])
+    raise InvalidInput(
+        f"{path} is not a table{hint}: a table is {', '.join(TABLES)} as {accepted()}; rename it, or move it out of "
+        "the folder"
     )
-
-
-def _formats() -> str:
-    return f".{FORMATS[0]}, .{FORMATS[1]} or .{FORMATS[2]}"
-
-
-_READERS: Mapping[str, Callable[[str, Path, Sequence[str], Problems], Table]] = {
-    ".parquet": read_parquet,
-    ".csv": read_csv,
-    ".jsonl": read_jsonl,
-}

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import short
 
 Ints = npt.NDArray[np.int64]
 TABLES: Mapping[str, Sequence[str]] = {
@@ -25,9 +27,11 @@ SAY: Mapping[str, str] = {
     "owners": "owner {1} of {0}",
     "grants": "{0} {1} on {2} to {3}",
 }
-SHOWN = 20
+SHOWN = 20  # problems in a message
+DESCRIBED = 1_000  # rows whose problems are compared, to show equal problems once
 MAX_ROWS = 20_000_000  # of one table
-MAX_LINE_BYTES = 1_000_000  # of a line of a text table, or a value in Parquet
+MAX_LINE_BYTES = 1_000_000  # of a row of a text table, or a value in Parquet
+_PART = 2**40  # more than the lines of a file
 
 
 @dataclass(frozen=True)
@@ -39,63 +43,99 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Source:
+    """The file of a table, or the part files in its folder, in the order of their names.
+
+    A row has a number that stands for its part file and its line there (in Parquet, its row).
+    """
+
+    table: str
+    path: Path
+    parts: tuple[Path, ...]
+    format: Format
+
+    def number(self, part: int, line: int) -> int:
+        """The number of a row."""
+        return part * _PART + line
+
+    def place(self, number: int) -> str:
+        """The file and the line of a row, as messages name them."""
+        part, line = divmod(number, _PART)
+        return f"{self.parts[part]}: row {line}" if self.format == "parquet" else f"{self.parts[part]}:{line}"
+
+
+@dataclass(frozen=True)
 class Table:
-    """One table: its columns, and for each row its line in the file (in Parquet, its row number)."""
+    """One table: its source (None if it has none), its columns, and the number of each row in the source."""
 
     name: str
-    file: Path | None
+    source: Source | None
     columns: Mapping[str, Column]
-    lines: Ints
+    rows: Ints
 
     def __len__(self) -> int:
-        return len(self.lines)
-
-
-def place(file: Path, line: int) -> str:
-    """A line of a file, as messages name it."""
-    return f"{file}: row {line}" if file.suffix == ".parquet" else f"{file}:{line}"
+        return len(self.rows)
 
 
 @dataclass
 class Problems:
-    """The problems of an import, by table and line. Texts are computed only for the problems that are shown."""
+    """The problems of an import, by table and row. Texts are computed only for the problems that may be shown."""
 
-    _found: list[tuple[Path, Ints, Callable[[int], str]]] = field(default_factory=list)
+    _found: list[tuple[Source, Ints, Callable[[int], str]]] = field(default_factory=list)
 
-    def line(self, file: Path, line: int, text: str) -> None:
-        """Adds the problem of one line."""
-        self._found.append((file, np.array([line], dtype=np.int64), lambda _: text))
+    def row(self, source: Source, number: int, text: str) -> None:
+        """Adds the problem of one row, by its number in the source."""
+        self._found.append((source, np.array([number], dtype=np.int64), lambda _: text))
 
     def rows(self, table: Table, rows: Ints, describe: Callable[[int], str]) -> None:
         """Adds rows of a table that break a rule; `describe(row)` returns the text."""
-        if table.file and len(rows):
-            by_line = dict(zip(table.lines[rows].tolist(), rows.tolist(), strict=True))
-            self._found.append((table.file, table.lines[rows], lambda line: describe(by_line[line])))
+        if table.source and len(rows):
+            by_number = dict(zip(table.rows[rows].tolist(), rows.tolist(), strict=True))
+            self._found.append((table.source, table.rows[rows], lambda number: describe(by_number[number])))
 
     def raise_any(self) -> None:
         """Raises InvalidInput if there are problems, with their number and the first of them."""
-        lines = {(list(TABLES).index(file.stem), int(line)) for file, found, _ in self._found for line in found}
-        if not lines:
+        bad = sorted({(list(TABLES).index(source.table), int(row)) for source, rows, _ in self._found for row in rows})
+        if not bad:
             return
-        texts = [self._text(list(TABLES)[table], line) for table, line in sorted(lines)[:SHOWN]]
-        if len(lines) > SHOWN:
-            texts.append(f"... and {len(lines) - SHOWN:,} more")
-        rows = f"{len(lines):,} bad row{'s' * (len(lines) > 1)}"
+        folded = self._folded(bad)
+        texts = [
+            f"{place}: {text}" + (f" (and {count - 1:,} other row{'s' * (count > 2)})" if count > 1 else "")
+            for (_, text), (place, count) in folded.items()
+        ]
+        if more := len(bad) - sum(count for _, count in folded.values()):
+            texts.append(f"... and {more:,} more")
+        rows = f"{len(bad):,} bad row{'s' * (len(bad) > 1)}"
         raise InvalidInput(f"nothing is loaded, {rows}:", *texts)
 
-    def _text(self, table: str, line: int) -> str:
-        file, describe = next(
-            (file, describe) for file, lines, describe in self._found if file.stem == table and line in lines
-        )
-        return f"{place(file, line)}: {describe(line)}"
+    def _folded(self, bad: Sequence[tuple[int, int]]) -> dict[tuple[int, str], tuple[str, int]]:
+        """The first SHOWN texts of these rows, by table and text: the place of the first row, and the number of rows
+        with the same text."""
+        folded: dict[tuple[int, str], tuple[str, int]] = {}
+        for table, row in bad[:DESCRIBED]:
+            source, describe = next(
+                (source, describe)
+                for source, rows, describe in self._found
+                if source.table == list(TABLES)[table] and row in rows
+            )
+            key = (table, describe(row))
+            if key in folded:
+                place, count = folded[key]
+                folded[key] = place, count + 1
+            elif len(folded) < SHOWN:
+                folded[key] = source.place(row), 1
+        return folded
 
 
-def check_columns(file: Path, found: Sequence[str], wanted: Sequence[str], line: int | None) -> None:
-    where = file if line is None else place(file, line)
+def check_columns(where: str, found: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raises InvalidInput, which begins with `where`, unless these are the columns of a table, in any order."""
+    names = ", ".join(wanted)
     for name in found:
         if name not in wanted:
-            raise InvalidInput(f"{where}: the column {name!r} is unknown; the columns are {', '.join(wanted)}")
+            apart = [each for each in ";\t|" if name.split(each)[0] in wanted]
+            hint = f"; separate them by commas, not by {apart[0]!r}" if apart else ""
+            raise InvalidInput(f"{where}: the column {short(name)!r} is unknown; the columns are {names}{hint}")
     for name in wanted:
         if found.count(name) != 1:
             what = "missing" if name not in found else "duplicated"
-            raise InvalidInput(f"{where}: the column {name!r} is {what}; the columns are {', '.join(wanted)}")
+            raise InvalidInput(f"{where}: the column {name!r} is {what}; the columns are {names}")

@@ -1,83 +1,198 @@
 """Reads the tables of a bulk import from CSV and JSON lines, row by row."""
 
 import csv
+import gzip
+import io
 import json
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from grantpath.engine.transfer import tables
-from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, Table, check_columns, place
+from grantpath.engine.transfer.table_formats import COMPRESSIONS
+from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, Source, Table, check_columns
 from grantpath.graph.errors import InvalidInput
 
+# The most bytes to which the compressed files of a table may be decompressed, for each of their bytes and in addition.
+RATIO = 100
+FREE_BYTES = 256_000_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
 
 
 class _Builder:
     """Builds a table row by row, and numbers the distinct values of each column."""
 
-    def __init__(self, file: Path, columns: Sequence[str]) -> None:
-        self._file = file
+    def __init__(self, source: Source, columns: Sequence[str]) -> None:
+        self._source = source
         self._columns = columns
         self._known: list[dict[str, int]] = [{} for _ in columns]
         self._codes: list[list[int]] = [[] for _ in columns]
-        self._lines: list[int] = []
+        self._rows: list[int] = []
 
-    def add(self, line: int, values: Sequence[str]) -> None:
-        if len(self._lines) == tables.MAX_ROWS:
-            raise InvalidInput(f"{place(self._file, line)}: more than {tables.MAX_ROWS:,} rows; load it in parts")
-        self._lines.append(line)
+    def add(self, number: int, values: Sequence[str]) -> None:
+        if len(self._rows) == tables.MAX_ROWS:
+            raise InvalidInput(
+                f"{self._source.place(number)}: more than {tables.MAX_ROWS:,} rows; load the table in parts"
+            )
+        self._rows.append(number)
         for known, codes, value in zip(self._known, self._codes, values, strict=True):
             codes.append(known.setdefault(value, len(known)))
 
-    def table(self, name: str) -> Table:
+    def table(self) -> Table:
         columns = {
             column: Column(np.array(codes, dtype=np.int64), list(known))
             for column, known, codes in zip(self._columns, self._known, self._codes, strict=True)
         }
-        return Table(name, self._file, columns, np.array(self._lines, dtype=np.int64))
+        return Table(self._source.table, self._source, columns, np.array(self._rows, dtype=np.int64))
 
 
-def read_csv(name: str, file: Path, columns: Sequence[str], problems: Problems) -> Table:
-    builder = _Builder(file, columns)
-    reader = csv.reader(_text_lines(file), strict=True)
+def read_text_table(source: Source, columns: Sequence[str], problems: Problems) -> Table:
+    """Reads one table. Rows with other columns or types are added to `problems`.
+
+    Raises InvalidInput for a file that cannot be read, a row that is too long, and compressed files that contain far
+    more than files of their size can have without repetition.
+    """
+    builder = _Builder(source, columns)
+    for number, values in text_rows(source, columns):
+        if isinstance(values, str):
+            problems.row(source, number, values)
+        else:
+            builder.add(number, values)
+    return builder.table()
+
+
+def text_rows(source: Source, columns: Sequence[str]) -> Iterator[tuple[int, Sequence[str] | str]]:
+    """The rows of a table: the number of each, and its values in the order of `columns`, or its problem as a text.
+
+    Raises InvalidInput as `read_text_table`.
+    """
+    rows = _csv_rows if source.format == "csv" else _json_rows
+    budget = _Budget(source)
+    for part in range(len(source.parts)):
+        yield from rows(_Lines(source, part, budget), columns)
+
+
+class _Budget:
+    """Counts the decompressed bytes of a table."""
+
+    def __init__(self, source: Source) -> None:
+        packed = [part for part in source.parts if part.name.endswith(COMPRESSIONS)]
+        self._source = source
+        self._allowed = FREE_BYTES + RATIO * sum(part.stat().st_size for part in packed)
+        self._left = self._allowed
+
+    def take(self, number: int, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise InvalidInput(
+                f"{self._source.place(number)}: the compressed files of the table contain more than "
+                f"{self._allowed / 1e6:,.0f} MB ({FREE_BYTES / 1e6:,.0f} MB plus {RATIO} times their size), so they "
+                "repeat rows; remove the duplicates, or decompress the files"
+            )
+
+
+class _Lines:
+    """The lines of a part file in UTF-8, with their line ends. Raises InvalidInput.
+
+    `begin_row` must be called at the start of each row, because the size of a row is limited, too.
+    """
+
+    def __init__(self, source: Source, part: int, budget: _Budget) -> None:
+        self.line = 0  # the last one that was read
+        self._source = source
+        self._part = part
+        self._budget = budget
+        self._row_bytes = 0
+
+    @property
+    def file(self) -> Path:
+        return self._source.parts[self._part]
+
+    def number(self, line: int) -> int:
+        return self._source.number(self._part, line)
+
+    def place(self, line: int) -> str:
+        return self._source.place(self.number(line))
+
+    def begin_row(self) -> None:
+        self._row_bytes = 0
+
+    def __iter__(self) -> Iterator[str]:
+        packed = self.file.name.endswith(COMPRESSIONS)
+        try:
+            with _open(self.file) as opened:
+                for line in iter(lambda: opened.readline(MAX_LINE_BYTES + 1), b""):
+                    self.line += 1
+                    self._row_bytes += len(line)
+                    if self._row_bytes > MAX_LINE_BYTES:
+                        raise InvalidInput(
+                            f"{self.place(self.line)}: longer than {MAX_LINE_BYTES:,} bytes; write one row per line"
+                        )
+                    if packed:
+                        self._budget.take(self.number(self.line), len(line))
+                    try:
+                        yield line.decode("utf-8-sig" if self.line == 1 else "utf-8")
+                    except UnicodeDecodeError:
+                        raise InvalidInput(f"{self.place(self.line)}: not UTF-8; write the file in UTF-8") from None
+        except _UNREADABLE as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            after = f" after line {self.line:,}" if self.line else ""
+            raise InvalidInput(f"{self.file} cannot be read{after}: {reason[:300]}; check the file") from None
+
+
+def _open(file: Path) -> io.BufferedReader | gzip.GzipFile:
+    """Opens a file for reading, and decompresses it as its ending says. Raises OSError and errors of libraries."""
+    if not file.name.endswith(COMPRESSIONS):
+        return file.open("rb")
+    if not file.stat().st_size:
+        raise OSError("it is empty, but a compressed file is not")
+    if file.name.endswith(".gz"):
+        return gzip.open(file, "rb")
+    return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
+
+
+def _csv_rows(lines: _Lines, columns: Sequence[str]) -> Iterator[tuple[int, Sequence[str] | str]]:
+    reader = csv.reader(lines, strict=True)
     line = 1
     try:
         header = next(reader, [])
-        check_columns(file, header, columns, 1)
+        check_columns(lines.place(1), header, columns)
         order = [header.index(column) for column in columns]
+        lines.begin_row()
         line = reader.line_num + 1
         for row in reader:
             if len(row) == len(columns):
-                builder.add(line, [row[at] for at in order])
+                yield lines.number(line), [row[at] for at in order]
             elif row:
-                problems.line(file, line, f"has {len(row)} values, not {len(columns)}; write {','.join(header)}")
+                yield lines.number(line), f"has {len(row)} values, not {len(columns)}; write {','.join(header)}"
+            lines.begin_row()
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InvalidInput(f"{place(file, line)}: {error}; quote a value that contains a comma or a quote") from None
-    return builder.table(name)
+        raise InvalidInput(
+            f"{lines.place(line)}: {error}; quote a value that contains a comma or a quote, and double the quotes in it"
+        ) from None
 
 
-def read_jsonl(name: str, file: Path, columns: Sequence[str], problems: Problems) -> Table:
-    builder = _Builder(file, columns)
+def _json_rows(lines: _Lines, columns: Sequence[str]) -> Iterator[tuple[int, Sequence[str] | str]]:
     example = json.dumps(dict.fromkeys(columns, "..."))
-    for line, text in enumerate(_text_lines(file), 1):
+    for text in lines:
+        lines.begin_row()
         if not text.strip():
             continue
+        number = lines.number(lines.line)
         try:
             row = json.loads(text, object_pairs_hook=_unique_keys)
         except (ValueError, RecursionError) as error:
-            problems.line(file, line, f"{error}; each line must be one object, e.g. {example}")
+            yield number, f"{error}; each line must be one object, e.g. {example}"
             continue
         wrong = _wrong_object(row, columns)
-        if wrong:
-            problems.line(file, line, f"{wrong}; write {example}")
-        else:
-            builder.add(line, [row[column] for column in columns])
-    return builder.table(name)
+        yield number, f"{wrong}; write {example}" if wrong else [row[column] for column in columns]
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -99,20 +214,3 @@ def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:
         if not isinstance(row[column], str) or _SURROGATE.search(row[column]):
             return f"the column {column!r} must be a string without unpaired surrogates"
     return None
-
-
-def _text_lines(file: Path) -> Iterator[str]:
-    """The lines of a file in UTF-8, with their line ends. Raises InvalidInput."""
-    try:
-        with file.open("rb") as opened:
-            for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_BYTES + 1), b""), 1):
-                if len(line) > MAX_LINE_BYTES:
-                    raise InvalidInput(
-                        f"{place(file, number)}: longer than {MAX_LINE_BYTES:,} bytes; write one row per line"
-                    )
-                try:
-                    yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError:
-                    raise InvalidInput(f"{place(file, number)}: not UTF-8; write the file in UTF-8") from None
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}; check the file") from None

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.graph import bounded_parquet
-from grantpath.graph.bounded_parquet import Kind, codes, read_bounded, stream_bounded
+from grantpath.graph.bounded_parquet import Kind, codes, read_bounded, row_count, stream_bounded
 from grantpath.graph.errors import InvalidInput
 
 KINDS: dict[str, Kind] = {"ref": "text", "n": "int"}
@@ -106,14 +106,56 @@ def test_other_columns_and_long_texts_are_refused(
         reader([file], KINDS)
 
 
-@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+STRINGS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.large_string())]
+ENCODINGS = ["PLAIN", "RLE_DICTIONARY", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @READERS
-def test_delta_encoded_texts_are_refused(reader: Reader, encoding: str, tmp_path: Path) -> None:
-    file = write(
-        tmp_path / "odd.parquet", ["a"], [1], use_dictionary=False, column_encoding={"ref": encoding, "n": "PLAIN"}
-    )
-    with pytest.raises(InvalidInput, match=r"odd\.parquet: .*encoding of its strings is not supported"):
-        reader([file], KINDS)
+def test_encodings_types_and_codecs_of_other_writers_are_read(reader: Reader, encoding: str, tmp_path: Path) -> None:
+    """Version 2 of Parquet, as Spark and warehouses write it, in each string type of Arrow."""
+    texts = ["a", "ab", "", "é", "ab"] * 200
+    dictionary = encoding == "RLE_DICTIONARY"
+    options = {} if dictionary else {"column_encoding": {"ref": encoding, "n": "DELTA_BINARY_PACKED"}}
+    files = [
+        write(
+            tmp_path / f"{at}.parquet",
+            pa.array(texts).cast(kind),
+            pa.array(range(1_000), pa.int32()),
+            use_dictionary=dictionary,
+            compression=("snappy", "gzip", "zstd", "lz4")[at],
+            data_page_version="2.0",
+            row_group_size=300,
+            **options,
+        )
+        for at, kind in enumerate(STRINGS[:3] if encoding.startswith("DELTA") else STRINGS)
+    ]
+    table = reader(files, KINDS)
+    number, found = codes(table["ref"])
+    assert found.take(number).to_pylist() == texts * len(files)
+    assert table["n"].to_pylist() == [*range(1_000)] * len(files)
+    assert read_bounded(files[:2], KINDS, ["n"], pads.field("ref") == "é")["n"].to_pylist()[:2] == [3, 8]
+
+
+@READERS
+def test_text_that_is_not_utf8_is_named_by_its_row(reader: Reader, tmp_path: Path) -> None:
+    raw = pa.array([b"a", b"b", b"\xff\xfe", b"c"])
+    texts = pa.Array.from_buffers(pa.string(), 4, raw.buffers())
+    for encoding in ENCODINGS:
+        options = (
+            {} if encoding == "RLE_DICTIONARY" else {"use_dictionary": False, "column_encoding": {"ref": encoding}}
+        )
+        file = write(tmp_path / "odd.parquet", texts, **options)
+        with pytest.raises(InvalidInput, match=r"odd\.parquet: row 3: the column 'ref' is not UTF-8"):
+            reader([file], {"ref": "text"})
+
+
+@READERS
+def test_named_pipe_in_place_of_a_file_is_refused_at_once(reader: Reader, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.parquet")
+    for read in (reader, lambda files, _: row_count(files)):
+        with pytest.raises(InvalidInput, match=r"pipe\.parquet must be a regular file"):
+            read([tmp_path / "pipe.parquet"], KINDS)
 
 
 @READERS
@@ -148,6 +190,16 @@ def many_texts(file: Path) -> None:
             writer.write_table(pa.table({"ref": [chr(65 + at % 26) * 1_000_000], "n": [at]}))
 
 
+def delta_texts(file: Path) -> None:
+    """A text of 9 MB in 500 rows, each stored as its difference to the one before it: 4.5 GB."""
+    text = pa.array(["x" * 9_000_000])
+    schema = pa.schema({"ref": pa.string(), "n": pa.int64()})
+    options: dict[str, Any] = {"use_dictionary": False, "column_encoding": {"ref": "DELTA_BYTE_ARRAY", "n": "PLAIN"}}
+    with pq.ParquetWriter(file, schema, compression="zstd", write_statistics=False, **options) as writer:
+        for _ in range(5):
+            writer.write_table(pa.table({"ref": pa.concat_arrays([text] * 100), "n": [1] * 100}))
+
+
 PEAK = """
 import resource, sys
 from pathlib import Path
@@ -168,7 +220,12 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.parametrize(
     ("make", "message"),
-    [(long_text, "a value of 50,000,000 bytes"), (many_rows, "would take"), (many_texts, "would take")],
+    [
+        (long_text, "a value of 50,000,000 bytes"),
+        (many_rows, "would take"),
+        (many_texts, "would take"),
+        (delta_texts, "a value of 9,000,000 bytes"),
+    ],
 )
 @READERS
 def test_small_file_needs_little_memory(reader: Reader, make: Any, message: str, tmp_path: Path) -> None:
