@@ -1,10 +1,10 @@
 """Writes the files of a dump row by row, closed to other users, and counts and hashes their contents."""
 
-import csv
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
@@ -22,6 +22,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.private_files import create_private, make_private
 
 PART = 50_000  # rows that are buffered until they are written
+_QUOTED = re.compile('[,"\r\n]')  # what a value in CSV is quoted for
 
 
 class Sink(Protocol):
@@ -73,7 +74,7 @@ class Lines:
         """Writes more rows."""
         text = io.StringIO(newline="")
         if self._format == "csv":
-            csv.writer(text, lineterminator="\n").writerows(rows)
+            text.writelines(",".join(map(_csv_value, row)) + "\n" for row in rows)
         else:
             for row in rows:
                 text.write(json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False) + "\n")
@@ -81,6 +82,11 @@ class Lines:
 
     def close(self) -> None:
         """Does nothing: these formats have no footer."""
+
+
+def _csv_value(value: str) -> str:
+    """A value as CSV. The writer of the standard library does not quote a carriage return before Python 3.13."""
+    return '"' + value.replace('"', '""') + '"' if _QUOTED.search(value) else value
 
 
 class Parquet:
@@ -100,12 +106,32 @@ class Parquet:
         self._writer.close()
 
 
+class Contents:
+    """Counts and hashes the rows of a file, independently of its format."""
+
+    def __init__(self, rows: Iterable[object] = ()) -> None:
+        self.rows = 0
+        self._hash = hashlib.sha256()
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: object) -> None:
+        """Adds a row, which consists of strings, numbers, lists and maps."""
+        self.rows += 1
+        self._hash.update(repr(row).encode("utf-8", "surrogatepass") + b"\n")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Contents) and self._hash.digest() == other._hash.digest()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Writer:
     """One table file of a dump. Rows are buffered, and written in parts."""
 
     def __init__(self, file: Path, columns: Sequence[str], format_: Format) -> None:
         self.name = file.name
-        self.rows = 0
+        self.contents = Contents()
         self._sink = Hashed(file)
         self._out = Parquet(self._sink, columns) if format_ == "parquet" else Lines(self._sink, columns, format_)
         self._part: list[Sequence[str]] = []
@@ -113,7 +139,7 @@ class Writer:
     def add(self, row: Sequence[str]) -> None:
         """Adds a row."""
         self._part.append(row)
-        self.rows += 1
+        self.contents.add([*row])
         if len(self._part) == PART:
             self._flush()
 
@@ -140,14 +166,14 @@ class Notes:
 
     def __init__(self, file: Path) -> None:
         self.name = file.name
-        self.rows = 0
+        self.contents = Contents()
         self._sink = Hashed(file)
 
     def add(self, kept: Mapping[str, Any]) -> None:
         """Writes an entry."""
         columns = {name: as_json(value) for name, value in sorted(kept.items()) if name != "root"}
         self._sink.write((json.dumps(columns, ensure_ascii=False) + "\n").encode())
-        self.rows += 1
+        self.contents.add(columns)
 
     def finish(self) -> str:
         """Closes the file. Returns the sha256."""

@@ -103,7 +103,8 @@ def _check_files(directory: Path, meta: DumpMeta) -> None:
                 f" {_TABLES_ALONE}"
             )
     for name in NOTES:
-        if f"{name}.jsonl" not in meta.files and name not in OPTIONAL:
+        listed = f"{name}.jsonl" in meta.files
+        if not listed and (name not in OPTIONAL or (directory / f"{name}.jsonl").exists()):
             raise InvalidInput(f"{directory / META} does not list {name}.jsonl; {_AGAIN}")
 
 

@@ -9,11 +9,22 @@ from pathlib import Path
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
-from grantpath.engine.transfer.dump_files import Notes, Writer, filling, writers
-from grantpath.engine.transfer.dump_meta import FORMAT, NOTES, DumpMeta, KeptPolicy, write_meta
+from grantpath.engine.transfer.dump_files import Contents, Notes, Writer, filling, from_json, writers
+from grantpath.engine.transfer.dump_meta import (
+    FORMAT,
+    META,
+    NOTES,
+    DumpMeta,
+    KeptPolicy,
+    entries,
+    read_meta,
+    write_meta,
+)
+from grantpath.engine.transfer.table_files import read_back
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph import telemetry
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.progress import ReportCount
 from grantpath.graph.queries import load_query
 from grantpath.graph.reference import Reference, type_of
@@ -38,9 +49,9 @@ def dump(
 ) -> Dumped:
     """Writes a root, at one revision, into a new or empty folder; or writes nothing.
 
-    The folder and its files are closed to other users. The time is not limited while the server keeps sending rows.
-    `progress` receives the step, the number of rows done and their total. Raises InvalidInput, Inconsistent,
-    Unavailable.
+    The files are read back before the dump is complete. They and the folder are closed to other users. The time is not
+    limited while the server keeps sending rows. `progress` receives the step, the number of rows done and their total.
+    Raises InvalidInput, Inconsistent, Unavailable.
     """
     with telemetry.span("dump", authorizer.tenant) as span:
         done = authorizer.at_one_revision(
@@ -65,8 +76,8 @@ def _dump(
         head = next(iter(ask("dump_head")))
         files = {each.name: each.finish() for each in every}
         guarded("revision")
-        rows = {name: each.rows for name, each in tables.items()}
-        entries = {name: each.rows for name, each in notes.items()}
+        rows = {name: each.contents.rows for name, each in tables.items()}
+        kept = {name: each.contents.rows for name, each in notes.items()}
         meta = DumpMeta(
             format=FORMAT,
             root=authorizer.root.text,
@@ -75,11 +86,36 @@ def _dump(
             made=head["made"],
             chain=head["chain"],
             time=datetime.now(UTC).isoformat(timespec="seconds"),
-            counts=rows | entries,
+            counts=rows | kept,
             files=files,
         )
         write_meta(directory, meta)
-    return Dumped(rows, entries, revision)
+        _verify(directory, meta, tables, notes)
+    return Dumped(rows, kept, revision)
+
+
+def _verify(directory: Path, meta: DumpMeta, tables: dict[str, Writer], notes: dict[str, Notes]) -> None:
+    """Reads a finished dump back. Raises InvalidInput if it has other contents than were written."""
+    if read_meta(directory) != meta:
+        raise _differs(directory / META)
+    for name, table in tables.items():
+        if Contents(read_back(directory / table.name, name)) != table.contents:
+            raise _differs(directory / table.name)
+    for name, note in notes.items():
+        found = Contents()
+        for entry in entries(directory, name):
+            for value in entry.values():
+                from_json(value)
+            found.add(entry)
+        if found != note.contents:
+            raise _differs(directory / note.name)
+
+
+def _differs(file: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{file} reads back with other contents than were written, so nothing is dumped; name a folder on another "
+        "disk, or another format"
+    )
 
 
 def _write(

@@ -46,7 +46,7 @@ def _check_footers(source: Source) -> None:
     rows, taken = (sum(size) for size in zip(*sizes, strict=True))
     size = sum(part.stat().st_size for part in source.parts)
     if rows > tables.MAX_ROWS:
-        raise InvalidInput(f"{source.path}: more than {tables.MAX_ROWS:,} rows; load the table in parts")
+        raise InvalidInput(f"{source.path}: more than {tables.MAX_ROWS:,} rows; load it in parts")
     if rows > FREE_ROWS + ROWS_PER_BYTE * size or taken > FREE_BYTES + BYTES_PER_BYTE * size:
         raise InvalidInput(
             f"{source.path}: its {size:,} bytes decode to {rows:,} rows of {taken:,} bytes, so it repeats rows or long "

@@ -4,7 +4,7 @@ Whatever could be a table and is not read is refused by its name, because a load
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.parquet_tables import read_parquet_table
 from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
 from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Source, Table
-from grantpath.engine.transfer.text_tables import read_text_table
+from grantpath.engine.transfer.text_tables import read_text_table, text_rows
+from grantpath.graph.bounded_parquet import stream_bounded
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import did_you_mean, short
 
@@ -54,6 +55,21 @@ def read(
             tables[name] = reader(source, columns, problems)
         progress(at + 1, len(TABLES))
     return tables
+
+
+def read_back(file: Path, name: str) -> Iterator[list[str]]:
+    """The rows of a table that a dump wrote, one after the other. Raises InvalidInput."""
+    columns = TABLES[name]
+    source = _source(name, file, [file])
+    if source.format == "parquet":
+        for part in stream_bounded([file], dict.fromkeys(columns, "text")).tables:
+            values = (part[column].to_pylist() for column in columns)
+            yield from map(list, zip(*values, strict=True))
+        return
+    for number, row in text_rows(source, columns):
+        if isinstance(row, str):
+            raise InvalidInput(f"{source.place(number)}: {row}")
+        yield list(row)
 
 
 def _none() -> Ints:

@@ -37,9 +37,7 @@ class _Builder:
 
     def add(self, number: int, values: Sequence[str]) -> None:
         if len(self._rows) == tables.MAX_ROWS:
-            raise InvalidInput(
-                f"{self._source.place(number)}: more than {tables.MAX_ROWS:,} rows; load the table in parts"
-            )
+            raise InvalidInput(f"{self._source.place(number)}: more than {tables.MAX_ROWS:,} rows; load it in parts")
         self._rows.append(number)
         for known, codes, value in zip(self._known, self._codes, values, strict=True):
             codes.append(known.setdefault(value, len(known)))

@@ -29,7 +29,7 @@ def empty(module_tenant: Tenants) -> Authorizer:
         ("grant.csv", r"grant\.csv is not a table \(did you mean grants\.csv\?\)"),
         ("grants_new.csv", r"grants_new\.csv is not a table \(did you mean grants\.csv\?\)"),
         ("Owners.CSV", r"Owners\.CSV is not a table \(did you mean owners\.csv\?\)"),
-        ("permissions.jsonl", r"permissions\.jsonl is not a table: a table file is subjects, objects, .* rename"),
+        ("permissions.jsonl", r"permissions\.jsonl is not a table .*grants.*: a table is subjects, objects, .* rename"),
         ("history.parquet", r"history\.parquet is not a table"),
     ],
 )

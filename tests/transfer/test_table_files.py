@@ -262,7 +262,7 @@ def test_rows_of_all_part_files_are_limited_together(
     monkeypatch.setattr(tables, "MAX_ROWS", 5)
     for at in range(3):
         put(tmp_path / "subjects" / f"part-{at}{ending}", "subjects", [["user:a"]] * 2)
-    refused(tmp_path, tmp_path / "subjects", "more than 5 rows; load the table in parts")
+    refused(tmp_path, tmp_path / "subjects", "more than 5 rows; load it in parts")
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
