@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from grantpath.engine.api import *  # noqa: F403
 else:
 
+    def __dir__() -> list[str]:
+        from importlib import import_module
+
+        return [*import_module("grantpath.engine.api").__all__]
+
     def __getattr__(name: str) -> Any:
         from importlib import import_module
         from importlib.util import find_spec

@@ -1,5 +1,7 @@
-"""The names that `grantpath.engine` exports. AsyncAuthorizer is loaded when it is used, since it loads asyncio."""
+"""The names that `grantpath.engine` exports. Those in `LATER` are loaded when they are used: they load
+asyncio, or need an extra."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.authorizer import Authorizer
@@ -11,6 +13,17 @@ from grantpath.engine.decide.decision import Decision, Explanation
 from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
 from grantpath.engine.decide.listing import Listing, ReferencePage
 from grantpath.engine.decide.revocation import Revocation
+from grantpath.engine.inspection.models import (
+    Abilities,
+    Ability,
+    EdgeCounts,
+    EntityPage,
+    EntityView,
+    Grant,
+    GrantPage,
+    Membership,
+    MembershipPage,
+)
 from grantpath.engine.since import Since
 from grantpath.graph.errors import (
     Conflict,
@@ -32,19 +45,29 @@ from grantpath.graph.statement import Check, statement
 
 if TYPE_CHECKING:
     from grantpath.engine.async_authorizer import AsyncAuthorizer
+    from grantpath.engine.async_listing import AsyncListing
+    from grantpath.engine.past_root import PastRoot
 
 __all__ = [
+    "Abilities",
+    "Ability",
     "AccessEffect",
     "AccessShare",
     "AsyncAuthorizer",
+    "AsyncListing",
     "Authorizer",
     "Change",
     "ChangePlan",
     "Check",
     "Conflict",
     "Decision",
+    "EdgeCounts",
     "Effects",
+    "EntityPage",
+    "EntityView",
     "Explanation",
+    "Grant",
+    "GrantPage",
     "GrantpathError",
     "GraphPath",
     "Inconsistent",
@@ -56,7 +79,10 @@ __all__ = [
     "Log",
     "LogPage",
     "Logged",
+    "Membership",
+    "MembershipPage",
     "PageExpired",
+    "PastRoot",
     "PathEdge",
     "PathNode",
     "ReferencePage",
@@ -71,10 +97,14 @@ __all__ = [
     "statement",
 ]
 
+LATER = {
+    "AsyncAuthorizer": "grantpath.engine.async_authorizer",
+    "AsyncListing": "grantpath.engine.async_listing",
+    "PastRoot": "grantpath.engine.past_root",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name != "AsyncAuthorizer":
+    if name not in LATER:
         raise AttributeError(f"module 'grantpath.engine.api' has no attribute {name!r}")
-    from grantpath.engine.async_authorizer import AsyncAuthorizer
-
-    return AsyncAuthorizer
+    return getattr(import_module(LATER[name]), name)

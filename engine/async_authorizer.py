@@ -99,6 +99,9 @@ class AsyncAuthorizer:
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
 
+    def __repr__(self) -> str:
+        return f"<AsyncAuthorizer of {self.tenant}, policy {self.policy.name}, at {self._store.uri}>"
+
     # ---- questions -----------------------------------------------------------------------------------------------
     check = _asked(Authorizer.check)
     check_many = _asked(Authorizer.check_many)

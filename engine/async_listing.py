@@ -31,6 +31,11 @@ class AsyncListing:
         self._question = question
         self._found: Listing | None = None
 
+    def __getstate__(self) -> Any:
+        raise TypeError(
+            "an AsyncListing reads from its event loop; pickle or copy the result of `await listing.read()`"
+        )
+
     def __repr__(self) -> str:
         return repr(self._found) if self._found else "<AsyncListing that was not read yet>"
 

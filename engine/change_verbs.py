@@ -111,7 +111,7 @@ class ChangeVerbs(OpenTenant):
         `revision` of the list is the revision that was read; `complete` is false if earlier entries match, too.
 
         `limit` is at most 10,000. `id` is the id of a change, or of a batch (then all its changes match); for refused
-        attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (UTC if without an offset).
+        attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (both need a zone).
         `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
         `before`. `object` and `subject` match a statement that names the reference, and a change that affected it in
         another way, e.g. a drop that removed it along with its parent.

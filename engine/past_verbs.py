@@ -26,8 +26,8 @@ class PastVerbs(OpenTenant):
     def past(self, as_of: int | str | datetime, *, snapshots: "Iterable[AnyPath | str]" = ()) -> "PastRoot":
         """The root as it was at a revision, or after the last change at or before a time.
 
-        Pass the result to several questions as `as_of`, so that the facts are read only once. A time is a datetime or a
-        text in ISO 8601; if it has no offset it is in UTC.
+        Pass the result to several questions as `as_of`, so that the facts are read only once. A time is a datetime
+        with a zone, or a text in ISO 8601; a text without an offset is in UTC.
 
         The facts are computed from those of the present or of one of the `snapshots` of this root, by undoing or
         repeating the changes of the log. The nearest start from which this is possible is used. Needs the extra

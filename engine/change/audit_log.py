@@ -168,14 +168,18 @@ def moment(text: str) -> datetime:
         raise InvalidInput(
             f"{text!r} is not a time; write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z"
         ) from None
-    return in_utc(at)
+    return in_utc(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def in_utc(at: datetime) -> datetime:
-    """The same moment in UTC; a time without an offset is in UTC already. Raises InvalidInput."""
+    """The same moment in UTC. Raises InvalidInput if the time has no zone: the zone of this computer is a guess."""
     if not isinstance(at, datetime):
-        raise InvalidInput(f"{at!r} is not a time; pass a datetime, e.g. datetime(2026, 1, 31)")
+        raise InvalidInput(f"{at!r} is not a time; pass a datetime, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
+    if at.utcoffset() is None:
+        raise InvalidInput(
+            f"{at!r} has no zone; pass a time with one, e.g. datetime.now(UTC) or datetime.now().astimezone()"
+        )
     try:
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        return at.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(f"{at} is out of range; write a year from 2 to 9998") from None

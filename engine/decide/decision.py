@@ -1,8 +1,9 @@
 """Decisions and explanations, with their reasons as text. remedy.py computes what is missing."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
 from pydantic.json_schema import JsonSchemaValue
@@ -81,6 +82,21 @@ class Decision(Frozen):
                 return value
             return super().__getattr__(name)
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """The decision as data, with its reasons and without what it was made from."""
+        for name in _REASONS:
+            getattr(self, name)  # computes it
+        state = super().__getstate__()
+        return {**state, "__dict__": {name: self.__dict__[name] for name in type(self).model_fields}}
+
+    def __copy__(self) -> Self:
+        return self.__deepcopy__()
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        made = type(self).__new__(type(self))
+        made.__setstate__(deepcopy(self.__getstate__(), memo))
+        return made
+
     def __bool__(self) -> bool:
         return self.allowed
 
@@ -99,8 +115,8 @@ class Decision(Frozen):
 
     @property
     def evidence(self) -> Evidence:
-        """What the decision was made from; a decision that was read from JSON has none."""
-        assert "_evidence" in self.__dict__, "a decision that was read from JSON has no evidence"
+        """What the decision was made from; a decision that was read from JSON, or copied, has none."""
+        assert "_evidence" in self.__dict__, "a decision that was read from JSON, or copied, has no evidence"
         return cast(Evidence, self.__dict__["_evidence"])
 
     def _repr_html_(self) -> str:

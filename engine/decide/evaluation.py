@@ -45,9 +45,13 @@ class Evaluation:
         return {fact.text: fact for fact in (*facts, *filter(None, (fact.denial for fact in facts)))}
 
     def by_fact(self, found: Iterable[Mapping[str, str | None]]) -> dict[Fact, list[str | None]]:
-        """By fact: the principals that have it. Found facts that no clause contains are omitted."""
+        """By fact: the principals that have it. Found facts that no clause contains are omitted.
+
+        Facts are in the order of their texts, and principals in the order of their references: each source finds them
+        in another order, and the order decides which of several reasons is named.
+        """
         facts: dict[Fact, list[str | None]] = {}
-        for each in found:
+        for each in sorted(found, key=lambda each: (each["fact"] or "", each["by"] or "")):
             fact = self._by_text.get(each["fact"] or "")
             if fact is not None:
                 facts.setdefault(fact, []).append(each["by"])

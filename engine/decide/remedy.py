@@ -41,7 +41,8 @@ def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context:
             (), [_no_acting_principal(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
         )
     planner = _Planner(evaluation, context)
-    ways = (way for candidate in candidates(evaluation, acted, context) for way in planner.ways(candidate))
+    acting = sorted(acted, key=lambda one: one["role"] or "")  # each source finds them in another order
+    ways = (way for candidate in candidates(evaluation, acting, context) for way in planner.ways(candidate))
     best = min(ways, key=lambda way: (way.cost, way.role or ""), default=None)
     return best or Remedy((), [impossible(evaluation, planner.impossible)], [], None, float("inf"))
 

@@ -83,7 +83,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     else:
         object_ = policy.reference(words.object, root)
         type_ = object_.type
-    second_objects = {key: policy.reference(ref, root) for key, ref in words.with_.items()}
+    second_objects = {key: policy.reference(ref, root) for key, ref in sorted(words.with_.items())}
     requirement = policy.question(words.name, type_, frozenset(second_objects))
     _check_second_objects(requirement, second_objects)
     within = _within(policy, root, requirement, object_, second_objects)

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     __version__: str
 else:
 
+    def __dir__() -> list[str]:
+        from grantpath.engine import api
+
+        return [*api.__all__, "__version__"]
+
     def __getattr__(name: str) -> Any:
         if name == "__version__":
             from importlib.metadata import version

@@ -60,6 +60,9 @@ class OpenTenant:
         self._view: OpenTenant | None = None
         self._use(policy)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.strip('_')} of {self.tenant}, policy {self.policy.name}, at {self.store.uri}>"
+
     def close(self) -> None:
         """Closes the connections."""
         self.store.close()

@@ -97,7 +97,7 @@ def test_time_means_the_last_change_at_or_before_it(auth: Authorizer) -> None:
         ("", "as_of='' is neither a revision nor a time"),
         ("2999-01-01", "2999-01-01T00:00:00.00:00 is in the future; write an earlier time, or omit as_of"),
         ("2001-01-01", "the log of metalake:ml.* begins at .*, after 2001-01-01T00:00:00.00:00; write a later time"),
-        (datetime.max, "is in the future"),
+        (datetime.max.replace(tzinfo=UTC), "is in the future"),
     ],
 )
 def test_revision_or_time_that_the_root_did_not_have_is_an_error(auth: Authorizer, as_of: Any, says: str) -> None:
