@@ -23,6 +23,8 @@ def probes(scratch: Tenants) -> Iterator[Probe]:
     yield Probe("a chain", "log_tail", partial(_chain, scratch), always(CHAINED))
     yield Probe("a digest", "tenant_policy", partial(_digests, scratch), always([64, 64, "other", "a load"]))
     yield Probe("a pruned log", "log", partial(_pruned, scratch), always(PRUNED))
+    for query, refused in (("log", False), ("refusals", True)):
+        yield Probe("a root with another name", query, partial(_renamed, scratch, refused), always(RENAMED[refused]))
 
 
 CHAINED = [(True, 1, 0), (True, 6, 0), 3, True, True, True, (True, 2, 6), False, True, (True, 9, 0)]
@@ -92,6 +94,31 @@ def _pruned(scratch: Tenants) -> list[object]:
     except InvalidInput as error:
         found.append(str(error).partition("must have one; ")[2])
     return [*found, *_after(other, None)]
+
+
+RENAMED = [[[5, 6, 7, 8], [1, 9], []], [[9], [], [9]]]
+
+
+def _renamed(scratch: Tenants, refused: bool) -> list[list[int]]:
+    """Entries about the root object under an earlier name: on the entry, beside it and in parts; and about others."""
+    top = f"metalake:{ROOT_NAME}"
+    facts = ["add catalog:xa", "add role:xr", "add role:xs", "add user:xu"]
+    graph = scratch(
+        "lakehouse", [*facts, *(f"allow USE_CATALOG on {top} to role:{ref}" for ref in ("xr", "xs"))], ROOT_NAME
+    )
+    graph.given(["drop role:xr"])
+    with patch("grantpath.engine.change.delta_records.SHORT", 1):
+        graph.given(["drop role:xs", "drop catalog:xa"])
+    for statement in (f"owner user:xu of {top}", "add catalog:xb"):
+        _refused(graph, statement, "user:xu")
+    old = "[ref IN entry.touched | replace(ref, 'metalake:', 'metalake:old ')]"
+    for label in ("Change", "Delta", "Refusal"):
+        entries = f"MATCH (entry:{label} {{root: $root}})"
+        _edit(graph, f"{entries} WHERE entry.touched IS NOT NULL SET entry.touched = {old}")
+        _edit(graph, f"{entries} SET entry.object = replace(entry.object, 'metalake:', 'metalake:old ')")
+    return [
+        [each.revision for each in graph.log(object=ref, refused=refused)] for ref in (top, "catalog:xa", "catalog:xb")
+    ]
 
 
 def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
