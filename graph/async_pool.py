@@ -9,7 +9,7 @@ import neo4j
 from neo4j.auth_management import AsyncAuthManager, AsyncAuthManagers
 from neo4j.exceptions import Neo4jError
 
-from grantpath.graph import login
+from grantpath.graph import driver_internals, login
 from grantpath.graph.address import need_address
 from grantpath.graph.connection import Connection
 from grantpath.graph.connections import limit_waits
@@ -31,16 +31,16 @@ class AsyncPool:
         self._timeout = timeout
         auth = _manager(connection, workers)
         self._driver = neo4j.AsyncGraphDatabase.driver(auth=auth, **options(connection, timeout))
-        # The driver has no options for these limits, so the pool's function that opens connections is wrapped.
-        pool = self._driver._pool
-        open_connection = pool.opener
 
-        async def opener(*given: Any) -> Any:
-            opened = await _open(open_connection, given, auth, timeout)
-            limit_waits(opened, timeout, silence=timeout)
-            return opened
+        def limited(opener: Any) -> Any:
+            async def run(*given: Any) -> Any:
+                opened = await _open(opener, given, auth, timeout)
+                limit_waits(opened, timeout, silence=timeout)
+                return opened
 
-        pool.opener = opener
+            return run
+
+        driver_internals.wrap_opener(self._driver, limited, driver_internals.UNLIMITED)
 
     async def ask(self, text: str, parameters: Mapping[str, Any]) -> list[neo4j.Record]:
         """The rows of a query. If the caller is cancelled, the connection is closed and not used again. Raises the

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from grantpath.graph import driver_internals
 from grantpath.graph.address import shown
 from grantpath.graph.connection import Connection
 from grantpath.graph.driver import IDLE_SECONDS, is_of_driver, open_driver
@@ -46,10 +47,9 @@ class Pool:
         self.meanwhile = Meanwhile()
         self._opened: WeakSet[Any] = WeakSet()
         self._driver = open_driver(connection, timeout)
-        # The driver has no options for what `_prepare` does, so the pool's function that opens connections is wrapped.
-        pool = self._driver._pool
-        open_connection = pool.opener
-        pool.opener = lambda *given: self._prepare(open_connection(*given))
+        driver_internals.wrap_opener(
+            self._driver, lambda opener: lambda *given: self._prepare(opener(*given)), driver_internals.UNLIMITED
+        )
 
     def session(self, fetch_size: int = 1_000) -> "neo4j.Session":
         """A new session, for one thread; `fetch_size`: how many rows the server sends at a time."""
@@ -66,15 +66,17 @@ class Pool:
         exist in the child may have held one.
         """
         for connection in list(self._opened):
+            raw = driver_internals.raw_socket(connection)
             with suppress(OSError):
-                _raw(connection).close()
+                if raw is not None:
+                    raw.close()
 
     def _prepare(self, connection: Any) -> Any:
         """Limits how long a new connection waits, and closes it after a message that was only partly read or sent."""
         self._opened.add(connection)
         limit_waits(connection, self._timeout, self._silence)
-        connection.fetch_message = _whole(connection, connection.fetch_message)
-        connection.send_all = _whole(connection, connection.send_all, self.meanwhile.run)
+        after = {"send_all": self.meanwhile.run}
+        driver_internals.wrap_messages(connection, lambda name, step: _whole(connection, step, after.get(name)))
         return connection
 
 
@@ -84,21 +86,17 @@ def begin_with_next(session: "neo4j.Session", metadata: dict[str, Any]) -> "neo4
     The driver does so in `Driver.execute_query`, and has no option for it elsewhere. An error of BEGIN is raised by the
     first query.
     """
-    with session._pipelined_begin:
+    with driver_internals.begin_with_next_query(session):
         return session.begin_transaction(timeout=0, metadata=metadata)
 
 
 def limit_waits(connection: Any, timeout: float, silence: float | None) -> None:
     """Limits how long a new connection of either driver waits; the parameters are those of Pool."""
     if silence is not None:
-        connection.socket.set_read_timeout(silence)
-    _probe(_raw(connection), timeout)
-
-
-def _raw(connection: Any) -> socket.socket:
-    """The operating system's socket of a driver's connection."""
-    raw: socket.socket = connection.socket._socket
-    return raw
+        driver_internals.limit_silence(connection, silence)
+    raw = driver_internals.raw_socket(connection)
+    if raw is not None:
+        _probe(raw, timeout)
 
 
 def _probe(raw: socket.socket, timeout: float) -> None:
@@ -126,14 +124,15 @@ def _whole(connection: Any, step: Any, after: Callable[[], None] | None = None) 
     connection, and the next caller would read the rest of an old answer. The driver's own errors leave it usable.
     """
 
-    def run() -> None:
+    def run() -> Any:
         try:
-            step()
+            done = step()  # older drivers need the result
             if after is not None:
                 after()
+            return done
         except BaseException as error:
             if not is_of_driver(error):
-                connection.kill()
+                driver_internals.drop(connection)
             raise
 
     return run

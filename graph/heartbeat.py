@@ -12,7 +12,6 @@ Short changes cost nothing: they end before their first heartbeat.
 
 import logging
 import os
-import re
 import socket
 import threading
 import time
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath import cypher
+from grantpath.graph import driver_internals
 from grantpath.graph.driver import failures
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.forks import remake_in_children
@@ -190,9 +190,11 @@ class LockWatch:
         """The transactions that hold or wait for the locks of these roots; the age of each heartbeat in seconds."""
         beats = {row["holder"]: float(row["age"]) for row in self._run_one("heartbeat_ages", roots=roots)}
         holders = []
-        for row in self._run_one("list_holders", roots=roots):
+        rows = self._run_one("list_holders", roots=roots)
+        for row in rows:
             about, age = row["about"], float(row["age"])
-            blockers = frozenset(re.findall(r"[\w.-]+-transaction-\d+", row["status"]))
+            others = {each["id"] for each in rows if each["about"]["root"] == about["root"]} - {row["id"]}
+            blockers = driver_internals.blockers(row["status"], others)
             holders.append(_Holder(row["id"], about, blockers, age, min(age, beats.get(about["holder"], age))))
         return holders, beats
 

@@ -9,6 +9,7 @@ import neo4j
 from neo4j.auth_management import AuthManager, AuthManagers, ExpiringAuth
 from neo4j.exceptions import Neo4jError
 
+from grantpath.graph import driver_internals
 from grantpath.graph.credentials import Auth, Provider, is_login
 from grantpath.graph.errors import Unavailable
 
@@ -90,7 +91,7 @@ class Renewed(AuthManager):
     def accept(self, connection: Any) -> None:
         """Notes that the server has accepted a login for this new connection."""
         self.accepted = True
-        _keep_password(connection)
+        driver_internals.keep_password(connection)
 
     def _call(self) -> Auth:
         self._called = time.monotonic()
@@ -121,36 +122,21 @@ def renew_refused(driver: neo4j.Driver, login: AuthManager, timeout: float) -> N
     """
     if not isinstance(login, Renewed):
         return
-    pool = driver._pool
-    opened = pool.opener
 
-    def opener(*given: Any) -> Any:
-        until = time.monotonic() + timeout
-        while True:
-            used = login.get_auth()
-            try:
-                connection = opened(*given)
-            except Neo4jError as error:
-                if not login.may_retry(used, error, until):
-                    raise
-            else:
-                login.accept(connection)
-                return connection
+    def retrying(opener: driver_internals.Opener) -> driver_internals.Opener:
+        def run(*given: Any) -> Any:
+            until = time.monotonic() + timeout
+            while True:
+                used = login.get_auth()
+                try:
+                    connection = opener(*given)
+                except Neo4jError as error:
+                    if not login.may_retry(used, error, until):
+                        raise
+                else:
+                    login.accept(connection)
+                    return connection
 
-    pool.opener = opener
+        return run
 
-
-def _keep_password(connection: Any) -> None:
-    """Makes a connection that was opened with a password keep that login, as the server does.
-
-    The driver would log it in again with each new password, and fail while the server locks the user out.
-    """
-    if connection.auth_dict.get("scheme") != "basic":
-        return
-    log_in_again = connection.re_auth
-
-    def re_auth(*given: Any, force: bool = False, **options: Any) -> bool:
-        still = bool(connection.auth_dict) and not force  # empty: the server has revoked it
-        return False if still else bool(log_in_again(*given, force=force, **options))
-
-    connection.re_auth = re_auth
+    driver_internals.wrap_opener(driver, retrying, "a new connection does not try the provider's next login")
