@@ -270,23 +270,30 @@ class Replica:
             raise Inconsistent(f"{self._log.tenant} was given another policy; open it again", code="policy_changed")
         if not self._log.settled(began.revision, 0):
             raise Inconsistent(f"{self._log.tenant} is being written, e.g. by a load; ask again later")
-        version = self._beginning(policy, snapshot, began)
+        version, exact = self._beginning(policy, snapshot, began)
         # at the last proof no writer was in the middle of a commit, so the log describes every fact that was read
         while (proof := self._log.settled(version.revision, PAGE)) is not None:
             if not (proof := self._log.with_parts(proof)).follows(version):
                 return None
-            version = advanced(version, proof.deltas(version.revision), proof.reached, exact=False)
+            try:
+                version = advanced(version, proof.deltas(version.revision), proof.reached, exact)
+            except Contradiction as error:
+                log.warning(
+                    "%s: reading the graph, because the log contradicts the snapshot: %s", self._log.tenant, error
+                )
+                return None
             need_room(version.size, self._limit)
             if proof.complete:
                 return version
         return None
 
-    def _beginning(self, policy: Policy, snapshot: Path | str | None, began: Proof) -> FactVersion:
-        """The facts of the snapshot, or of the graph if there is no snapshot of this root."""
+    def _beginning(self, policy: Policy, snapshot: Path | str | None, began: Proof) -> tuple[FactVersion, bool]:
+        """The facts of the snapshot, or of the graph if there is no snapshot of this root; and whether they are exactly
+        those of their revision."""
         tenant = self._log.tenant
         if snapshot is not None:
             try:
-                return read_snapshot(snapshot, tenant, policy, began.origin, began.revision, self._limit)
+                return read_snapshot(snapshot, tenant, policy, began.origin, began.revision, self._limit), True
             except InvalidInput as error:
                 log.warning("%s: reading the graph and not the snapshot: %s", tenant, error)
-        return read_facts(self._store, tenant, policy, began.origin, began.revision, self._limit)
+        return read_facts(self._store, tenant, policy, began.origin, began.revision, self._limit), False

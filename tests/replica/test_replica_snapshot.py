@@ -109,3 +109,16 @@ def test_other_snapshot_is_named_in_one_line_and_the_graph_is_read(
     assert text in line and "\n" not in line
     assert copied.check(*ASKED)
     assert content(copied) == content(with_replica(auth))
+
+
+def test_log_that_contradicts_the_snapshot_is_noticed(
+    server: Connection, tenant: Tenants, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    auth = tenant("gravitino", ["add user:ann"])
+    mirror(server, auth.tenant, tmp_path / "out", lambda _: None)
+    auth.change("add user:bob")
+    text = "MATCH (change:Change {root: $root, revision: 2}) SET change.added = ['add user:ann']"
+    auth.store.execute(text, {"root": auth.tenant})
+    copied = started(auth, tmp_path / "out")
+    assert "the log contradicts the snapshot: add user:ann" in caplog.text
+    assert content(copied) == content(with_replica(auth))
