@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grantpath.engine.change.founding import create_by
 from grantpath.engine.decide import request
 from grantpath.engine.decide.batches import each_of, need_list
 from grantpath.engine.decide.decision import Decision
@@ -14,7 +15,7 @@ from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.list_sources import ListSources
-from grantpath.engine.tenants import opening
+from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
@@ -46,6 +47,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         timeout: float = 10.0,
         *,
         create: bool = False,
+        by: str | None = None,
         auth: Auth | Provider | None = None,
         ca: str | None = None,
         follow_policy: bool | None = None,
@@ -56,7 +58,11 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         """An authorizer for `root`, e.g. metalake:ml (if the policy is given, the name alone suffices).
 
         If the root does not exist, this raises Unknown with similar names, or creates it (with `create`) and stores its
-        policy in it (default: lakehouse). Without `uri` and NEO4J_URI the embedded server is used, and started if
+        policy in it (default: lakehouse). With `by` too, that user creates it, if the policy of a root of the database
+        allows that (a service admin of `gravitino` or `lakehouse`); the user is added to the new root and owns it. An
+        existing root is opened as it is.
+
+        Without `uri` and NEO4J_URI the embedded server is used, and started if
         necessary; GRANTPATH_EMBEDDED=never prevents that.
 
         `auth` is the login: (user, password), a neo4j.Auth, or a callable that returns one of these and is called
@@ -74,12 +80,13 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         The copy takes time and memory (docs/python.md). The path or URI of a snapshot in place of True makes it start
         sooner. If its facts would take more than `replica_memory` MiB, by an estimate, the database answers.
 
-        Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Unavailable, ServerError.
+        Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Refused, Unavailable, ServerError.
         """
-        opening.check_opening(root, policy, uri, replica_memory)
+        opening.check_opening(root, policy, uri, replica_memory, create, by)
         store = cls.store_type(connection(uri, auth, ca), timeout, stall_limit)
         try:
-            tenant, model, reference = opening.open_root(store, root, policy, may_create=create)
+            creation = registry.create if by is None else partial(create_by, by=by)
+            tenant, model, reference = opening.open_root(store, root, policy, may_create=create, create=creation)
         except BaseException:
             store.close()
             raise

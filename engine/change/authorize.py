@@ -62,16 +62,16 @@ class Authorizing:
         self._policy = policy
         self._root = root
         self._ask = ask
-        self._rights: dict[tuple[str, str, str | None, frozenset[str]], FactPlan] = {}
+        self._rights: dict[tuple[str, str, str | None, frozenset[str], bool], FactPlan] = {}
         self._above: dict[FactPlan, FactPlan] = {}
 
     def right(self, change: ResolvedStatement) -> FactPlan:
         """The condition that the actor of a change must satisfy."""
-        key = (change.kind, change.object.type, change.subject.type if change.subject else None)
-        second_objects = frozenset(change.second_objects)
-        if (*key, second_objects) not in self._rights:
-            self._rights[*key, second_objects] = FactPlan(self._policy.change(*key, second_objects))
-        return self._rights[*key, second_objects]
+        subject = change.subject.type if change.subject else None
+        key = (change.kind, change.object.type, subject, frozenset(change.second_objects), change.new_subject)
+        if key not in self._rights:
+            self._rights[key] = FactPlan(self._policy.change(*key))
+        return self._rights[key]
 
     def where(self, change: ResolvedStatement) -> request.Places:
         """The places that the condition of a change refers to."""

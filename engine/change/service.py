@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
@@ -19,7 +20,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
-from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unavailable, Unknown
+from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Statement, parse_statement
@@ -94,7 +95,7 @@ class ChangeService:
         parsed = _parsed(statement)
         if actor:
             return ChangeStep(self._rules.resolve_guarded(parsed), statement)
-        return ChangeStep(self._rules.resolve(parsed, loading=False), statement)
+        return ChangeStep(self._rules.resolve(parsed, as_fact=True), statement)
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, without authorization; users and groups that they mention are added. Returns the error
@@ -127,6 +128,30 @@ class ChangeService:
             problems[index] = problems[index] or (str(step.error) if step.error else None)
         return problems
 
+    def found(self, by: Reference) -> None:
+        """Adds the creator of a new root to it, with what creators get. The log names the creator as the actor. Raises
+        Inconsistent if the root is not new."""
+        gives = self._policy.file.creating
+        got = [f"owner {by} of {self._root}"] if gives == ["owner"] else []
+        for privilege in gives if not got else []:
+            if self._root.type in self._policy.names.privileges[privilege].on:
+                got.append(f"allow {privilege} on {self._root} to {by}")
+        steps = [self._fact(text) for text in (f"add {by}", *got)]
+
+        def work(writing: Writing) -> None:
+            check_policy(writing.policy, self._policy, self._tenant)
+            if writing.revision:
+                raise Inconsistent(f"{self._tenant} was changed while it was created; open it again")
+            for step in steps:
+                step.changed, step.error = False, None
+            logged = PrecheckedWriting(writing, None)
+            BatchApplier(logged, self._policy, self._root, None).apply(steps, all_or_nothing=True)
+            for error in (step.error for step in steps if step.error):
+                raise error
+            record(logged, steps, Actor(by, None), [uuid.uuid4().hex for _ in steps])
+
+        self._store.write(self._tenant, work)
+
     def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[ChangeStep]:
         """The steps that add the users and groups that a fact names, if they do not exist."""
         if change.kind == "drop":
@@ -154,7 +179,7 @@ class ChangeService:
 
     def _fact(self, text: str, mentioned: bool = False) -> ChangeStep:
         """The step of a statement that needs no authorization."""
-        return ChangeStep(self._rules.resolve(_parsed(text), loading=True), text, mentioned)
+        return ChangeStep(self._rules.resolve(_parsed(text), as_fact=True), text, mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
@@ -176,6 +201,8 @@ class ChangeService:
         and_then: GrantpathError | None = None,
     ) -> list[Change]:
         """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them."""
+        if actor:
+            _mark_new_subjects(steps)
         request = Request(id_, [step.text for step in steps], actor, self._root)
         ids, named = request.ids, id_ is not None and and_then is None
         tries: list[list[Change]] = []  # the changes of each try, to find them in the log if an outcome is unknown
@@ -287,6 +314,19 @@ def _parsed(statement: str) -> Statement:
     if not isinstance(statement, str):
         raise InvalidInput(f"{short(repr(statement))} is not a string; write a statement, e.g. 'add user:bob'")
     return parse_statement(statement)
+
+
+def _mark_new_subjects(steps: Sequence[ChangeStep]) -> None:
+    """Marks the grants to subjects that an earlier step of the batch adds."""
+    added: set[Reference] = set()
+    for step in steps:
+        change = step.change
+        if change.kind == "add":
+            added.add(change.object)
+        elif change.kind == "drop":
+            added.discard(change.object)
+        elif change.kind == "grant" and change.subject in added:
+            step.change = replace(change, new_subject=True)
 
 
 def _with_delta(change: Change, delta: Delta | None) -> Change:

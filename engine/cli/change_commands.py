@@ -71,8 +71,8 @@ def change(
     statement per line; each sees the ones before it. Lines that start with # are ignored.
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
-    --create, the root is created if it does not exist. Before dropping the root itself, this asks for its name;
-    without a terminal, --yes must confirm it.
+    --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. Before
+    dropping the root itself, this asks for its name; without a terminal, --yes must confirm it.
 
     --dry-run --effects also lists who would gain and who would lose which privileges and operations on what, with the
     deciding grants. The widest effect comes first. Exit code 0: done, 1: refused, 2: an error.
@@ -81,14 +81,14 @@ def change(
 
     if (statement is None) == (file is None):
         raise typer.BadParameter("give either a STATEMENT or a --file of statements")
-    if create and (dry_run or by is not None):
-        raise typer.BadParameter(f"--create writes a new root; omit {'--dry-run' if dry_run else '--by'}")
+    if create and dry_run:
+        raise typer.BadParameter("--create writes a new root; omit --dry-run")
     if effects and (not dry_run or id_ is not None):
         raise typer.BadParameter("--effects needs --dry-run" if not dry_run else "--effects takes no --id; omit it")
     history = id_ is not None  # the change with this id can be the drop of the root
     if statement is not None:
         parse_statement(statement)
-        with session.open(create, history) as authorizer:
+        with session.open(create, history, by=by if create else None) as authorizer:
             consent_to_drop(authorizer, [statement], dry_run or yes)
             if effects:
                 planned = authorizer.plan([statement], by=by, as_role=as_)
@@ -99,7 +99,7 @@ def change(
         return
     lines = read_statements(str(file))
     texts = [text for _, text in lines]
-    with session.open(create, history) as authorizer, naming_the_line(str(file), lines):
+    with session.open(create, history, by=by if create else None) as authorizer, naming_the_line(str(file), lines):
         consent_to_drop(authorizer, texts, dry_run or yes)
         if effects:
             planned = authorizer.plan(texts, by=by, as_role=as_)

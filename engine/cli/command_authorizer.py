@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.change.founding import create_by
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import note
 from grantpath.engine.policy import policy as policies
@@ -51,7 +53,9 @@ class CommandAuthorizer(Authorizer):
         return row
 
 
-def open_selected(session: CommandContext, create: bool, history: bool, policy: Policy | None) -> CommandAuthorizer:
+def open_selected(
+    session: CommandContext, create: bool, history: bool, policy: Policy | None, by: str | None
+) -> CommandAuthorizer:
     """Implements `CommandContext.open`."""
     store = session.store()
     try:
@@ -59,7 +63,10 @@ def open_selected(session: CommandContext, create: bool, history: bool, policy: 
         wanted, exists = _find(session, known, create)
         if known.get(wanted) and not history:
             raise registry.dropped(wanted)
-        tenant, model, reference = opening.open_root(store, wanted, session.policy, may_create=create, default=policy)
+        creation = registry.create if by is None else partial(create_by, by=by)
+        tenant, model, reference = opening.open_root(
+            store, wanted, session.policy, may_create=create, default=policy, create=creation
+        )
     except BaseException:
         store.close()
         raise

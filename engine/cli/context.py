@@ -163,17 +163,19 @@ class CommandContext:
 
         return Store(connection(self.uri, progress=starting()), self.timeout or 10.0)
 
-    def open(self, create: bool = False, history: bool = False, policy: "Policy | None" = None) -> "CommandAuthorizer":
+    def open(
+        self, create: bool = False, history: bool = False, policy: "Policy | None" = None, by: str | None = None
+    ) -> "CommandAuthorizer":
         """The authorizer of the selected root.
 
-        With `create` a root that does not exist is created, with `policy` if the options name none. A dropped root is
-        opened only for its `history`.
+        With `create` a root that does not exist is created, with `policy` if the options name none, and as the actor
+        `by`. A dropped root is opened only for its `history`.
 
         Raises Unknown with the names of the existing roots, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
         from grantpath.engine.cli.command_authorizer import open_selected
 
-        return open_selected(self, create, history, policy)
+        return open_selected(self, create, history, policy, by)
 
 
 def second_objects(pairs: list[str]) -> dict[str, str]:

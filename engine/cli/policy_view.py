@@ -146,6 +146,7 @@ def _condition(entry: ConditionEntry) -> str:
         optional = ", optional" if second.optional else ""
         asked = f", if given: {second.if_}" if second.if_ else ""
         parts.append(f"with {key}={second.type}:NAME{optional}{asked}")
+    parts += [f"for a {on} that the same batch adds instead: {if_}" for on, if_ in entry.if_new.items()]
     parts += [f"shows {entry.returns}"] if entry.returns else []
     return "; ".join(parts)
 

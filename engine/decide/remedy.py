@@ -64,7 +64,7 @@ def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
     """A text that names the statements that no actor may make, so that the operator must write them as facts."""
     rules, found = Rules(evaluation.policy, evaluation.root), []
     for statement in statements:
-        change = rules.resolve(parse_statement(statement), loading=False)
+        change = rules.resolve(parse_statement(statement), as_fact=False)
         grantee = change.subject.type if change.subject else None
         if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.second_objects)):
             found.append(statement)
@@ -211,7 +211,7 @@ class _Planner:
         """Whether the policy accepts the statement. The state of the graph is not checked."""
         if statement not in self._valid:
             try:
-                self._rules.resolve(parse_statement(statement), loading=False)
+                self._rules.resolve(parse_statement(statement), as_fact=False)
                 self._valid[statement] = True
             except GrantpathError:
                 self._valid[statement] = False

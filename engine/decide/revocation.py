@@ -249,7 +249,7 @@ class _Candidates:
     def _accepted(self, statement: str) -> bool:
         """Whether the policy accepts the statement."""
         try:
-            self._rules.resolve(parse_statement(statement), loading=False)
+            self._rules.resolve(parse_statement(statement), as_fact=False)
         except GrantpathError:
             return False
         return True

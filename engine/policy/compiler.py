@@ -67,11 +67,16 @@ class Expander:
         scope = self._scope(("operations", name), entry, type_, with_)
         return self._asked_operation(entry, scope.enter(name))
 
-    def change(self, kind: str, type_: str, grantee: str | None, with_: Iterable[str]) -> Clauses:
-        """The condition that the actor of a change to an object of a type must meet."""
+    def change(
+        self, kind: str, type_: str, grantee: str | None, with_: Iterable[str], new_grantee: bool = False
+    ) -> Clauses:
+        """The condition that the actor of a change to an object of a type must meet. `new_grantee`: the actor added the
+        grantee earlier in the same batch."""
         entry = self.names.change(kind, type_)
         if entry is None:
             return NEVER
+        if new_grantee and grantee in entry.if_new:
+            entry = entry.model_copy(update={"if_": entry.if_new[grantee]})
         scope = replace(self._scope(("changes", kind), entry, type_, with_), in_change=True)
         if grantee is not None:
             scope.with_["grantee"] = TypedPlace(grantee, "grantee.")

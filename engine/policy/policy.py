@@ -48,7 +48,7 @@ class Policy:
         self.names = PolicyIndex(file)
         self._expander = Expander(file, self.names)
         self._questions: dict[tuple[str, str, frozenset[str]], Requirement] = {}
-        self._changes: dict[tuple[str, str, str | None, frozenset[str]], Clauses] = {}
+        self._changes: dict[tuple[str, str, str | None, frozenset[str], bool], Clauses] = {}
         self._parent_types = {type_: chain[1] for type_ in file.types if len(chain := self.names.chain(type_)) > 1}
         self._references: dict[str, Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], str], tuple[tuple[str, Reference], ...]] = {}
@@ -284,10 +284,13 @@ class Policy:
         """The rule for a change to an object of a type; None if the policy never allows the change."""
         return self.names.change(kind, type_)
 
-    def change(self, kind: str, type_: str, grantee: str | None, with_: frozenset[str]) -> Clauses:
-        """The condition for the actor. `grantee` is the type of the subject that gains or loses something. Raises
-        Invalid if the condition is too large with these second objects; InvalidPolicy as `question`."""
-        key = (kind, type_, grantee, with_)
+    def change(
+        self, kind: str, type_: str, grantee: str | None, with_: frozenset[str], new_grantee: bool = False
+    ) -> Clauses:
+        """The condition for the actor. `grantee` is the type of the subject that gains or loses something;
+        `new_grantee`: the actor added it earlier in the same batch. Raises Invalid if the condition is too large with
+        these second objects; InvalidPolicy as `question`."""
+        key = (kind, type_, grantee, with_, new_grantee)
         if key not in self._changes:
             try:
                 self._changes[key] = self._expander.change(*key)

@@ -113,6 +113,10 @@ class ConditionEntry(_Entry):
     """An operation of a type, or the rule for a change."""
 
     if_: str = Field(alias="if", description="the condition")
+    if_new: dict[str, str] = Field(
+        default={},
+        description="in `changes.grant`, by type of grantee: the condition if the same batch adds the grantee before",
+    )
     with_: dict[str, With] = Field(default={}, alias="with", description="the second objects that it takes")
     new: bool = Field(default=False, description="the object need not exist yet")
     all_roles: bool = Field(default=False, description="decided on all held roles together, despite `ask.one_role`")
@@ -132,9 +136,7 @@ class BuiltinEntry(_Entry):
     holds: NameList = Field(default=[], description="the roles it holds")
     owns: NameList = Field(default=[], description="the root type, if this subject owns the root")
     allow: NameList = Field(default=[], description="the privileges that it is granted on the root")
-    hidden: bool = Field(
-        default=False, description="answers omit it and changes cannot name it; loading facts sets its members"
-    )
+    hidden: bool = Field(default=False, description="answers omit it, and only facts without an actor set its members")
     held_by_every: str | None = Field(default=None, description="the type whose entities hold it from their creation")
     members: NameList = Field(default=[], description="the types that can hold it; default: the `members` of its type")
 

@@ -24,6 +24,7 @@ class ResolvedStatement:
     second_objects: dict[str, Reference]
     text: str
     contains: bool = False  # the subject may have members of its own
+    new_subject: bool = False  # the same actor added the subject earlier in the same batch
 
     @property
     def joining(self) -> str | None:
@@ -49,7 +50,7 @@ class Rules:
 
     def resolve_guarded(self, statement: Statement) -> ResolvedStatement:
         """As `resolve`, for a change that must be authorized: all required second objects must be given."""
-        change = self.resolve(statement, loading=False)
+        change = self.resolve(statement, as_fact=False)
         entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
         for key, second in entry.with_.items() if entry else ():
             if key not in change.second_objects and not second.optional:
@@ -58,10 +59,10 @@ class Rules:
                 )
         return change
 
-    def resolve(self, statement: Statement, loading: bool) -> ResolvedStatement:
+    def resolve(self, statement: Statement, as_fact: bool) -> ResolvedStatement:
         """The statement with its names resolved. Raises Invalid (Unknown, InvalidReference).
 
-        `loading`: the statement is in `given` or a bulk import, which can set the members of hidden subjects.
+        `as_fact`: the statement has no actor, so it can set the members of hidden subjects.
         """
         object_ = self.policy.reference(statement.object, self.root)
         subject = self.policy.reference(statement.subject, self.root) if statement.subject else None
@@ -77,11 +78,11 @@ class Rules:
         resolved = ResolvedStatement(
             kind, object_, subject, effect, privilege, second_objects, statement.text, contains
         )
-        self._check(resolved, loading)
+        self._check(resolved, as_fact)
         return resolved
 
-    def _check(self, change: ResolvedStatement, loading: bool) -> None:
-        self._hidden(change, loading)
+    def _check(self, change: ResolvedStatement, as_fact: bool) -> None:
+        self._hidden(change, as_fact)
         if change.kind != "add" and change.second_objects:
             raise Invalid(f"{change.text!r}: only `add` takes second objects; omit `with`")
         match change.kind:
@@ -96,13 +97,13 @@ class Rules:
             case _:
                 self._grant(change)
 
-    def _hidden(self, change: ResolvedStatement, loading: bool) -> None:
+    def _hidden(self, change: ResolvedStatement, as_fact: bool) -> None:
         named = {change.object.text, *([change.subject.text] if change.subject else [])}
         for ref in sorted(named & set(self.policy.hidden)):
-            if not (loading and change.edge == "MEMBER" and change.object.text == ref):
-                raise Invalid(
-                    f"{ref} is hidden: a load can set its members, and nothing else can name it; remove the statement"
-                )
+            if change.edge != "MEMBER" or change.object.text != ref:
+                raise Invalid(f"{ref} is hidden: only its members can be set or removed; remove the statement")
+            if not as_fact:
+                raise Invalid(f"the members of {ref} are set by facts, which have no actor; omit the actor (`by`)")
 
     def _add(self, change: ResolvedStatement) -> None:
         if change.object == self.root or self.policy.names.is_protected(change.object.type):

@@ -172,6 +172,7 @@ def _check_operations(names: PolicyIndex) -> None:
             key = ("operations", types, written)
             for name in split(written):
                 _lower(name, key)
+            _no_new_grantee(entry, key)
             for type_ in split(types):
                 _check_second_objects(names, type_, entry, key)
     for alias, name in names.file.aliases.items():
@@ -192,6 +193,11 @@ def _check_changes(names: PolicyIndex) -> None:
             for type_ in split(types):
                 _check_change(names, kind, type_, ("changes", kind, types))
                 _check_second_objects(names, type_, entry, ("changes", kind, types))
+
+
+def _no_new_grantee(entry: ConditionEntry, key: YamlPath) -> None:
+    if entry.if_new:
+        raise PolicyProblem((*key, "if_new"), "only rules in `changes.grant` have a grantee; remove it")
 
 
 def _check_second_objects(names: PolicyIndex, type_: str, entry: ConditionEntry, key: YamlPath) -> None:
@@ -283,6 +289,11 @@ def check_conditions(expander: "Expander") -> None:
             for type_ in split(types):
                 for grantee, with_ in product(names.grantees(kind, type_), _choices(rule)):
                     _guarded(("changes", kind, types), expander.change, kind, type_, grantee, with_)
+                for grantee in rule.if_new:
+                    key = ("changes", kind, types, "if_new", grantee)
+                    if kind != "grant" or grantee not in names.grantees(kind, type_):
+                        raise PolicyProblem(key, f"no batch grants to a new {grantee} here; remove the line")
+                    _guarded(key, expander.change, kind, type_, grantee, [], True)
 
 
 def _parse_all(expander: "Expander") -> None:

@@ -46,20 +46,22 @@ def builtins(policy: Policy) -> list[dict[str, Any]]:
     ]
 
 
-def make_root(held: Held, policy: Policy, root: Reference) -> None:
-    """Creates a root under its lock. Raises Inconsistent if the lock was lost, Unavailable.
+def make_root(held: Held, policy: Policy, root: Reference) -> bool:
+    """Creates a root under its lock; False if another caller has created it. Raises Inconsistent if the lock was lost,
+    Unavailable.
 
     The marks are written last, by a statement of their own. Without them nothing can be read, so the first answer sees
     the complete root.
     """
     if not claim(held):
-        return  # the lock was lost, and a concurrent caller has created it
+        return False  # the lock was lost, and a concurrent caller has created it
     while _sweep_some(held):  # the remains of an interrupted drop
         pass
     named = {"ref": root.text, "type": root.type, "name": root.name, "labels": policy.labels(root.type)}
     if not (_ask(held, "create_tenant", by=held.id, **named, builtins=builtins(policy)) and _begin(held, policy)):
         raise Inconsistent(f"{held.root} was created or removed by another caller; open it again")
     log.info("created the root %s with the policy %s", held.root, policy.name)
+    return True
 
 
 def _begin(held: Held, policy: Policy) -> bool:

@@ -1,12 +1,13 @@
 """Opens a root: resolves its name and its policy, and creates it on request."""
 
 import logging
+from collections.abc import Callable
 
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
-from grantpath.graph.errors import Conflict, Inconsistent, Unknown
+from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput, Unknown
 from grantpath.graph.inputs import need_limit, need_text
 from grantpath.graph.messages import short
 from grantpath.graph.reference import Reference
@@ -16,8 +17,12 @@ log = logging.getLogger("grantpath.change")
 DEFAULT_POLICY = "lakehouse"
 
 
-def check_opening(root: str, policy: str | None, uri: str | None, replica_memory: int | None) -> None:
+def check_opening(
+    root: str, policy: str | None, uri: str | None, replica_memory: int | None, create: bool, by: str | None
+) -> None:
     """Raises InvalidInput if an argument is not valid."""
+    if by is not None and not create:
+        raise InvalidInput("by= names the user who creates the root; pass create=True, too, or omit it")
     need_text("root", root)
     for what, text in (("policy", policy), ("uri", uri)):
         if text is not None:
@@ -26,10 +31,16 @@ def check_opening(root: str, policy: str | None, uri: str | None, replica_memory
 
 
 def open_root(
-    store: Store, root: str, policy: str | None, *, may_create: bool = False, default: Policy | None = None
+    store: Store,
+    root: str,
+    policy: str | None,
+    *,
+    may_create: bool = False,
+    default: Policy | None = None,
+    create: Callable[[Store, str, Policy, Reference], object] = registry.create,
 ) -> tuple[str, Policy, Reference]:
-    """The tenant's key, policy and root reference. A missing root is created only if `may_create`, with the policy
-    `default` if none is named.
+    """The tenant's key, policy and root reference. A missing root is created only if `may_create`, by `create`, with
+    the policy `default` if none is named.
 
     Raises Unknown, with similar names and the remedy, if the root does not exist; UnknownName, Conflict, InvalidPolicy.
     """
@@ -41,7 +52,7 @@ def open_root(
             raise registry.missing(key, registry.names(store))
         named = named or default or policies.load(DEFAULT_POLICY)
         reference = named.root(key)
-        registry.create(store, reference.text, named, reference)
+        create(store, reference.text, named, reference)
         kept = registry.find(store, reference.text)  # a concurrent caller may have created it, with another policy
         if kept is None:
             raise Inconsistent(f"{reference} was dropped while it was opened; open it again", code="root_unknown")

@@ -124,12 +124,11 @@ def create_schema(store: Store) -> None:
                 raise
 
 
-def create(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-    """Creates a root with the built-in subjects of the policy. Does nothing if it exists."""
+def create(store: Store, tenant: str, policy: Policy, root: Reference) -> bool:
+    """Creates a root with the built-in subjects of the policy. Does nothing, and returns False, if it exists."""
     create_schema(store)
     with store.alone(tenant, "the creation of the root") as held:
-        if held.marks is None:
-            make_root(held, policy, root)
+        return held.marks is None and make_root(held, policy, root)
 
 
 def remove(store: Store, tenant: str) -> None:

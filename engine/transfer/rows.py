@@ -138,7 +138,7 @@ class ResolvedRows:
         if right != table:
             raise Invalid(f"{text}: {indefinite(type_)} must be listed in {right}, not in {table}; move the row")
         if text not in self._policy.builtins:
-            self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), loading=True)
+            self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), as_fact=True)
 
     def _members(self) -> Links:
         def statement_of(member: str, of: str, _: int) -> Statement:
@@ -177,7 +177,7 @@ class ResolvedRows:
 
         def resolve(row: int) -> ResolvedStatement:
             subject, object_ = (self.names.texts[int(column[row])] for column in columns)
-            return self._rules.resolve(statement_of(subject, object_, row), loading=True)
+            return self._rules.resolve(statement_of(subject, object_, row), as_fact=True)
 
         keys = [self._kinds[starts], self._kinds[ends], *(codes[rows] for codes in more)]
         labels = self._verdicts(table, rows, keys, resolve)

@@ -83,7 +83,7 @@ class UpgradeFacts:
         return [name for name in names if name in needed], [name for name in names if name not in needed]
 
     def _check(self, fact: Statement, there: set[str]) -> None:
-        change = self._rules.resolve(fact, loading=True)
+        change = self._rules.resolve(fact, as_fact=True)
         if change.kind != fact.kind:
             raise Invalid(f"{fact.privilege} is a membership in {self._new.name}; revoke it, and add the membership")
         ref = change.object

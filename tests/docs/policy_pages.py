@@ -125,8 +125,9 @@ def _changes(policy: Policy) -> Rows:
 
 
 def _condition(entry: ConditionEntry) -> str:
+    new = [f"; for a {on} that the same batch adds, `{if_}` instead" for on, if_ in entry.if_new.items()]
     besides = [f"; with `{key}`, also `{second.if_}`" for key, second in entry.with_.items() if second.if_]
-    return f"`{entry.if_}`{''.join(besides)}"
+    return f"`{entry.if_}`{''.join([*besides, *new])}"
 
 
 def _second(entry: ConditionEntry) -> str:

@@ -54,13 +54,13 @@ def test_example_of_the_page_passes(name: str) -> None:
     assert run_scenario(document) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "lakehouse"])
+@pytest.mark.parametrize("name", NAMES)
 def test_page_begins_with_the_rulings(name: str) -> None:
     sections = (PAGES / f"{name}.md").read_text(encoding="utf-8").split("\n## ")[1:]
     decided = next(each for each in sections if each.startswith(RULINGS))
     assert sections.index(decided) <= (1 if name == "cdap" else 0)  # cdap first says what differs from another page
     rows = [line for line in decided.splitlines() if line.startswith("| ")]
-    assert len(rows) > 12
+    assert len(rows) > (4 if name == "lakehouse" else 12)
     assert all(line.count(" | ") == 2 for line in rows)
 
 

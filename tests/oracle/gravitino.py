@@ -142,7 +142,7 @@ class Gravitino(Oracle):
         if self.service_admin not in (change.object, change.subject):
             return
         appoints = change.verb in ("member", "remove") and change.subject.type == "user"
-        if not given or not appoints:
+        if actor is not None or not appoints:
             raise InvalidChange("service admins are set only by facts, and must be users")
 
     def authorized(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:

@@ -273,5 +273,19 @@ BAD = {
         "creating",
         "stored as a membership",
     ),
+    "a condition for new grantees that cannot be granted anything": (
+        "file, folder: ADMIN",
+        "file, folder: {if: ADMIN, if_new: {file: ADMIN}}",
+        30,
+        "changes.grant.file, folder.if_new.file",
+        "no batch grants to a new file",
+    ),
+    "a condition for new grantees of an operation": (
+        "open: reader",
+        "open: {if: reader, if_new: {user: ADMIN}}",
+        21,
+        "operations.file.open.if_new",
+        "only rules in `changes.grant`",
+    ),
     "creating something unknown": ("define:", "creating: EVERYTHING\ndefine:", 17, "creating", "neither `owner` nor"),
 }

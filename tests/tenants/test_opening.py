@@ -1,12 +1,22 @@
 """Opening a root creates it, or starts a server, only on request."""
 
+import asyncio
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, GrantpathError, InvalidInput, ServerError, Unknown
+from grantpath.engine import (
+    AsyncAuthorizer,
+    Authorizer,
+    GrantpathError,
+    Invalid,
+    InvalidInput,
+    Refused,
+    ServerError,
+    Unknown,
+)
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.connection import Connection
 from grantpath.graph.embedded import server as servers
@@ -70,11 +80,77 @@ def test_command_creates_a_root_only_with_create(
     assert run(*words, *where, "--create").code in (0, 2)  # the user exists already
 
 
-@pytest.mark.parametrize("other", [["--by", "user:ann"], ["--dry-run"]])
-def test_create_is_accepted_only_with_facts(run: Run, store: Store, name: str, other: list[str]) -> None:
-    ran = run("change", "add user:bob", "--root", name, "--policy", "gravitino", "--create", *other)
-    assert (ran.code, f"--create writes a new root; omit {other[0]}" in ran.err) == (2, True)
+def test_dry_run_creates_no_root(run: Run, store: Store, name: str) -> None:
+    ran = run("change", "add user:bob", "--root", name, "--policy", "gravitino", "--create", "--dry-run")
+    assert (ran.code, "--create writes a new root; omit --dry-run" in ran.err) == (2, True)
     assert not exists(store, name)
+
+
+# ---- a root that a user creates ----
+@pytest.fixture
+def admin(store: Store) -> Iterator[str]:
+    """A service admin: a user in the list of another root."""
+    other, admin = f"metalake:admins_{uuid.uuid4().hex[:8]}", f"user:ops_{uuid.uuid4().hex[:8]}"
+    with Authorizer.open(other, "gravitino", store.uri, create=True) as auth:
+        auth.change_all([f"add {admin}", f"member {admin} of role:service_admin"])
+    yield admin
+    registry.remove(store, other)
+
+
+def test_service_admin_creates_a_metalake_and_owns_it(store: Store, name: str, admin: str) -> None:
+    with Authorizer.open(name, "gravitino", store.uri, create=True, by=admin) as auth:
+        assert auth.check(admin, "load_metalake", name)
+        auth.change("add user:staff", by=admin)
+        assert [(each.actor, each.statement) for each in auth.log()] == [
+            (admin, f"add {admin}"),
+            (admin, f"owner {admin} of {name}"),
+            (admin, "add user:staff"),
+        ]
+        assert auth.verify_log()
+        with pytest.raises(Invalid, match="must keep an owner"):
+            auth.change(f"drop {admin}")
+    with Authorizer.open(name, "gravitino", store.uri, create=True, by="user:nobody") as auth:  # it exists
+        assert not auth.check("user:nobody", "load_metalake", name)
+
+
+@pytest.mark.parametrize("policy", ["gravitino", "lakehouse", "deltastream"])
+def test_other_users_create_no_root(store: Store, name: str, admin: str, policy: str) -> None:
+    root = name if policy != "deltastream" else name.replace("metalake", "organization")
+    for actor in ("user:staff", "role:service_admin", *([admin] if policy == "deltastream" else [])):
+        with pytest.raises((Refused, Invalid)):
+            Authorizer.open(root, policy, store.uri, create=True, by=actor)
+        assert not exists(store, root)
+
+
+def test_dropped_service_admin_creates_no_root_until_added_again(store: Store, name: str, admin: str) -> None:
+    [other] = [key for key in registry.names(store) if registry.exists(store, key, admin)]
+    with Authorizer.open(other, uri=store.uri) as auth:
+        auth.change(f"drop {admin}")
+        with pytest.raises(Refused, match="no root of this database allows"):
+            Authorizer.open(name, "gravitino", store.uri, create=True, by=admin)
+        auth.change(f"add {admin}")
+    Authorizer.open(name, "gravitino", store.uri, create=True, by=admin).close()
+
+
+def test_creator_needs_create(store: Store, name: str) -> None:
+    with pytest.raises(InvalidInput, match="pass create=True, too"):
+        Authorizer.open(name, "gravitino", store.uri, by="user:ann")
+
+
+def test_command_creates_a_root_as_a_service_admin(run: Run, store: Store, name: str, admin: str) -> None:
+    words = ("change", "add user:staff", "--root", name, "--policy", "gravitino", "--create", "--by")
+    assert run(*words, "user:staff").code == 1
+    assert not exists(store, name)
+    assert run(*words, admin).code == 0
+    assert run("check", admin, "alter_metalake", name, "--root", name).code == 0
+
+
+def test_service_admin_creates_a_metalake_on_an_event_loop(store: Store, name: str, admin: str) -> None:
+    async def create() -> bool:
+        async with AsyncAuthorizer.open(name, "gravitino", store.uri, create=True, by=admin) as auth:
+            return bool(await auth.check(admin, "alter_metalake", name))
+
+    assert asyncio.run(create())
 
 
 @pytest.fixture

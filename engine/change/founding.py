@@ -1,0 +1,61 @@
+"""Creates a root for a user whom the policy allows to: the user is added to it, and gets what creators get.
+
+The rule is `changes.add` of the root's type. It is asked in the roots that exist already, because only facts set the
+lists of service admins, and a Gravitino server has one list for all metalakes.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from grantpath.engine.change.authorize import Authorizing
+from grantpath.engine.change.change_step import Actor, ChangeStep
+from grantpath.engine.change.service import ChangeService
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import ResolvedStatement
+from grantpath.engine.tenants import registry
+from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.engine.tenants.stored_policy import kept_policy
+from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.graph.reference import Reference
+from grantpath.graph.store import Store
+
+
+def create_by(store: Store, tenant: str, policy: Policy, root: Reference, by: str) -> None:
+    """Creates the root as the actor `by`. Does nothing if it exists.
+
+    Raises Refused, Invalid, InvalidReference, Unknown, Inconsistent, Unavailable.
+    """
+    actor = Actor(policy.reference(policy.operator(by, root), root), None)
+    known = [other for other, dropped in registry.names(store).items() if not dropped]
+    if not any(_may_create(store, other, actor, root.type) for other in known):
+        raise Refused(
+            f"'add {root}' by {actor.ref} is refused: no root of this database allows {actor.ref} to create another "
+            "one; create it without an actor (omit `by`), and set its owner by a fact"
+        )
+    if not registry.create(store, tenant, policy, root):
+        return
+    try:
+        ChangeService(store, tenant, policy, root).found(actor.ref)
+    except GrantpathError:
+        with suppress(GrantpathError):  # the original error is more informative
+            registry.take_back(store, tenant)
+        raise
+
+
+def _may_create(store: Store, tenant: str, actor: Actor, type_: str) -> bool:
+    """Whether a root lets the actor create another root of a type."""
+    kept = registry.find(store, tenant)
+    if kept is None or not tenant.startswith(f"{type_}:"):
+        return False
+    policy = kept_policy(store, tenant, kept)
+    if policy.change_entry("add", policy.root_type) is None:
+        return False
+    opened = OpenTenant(store, tenant, policy, policy.root(tenant))
+
+    def ask(query: str, **parameters: Any) -> list[Mapping[str, Any]]:
+        return [opened.ask(query, **parameters)]
+
+    step = ChangeStep(ResolvedStatement("add", opened.root, None, None, None, {}, f"add {opened.root}"), "")
+    Authorizing(policy, opened.root, ask).authorize([step], actor)
+    return step.error is None
