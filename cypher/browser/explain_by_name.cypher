@@ -143,7 +143,7 @@ CALL (actor, actors, asked, places, clauses) {
   RETURN collect({role: acting.role, found: found, nearest: nearest})[0] AS verdict
 }
 // 8 the first reason to refuse an answer
-WITH *, [ref IN [object] + [second IN seconds | second.ref] WHERE NOT ref IN known AND NOT (ref = object AND policy.on_missing
+WITH *, [ref IN [object] + [second IN seconds WHERE NOT coalesce(second.key IN rule.new, false) | second.ref] WHERE NOT ref IN known AND NOT (ref = object AND policy.on_missing
     AND kind.kind = 'object' AND type <> policy.root_type)] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given,
   1 + reduce(dots = 0, at IN range(0, size(split(object, '`')) - 1, 2) | dots + size(split(split(object, '`')[at], '.')) - 1) AS depth

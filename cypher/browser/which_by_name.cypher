@@ -178,7 +178,7 @@ CALL (root, policy, rule, type, actor, actors, asked, clauses, seconds, objects)
   RETURN collect(ref) AS answer
 }
 // 10 the first reason to refuse an answer
-WITH *, [ref IN [second IN seconds | second.ref] WHERE NOT ref IN known] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
+WITH *, [ref IN [second IN seconds WHERE NOT coalesce(second.key IN rule.new, false) | second.ref] WHERE NOT ref IN known] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given
 OPTIONAL MATCH (after:Revision {root: root})
 WITH *, head([each IN [

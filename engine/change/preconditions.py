@@ -57,9 +57,13 @@ class Preconditions:
 
     def check(self, change: ResolvedStatement) -> None:
         """Raises Invalid if the change is not possible in the graph. Must be called in the order of the changes."""
-        for ref in [*change.second_objects.values(), *([change.subject] if change.subject else [])]:
+        for ref in [change.subject] if change.subject else []:
             self._require(ref)
         if change.kind == "add":
+            entry = self.policy.change_entry("add", change.object.type)
+            for key, ref in change.second_objects.items():
+                if entry is None or not entry.with_[key].new:
+                    self._require(ref)
             if change.object.text in self.existing:
                 raise Conflict(f"{change.object} exists already; drop it first, or choose another name")
             self._require(self.policy.parent(change.object, self.root))

@@ -89,7 +89,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     within = _within(policy, root, requirement, object_, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
     role = None if isinstance(words, Who) or words.as_role is None else active_role(policy, root, words.as_role)
-    needed = [ref.text for ref in second_objects.values()]
+    needed = [ref.text for key, ref in second_objects.items() if not requirement.with_[key].new]
     if object_ is not None and not requirement.may_be_missing:
         needed.append(object_.text)
     return ResolvedQuestion(

@@ -65,8 +65,15 @@ class QuestionBinder:
     def bind(self, words: Check | Who | Which) -> BoundQuestion:
         """Resolves a question. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
         question = resolve(self._policy, self._root, words)
-        seconds = {key: self._position(ref) for key, ref in question.second_objects.items()}
-        ask = self._targets(question, seconds)
+        seconds, absent = {}, []
+        for key, ref in question.second_objects.items():
+            if not question.requirement.with_[key].new:
+                seconds[key] = self._position(ref)
+            elif (at := self._find(ref.text)) is not None:
+                seconds[key] = at
+            else:
+                absent.append(key)
+        ask = self._targets(question, seconds, absent)
         role = None if question.as_role is None else self._position(self._reference(question.as_role))
         kind: Literal["check", "who", "which"] = (
             "who" if isinstance(words, Who) else "check" if isinstance(words, Check) else "which"
@@ -92,9 +99,11 @@ class QuestionBinder:
             return ""
         return nearest(ref.text, [self._numbering.refs[at] for at in listed.tolist()])
 
-    def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int]) -> TargetedQuestion:
+    def _targets(self, question: ResolvedQuestion, seconds: Mapping[str, int], absent: list[str]) -> TargetedQuestion:
         """The clauses on the object, or on all objects of a type; for a missing object, on its nearest ancestor."""
         clauses, object_ = question.requirement.clauses, question.object
+        if absent:
+            clauses = _without(clauses, [at for at in question.places if at.startswith(_prefixes(absent))])
         if object_ is None:
             type_ = question.requirement.type
             chosen = self._numbering.of_type(type_) & self._numbering.exists & self._shown
@@ -121,6 +130,10 @@ class QuestionBinder:
         """The position of a subject; empty if it does not exist, so that it is not allowed anything."""
         at = self._find(ref.text)
         return np.array([at] if at is not None and self._numbering.exists[at] else [], np.int64)
+
+
+def _prefixes(keys: list[str]) -> tuple[str, ...]:
+    return tuple(f"with.{key}." for key in keys)
 
 
 def _without(clauses: Clauses, missing: list[str]) -> Clauses:

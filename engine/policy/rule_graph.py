@@ -129,6 +129,7 @@ class _GraphRows:
         """The node of a privilege or operation, with the clauses for each set of second objects."""
         seconds = entry.with_ if entry else {}
         row["takes"] = [f"{key}={second.type}" for key, second in sorted(seconds.items())]
+        row["new"] = sorted(key for key, second in seconds.items() if second.new)
         row["inside"] = [f"{key}.{second.inside}" for key, second in sorted(seconds.items()) if second.inside]
         row["needs"] = sorted(key for key, second in seconds.items() if not second.optional)
         row["one_role"] = self._policy.active_roles and not (entry and entry.all_roles)

@@ -95,6 +95,7 @@ class WithEntry(_Entry):
 
     type: str
     optional: bool = False
+    new: bool = Field(default=False, description="it need not exist")
     if_: str | None = Field(default=None, alias="if", description="a further condition if this object is given")
     inside: str | None = Field(
         default=None,

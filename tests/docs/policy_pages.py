@@ -135,7 +135,11 @@ def _second(entry: ConditionEntry) -> str:
 
 
 def _one_second(key: str, second: WithEntry) -> str:
-    notes = ["optional"] * second.optional + [f"in the same `{second.inside}`"] * bool(second.inside)
+    notes = (
+        ["optional"] * second.optional
+        + ["need not exist"] * second.new
+        + [f"in the same `{second.inside}`"] * bool(second.inside)
+    )
     return f"`{key}={second.type}:...`" + (f" ({', '.join(notes)})" if notes else "")
 
 

@@ -128,10 +128,10 @@ class Oracle(Changes):
         if (name, types) not in self.askable[target.type]:
             raise OracleError(f"{name} with {types} is not asked on a {target.type}")
         row = self.operations.get(self.aliases.get(name, name))
-        for ref in second.values():
+        for key, ref in second.items():
             if row is not None and row.same and self.above(ref, row.same) != self.above(target, row.same):
                 raise OracleError(f"{ref} is in another {row.same} than {target}")
-            if ref not in self.existing or self.hidden(ref):
+            if (ref not in self.existing and key not in self.any_name) or self.hidden(ref):
                 raise OracleError(f"{ref} does not exist")
         role = None if as_role is None else self.resolve(as_role)
         if role is not None and (not self.active_roles or role.type != "role" or role not in self.existing):

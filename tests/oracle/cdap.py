@@ -211,6 +211,7 @@ class Cdap(Oracle):
         "ADMIN": ("instance", *ENTITIES),
     }
     operations = OPERATIONS
+    any_name = ("principal",)
     adding_with: ClassVar[dict[str, dict[str, str]]] = {
         type_: OPERATIONS[name].optional for type_, name in CREATING.items()
     }

@@ -36,6 +36,7 @@ class Changes(Facts):
     grants_before_creation: ClassVar[bool] = False
     droppable_root: ClassVar[bool] = False
     privileges: ClassVar[dict[str, tuple[str, ...]]]  # name -> types it can be granted on
+    any_name: ClassVar[tuple[str, ...]] = ()  # second objects that need not exist
     adding_with: ClassVar[dict[str, dict[str, str]]] = {}  # type -> second objects an `add` of it may name
 
     def authorized(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
@@ -130,7 +131,8 @@ class Changes(Facts):
         if above not in self.existing:
             raise InvalidChange(f"{above} does not exist")
         for key, ref in change.second.items():
-            if self.adding_with.get(change.object.type, {}).get(key) != ref.type or ref not in self.existing:
+            exists = ref in self.existing or key in self.any_name
+            if self.adding_with.get(change.object.type, {}).get(key) != ref.type or not exists:
                 raise InvalidChange(f"{key}={ref} cannot be named here")
 
     def _validate_membership(self, change: Change) -> None:

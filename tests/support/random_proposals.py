@@ -58,7 +58,11 @@ class Proposals:
             for key, wanted in keys.items():
                 same = [place for place, to in self._holdings(wanted) if to == holder and self.rng.random() < 0.9]
                 second[key] = self.rng.choice(same) if same else second[key]
-        gone = any(ref is not None and ref not in self.world.existing for ref in second.values())
+        for key in self.world.any_name:
+            if key in keys and self.rng.random() < 0.4:
+                second[key] = self._named(keys[key])
+        must_exist = [ref for key, ref in second.items() if key not in self.world.any_name]
+        gone = any(ref is not None and ref not in self.world.existing for ref in must_exist)
         row = self.world.operations.get(self.world.aliases.get(name, name))
         if row is not None and row.same and target is not None:
             place = self.world.above(target, row.same)
@@ -67,6 +71,11 @@ class Proposals:
             return None
         with_ = {key: str(ref) for key, ref in second.items()}
         return str(subject), name, str(target), with_, self.active_role(subject)
+
+    def _named(self, type_: str) -> Ref:
+        """A name that is in a grant, added or not, or is nowhere."""
+        named = sorted({place for _, _, place, _ in self.world.grants if place.type == type_})
+        return self.rng.choice(named) if named and self.rng.random() < 0.8 else self.absent(type_)
 
     def _in_place(self, ref: Ref | None, place: Ref) -> Ref | None:
         """The entity, or another one of its type that is in the place; None if there is none."""
@@ -121,6 +130,8 @@ class Proposals:
         for key, wanted in self.world.adding_with.get(ref.type, {}).items():
             optional = self.world.policy != "onehouse"
             second = self.one(wanted)
+            if key in self.world.any_name and self.rng.random() < 0.4:
+                second = self._named(wanted)
             if self.world.policy == "onehouse" and self.rng.random() < 0.9:
                 second = self._in_place(second, self.world.upward(ref)[1])
             if second is not None and not (optional and self.rng.random() < 0.5):
