@@ -290,10 +290,10 @@ def check_conditions(expander: "Expander") -> None:
                 for grantee, with_ in product(names.grantees(kind, type_), _choices(rule)):
                     _guarded(("changes", kind, types), expander.change, kind, type_, grantee, with_)
                 for grantee in rule.if_new:
-                    key = ("changes", kind, types, "if_new", grantee)
+                    new_key = ("changes", kind, types, "if_new", grantee)
                     if kind != "grant" or grantee not in names.grantees(kind, type_):
-                        raise PolicyProblem(key, f"no batch grants to a new {grantee} here; remove the line")
-                    _guarded(key, expander.change, kind, type_, grantee, [], True)
+                        raise PolicyProblem(new_key, f"no batch grants to a new {grantee} here; remove the line")
+                    _guarded(new_key, expander.change, kind, type_, grantee, [], True)
 
 
 def _parse_all(expander: "Expander") -> None:
