@@ -276,7 +276,7 @@ BAD = {
     "a condition for new grantees that cannot be granted anything": (
         "file, folder: ADMIN",
         "file, folder: {if: ADMIN, if_new: {file: ADMIN}}",
-        30,
+        29,
         "changes.grant.file, folder.if_new.file",
         "no batch grants to a new file",
     ),
