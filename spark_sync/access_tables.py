@@ -14,7 +14,7 @@ from grantpath.spark_sync.bulk_questions import Name
 from grantpath.spark_sync.exposure_task import SCHEMA, Blocks, exposed
 from grantpath.spark_sync.snapshot import Snapshot, write_table
 from grantpath.spark_sync.snapshot_writer import count
-from grantpath.spark_sync.spark_session import place, read_parquet
+from grantpath.spark_sync.spark_session import read_parquet, write_parquet
 from grantpath.spark_sync.sweep_task import SCHEMA as RAW
 
 TASK_STEPS = 64  # about the number of rows in a task that sums steps; a row has the steps of one block
@@ -36,7 +36,7 @@ class AccessTables:
         renamed = [f"{old} as {new}" for old, new in zip("abc", columns, strict=False)]
         rows = self._raw(what, "condition", *renamed)
         joined = rows.join(names, "condition").select(columns[0], "name", "type", *columns[1:])
-        joined.write.parquet(place(self._folder / out))
+        write_parquet(joined.write, self._folder / out)
         return count(self._folder, out)
 
     def _raw(self, what: str, *columns: str) -> DataFrame:
@@ -62,7 +62,7 @@ class AccessTables:
             names[each.condition].append(each)
         blocks = Blocks(self._source.folder.absolute(), self._source.meta.model_dump_json(), dict(names), before, block)
         rows = cut.sortWithinPartitions("condition", "block").mapInArrow(partial(exposed, blocks), SCHEMA)
-        rows.write.parquet(place(self._folder / "exposure"))
+        write_parquet(rows.write, self._folder / "exposure")
         pairs = read_parquet(self._spark, self._folder / "exposure").groupBy("name", "type").agg(F.sum("users"))
         found = {(row[0], row[1]): int(row[2]) for row in pairs.collect()}
         return {(each.name, each.type): found.get((each.name, each.type), 0) for each in self._listed}

@@ -15,7 +15,7 @@ from grantpath.spark_sync.bulk_questions import Name, conditions
 from grantpath.spark_sync.even_ranges import even_ranges
 from grantpath.spark_sync.remote_versions import writing
 from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.spark_session import clear_errors, engine_for, place, read_parquet
+from grantpath.spark_sync.spark_session import clear_errors, engine_for, read_parquet, write_parquet
 from grantpath.spark_sync.sweep_task import FACTS, SCHEMA, Sweep, common, fact_rows, sweep, sweep_ranges
 
 BROADCAST_MIB = 256  # if the facts need more, Spark joins them to the subjects, and no worker has all of them
@@ -91,7 +91,7 @@ def _sweep(spark: SparkSession, source: Snapshot, plan: Sweep, raw: AnyPath) -> 
         ranges = even_ranges(source.files("closure"), "subject", parts)
         found = spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(partial(sweep_ranges, plan, ranges), SCHEMA)
     once = spark.range(0, 1, 1, 1).mapInArrow(partial(common, plan), SCHEMA)
-    found.union(once).write.mode("append").partitionBy("what").parquet(place(raw))
+    write_parquet(found.union(once).write.mode("append").partitionBy("what"), raw)
 
 
 def _joined_rows(spark: SparkSession, source: Snapshot, plan: Sweep, parts: int) -> DataFrame:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from grantpath.graph.remote_path import AnyPath
-from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
+from grantpath.spark_sync.spark_session import SparkEngine, read_parquet, write_parquet
 
 log = logging.getLogger("grantpath.spark")
 MAX_ROUNDS = 64  # enough for paths of 2^64 memberships; a safety bound
@@ -83,7 +83,7 @@ def kept_in(folder: AnyPath, spark: SparkSession) -> Keep:
 
     def keep(rows: DataFrame) -> tuple[DataFrame, int]:
         path = folder / f"round-{next(numbers)}"
-        rows.write.parquet(place(path))
+        write_parquet(rows.write, path)
         kept = read_parquet(spark, path)
         return kept, kept.count()
 

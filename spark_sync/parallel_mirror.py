@@ -22,7 +22,7 @@ from grantpath.spark_sync.graph_rows import TreeKeys, guarded_ask
 from grantpath.spark_sync.parallel_order import ordered
 from grantpath.spark_sync.parallel_reader import RawRows, Reading, TenantMarks, make_ready, raw_rows, read_ranges
 from grantpath.spark_sync.snapshot_writer import count, ddl, empty_values, finish, outside, write_closure, write_sorted
-from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet
+from grantpath.spark_sync.spark_session import SparkEngine, read_parquet, write_parquet
 
 OBJECTS = ("position", "last", "parent", "ref", "type", "exists", "builtin", "hidden")
 NO_DICTIONARY = {"parquet.enable.dictionary#ref": "false"}  # no reference is repeated, so a dictionary would not help
@@ -129,9 +129,9 @@ def _write_objects(folder: AnyPath, rows: RawRows, read: _Read, root: str) -> No
     hidden = F.col("ref").isin(list(policy.hidden)).alias("hidden")
     with ordered(rows.entities, read.about, TreeKeys.of(policy), root) as entities:
         objects = entities.select(*OBJECTS[:-1], hidden).write.options(**NO_DICTIONARY)
-        objects.parquet(place(folder / "objects"))
+        write_parquet(objects, folder / "objects")
         subjects = entities.where(F.col("type").isin(policy.names.subject_types)).select("position", "ref", "type")
-        subjects.write.options(**NO_DICTIONARY).parquet(place(folder / "subjects"))
+        write_parquet(subjects.write.options(**NO_DICTIONARY), folder / "subjects")
     if not count(folder, "subjects") and rows.entities.isEmpty():
         raise registry.dropped(root)
 

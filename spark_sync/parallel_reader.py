@@ -25,7 +25,7 @@ from grantpath.spark_sync.graph_rows import (
     raw_batches,
     read_graph,
 )
-from grantpath.spark_sync.spark_session import place, read_parquet
+from grantpath.spark_sync.spark_session import read_parquet, write_parquet
 
 TRIES = 60  # of reading one part of a range, if changes are committed during each try
 TIMEOUT = 30.0  # seconds that a task waits for a connection
@@ -101,7 +101,7 @@ def read_ranges(spark: SparkSession, reading: Reading, out: AnyPath) -> list[Ran
         ) from None
     ids = spark.range(0, len(numbers), 1, len(numbers))
     rows = ids.mapInArrow(partial(_read_ranges, reading, numbers), RAW_DDL)
-    rows.write.partitionBy("what").parquet(place(out))
+    write_parquet(rows.write.partitionBy("what"), out)
     if (failed := _kind(spark, out, "error")) is not None:
         kind, text = failed.select("word", "other").first() or ("", "")
         raise _error(kind, text)

@@ -21,7 +21,7 @@ from grantpath.engine.facts.snapshot_reader import POLICY_FILE, TABLES, Snapshot
 from grantpath.engine.facts.tree_order import Numbering, number
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.bounded_parquet import row_count
+from grantpath.graph.bounded_parquet import row_count, stream_bounded
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.progress import ReportLine
 from grantpath.graph.remote_path import AnyPath, arrow_place, remove_tree
@@ -31,7 +31,7 @@ from grantpath.spark_sync.even_ranges import even_ranges
 from grantpath.spark_sync.graph_rows import Graph
 from grantpath.spark_sync.mirror_tables import Members, write_entities, write_members
 from grantpath.spark_sync.snapshot import write_table
-from grantpath.spark_sync.spark_session import SparkEngine, place, read_parquet, wanted_closure
+from grantpath.spark_sync.spark_session import SparkEngine, read_parquet, wanted_closure, write_parquet
 
 CONTAINER_PAIRS = 20_000_000  # a worker has at most this many pairs of a group or role and one that contains it
 TASK_MEMBERS = 2_000_000  # about the most memberships from which one task computes the closure
@@ -101,7 +101,7 @@ def numbered_facts(numbering: Numbering, graph: Graph, where: Positions) -> Fact
 def write_sorted(rows: DataFrame, folder: AnyPath, name: str, *by: str) -> int:
     """Writes a table by Spark, sorted across its files. Returns the number of rows."""
     parts = rows.sparkSession.sparkContext.defaultParallelism * 2
-    rows.repartitionByRange(parts, by[0]).sortWithinPartitions(*by).write.parquet(place(folder / name))
+    write_parquet(rows.repartitionByRange(parts, by[0]).sortWithinPartitions(*by).write, folder / name)
     return count(folder, name)
 
 
@@ -114,6 +114,14 @@ def ddl(name: str) -> str:
 def count(folder: AnyPath, name: str) -> int:
     """The number of rows of a table, from the footers of its files."""
     return row_count(sorted((folder / name).glob("*.parquet")))
+
+
+def need_readable(folder: AnyPath, name: str) -> None:
+    """Reads the footers of a table, and the first rows of each of its files, as readers of the snapshot will do.
+    Raises InvalidInput."""
+    files: list[AnyPath] = sorted((folder / name).glob("*.parquet"))
+    for file in files:
+        next(stream_bounded([file], TABLES[name]).tables, None)
 
 
 def empty_values(table: AnyPath) -> int:
@@ -138,7 +146,7 @@ def write_closure(folder: AnyPath, engine: SparkEngine, progress: ReportLine) ->
         subjects = read_parquet(spark, folder / "subjects", ddl("subjects")).select(F.col("position").alias("id"))
         write_sorted(with_members(by, subjects, members, containers), folder, "closure", "subject", "holder")
     else:
-        containers.coalesce(1).sortWithinPartitions("source").write.parquet(place(rounds / "containers"))
+        write_parquet(containers.coalesce(1).sortWithinPartitions("source").write, rounds / "containers")
         _extend_in_tasks(spark, folder, rounds / "containers")
     remove_tree(rounds)  # absent in a local session
     written, seconds = count(folder, "closure"), time.monotonic() - started
@@ -153,7 +161,7 @@ def _extend_in_tasks(spark: SparkSession, folder: AnyPath, closed: AnyPath) -> N
     parts = even_ranges(members, "source", tasks)
     extension = partial(extend, Extension(containers, subjects, members, count(folder, "objects")), parts)
     rows = spark.range(0, len(parts), 1, len(parts)).mapInArrow(extension, SCHEMA)
-    rows.write.parquet(place(folder / "closure"))
+    write_parquet(rows.write, folder / "closure")
 
 
 def _files(table: AnyPath) -> tuple[AnyPath, ...]:
@@ -166,6 +174,8 @@ def finish(
     folder: AnyPath, root: str, policy: Policy, revision: int, closed_by: str, made: str | None = None
 ) -> SnapshotMeta:
     """Writes the policy and the metadata of a snapshot whose tables are complete; `made` is the root's creation id."""
+    for name in MIRRORED:
+        need_readable(folder, name)
     (folder / POLICY_FILE).write_text(policy.source)
     meta = SnapshotMeta(
         root=root,

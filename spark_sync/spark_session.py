@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql.utils import is_remote
 
 from grantpath.graph import errors
@@ -28,6 +28,13 @@ CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; default: GraphFr
 MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
 _RAISED = re.compile(r"^\s*grantpath\.graph\.errors\.(\w+): (.*)$", re.M)  # the last line of a Python stack trace
 _NO_MEMORY = re.compile(r"OutOfMemoryError|MemoryError|Python worker exited unexpectedly|Java heap space")
+# Settings of a session that would change the files of a snapshot, e.g. to an encoding that is slow to read safely.
+_WRITTEN = {
+    "compression": "snappy",
+    "parquet.writer.version": "v1",
+    "parquet.enable.dictionary": "true",
+    "parquet.bloom.filter.enabled": "false",
+}
 LOGGING = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -167,6 +174,14 @@ def read_parquet(spark: SparkSession, path: AnyPath, schema: str | None = None) 
     """
     reader = spark.read.option("__globPaths__", "false")
     return (reader.schema(schema) if schema else reader).parquet(place(path))
+
+
+def write_parquet(rows: DataFrameWriter, path: AnyPath) -> None:
+    """Writes this folder in the form that readers of snapshots expect, whatever the session's settings.
+
+    Raises the errors of `place`.
+    """
+    rows.options(**_WRITTEN).parquet(place(path))
 
 
 def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str]:
