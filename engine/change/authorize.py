@@ -75,8 +75,7 @@ class Authorizing:
 
     def where(self, change: ResolvedStatement) -> request.Places:
         """The places that the condition of a change refers to."""
-        second_objects = {**change.second_objects, **({"grantee": change.subject} if change.subject else {})}
-        return request.places(self._policy, self._root, change.object, second_objects)
+        return request.places(self._policy, self._root, change.object, change.second_objects, change.subject)
 
     def authorize(self, steps: Iterable[ChangeStep], actor: Actor) -> dict[ChangeStep, str | None]:
         """By step, the role that the actor acts with, if the policy has active roles. A refused step gets its error."""

@@ -106,11 +106,19 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     )
 
 
-def places(policy: Policy, root: Reference, object_: Reference, second_objects: Mapping[str, Reference]) -> Places:
-    """The places of a question: the object and its ancestors, and each second object and its ancestors."""
+def places(
+    policy: Policy,
+    root: Reference,
+    object_: Reference,
+    second_objects: Mapping[str, Reference],
+    grantee: Reference | None = None,
+) -> Places:
+    """The places of a question or a change: the object, each second object and the grantee, each with its ancestors."""
     found = dict(policy.chain(object_, root))
-    for key, second in second_objects.items():
-        prefix = "grantee." if key == "grantee" else f"with.{key}."
+    others = {f"with.{key}.": second for key, second in second_objects.items()}
+    if grantee:
+        others["grantee."] = grantee
+    for prefix, second in others.items():
         found.update((at if ref == root else prefix + at, ref) for at, ref in policy.chain(second, root))
     return found
 

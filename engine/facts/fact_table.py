@@ -91,6 +91,7 @@ class Prepared:
     def __init__(self, fact_table: FactTable, asks: Sequence[TargetedQuestion]) -> None:
         self._numbering = fact_table.numbering
         self._with = dict(item for ask in asks for item in ask.with_.items())
+        assert all(self._with[key] == at for ask in asks for key, at in ask.with_.items()), "they share second objects"
         facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
         every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
         self.codes = {fact: at for at, fact in enumerate([ALL, *facts])}
