@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import wraps
+from typing import Any, Literal, overload
 
 from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Log, ReadLog
@@ -10,11 +12,25 @@ from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.service import ChangeService
+from grantpath.engine.decide.batches import need_list
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph import telemetry
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
+from grantpath.graph.inputs import need_text
 
 log = logging.getLogger("grantpath.change")
+Outcome = Change | Refused | Invalid  # of a statement that is made alone
+
+
+def _or_each(together: Callable[..., list[Change]]) -> Callable[..., Any]:
+    """With `each`, the statements are made one by one, and each of them follows its root to another policy."""
+
+    @wraps(together)
+    def run(self: "ChangeVerbs", /, *given: Any, each: bool = False, **named: Any) -> Any:
+        return self._change_each(*given, **named) if each else together(self, *given, **named)
+
+    return run
 
 
 class ChangeVerbs(OpenTenant):
@@ -54,6 +70,33 @@ class ChangeVerbs(OpenTenant):
             log.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
         return done
 
+    @overload
+    def change_all(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        at_revision: int | None = None,
+        root_id: str | None = None,
+        each: Literal[False] = False,
+    ) -> list[Change]: ...
+
+    @overload
+    def change_all(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        each: Literal[True],
+    ) -> list[Outcome]: ...
+
+    @_or_each
     @following
     def change_all(
         self,
@@ -65,6 +108,7 @@ class ChangeVerbs(OpenTenant):
         dry_run: bool = False,
         at_revision: int | None = None,
         root_id: str | None = None,
+        each: bool = False,
     ) -> list[Change]:
         """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
 
@@ -74,6 +118,11 @@ class ChangeVerbs(OpenTenant):
 
         Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
         statement in its text and as `.index`.
+
+        With `each`, every statement is made alone, as by `change`, and a wrong one does not stop the others: the list
+        has its error (Refused or Invalid) in its place. With an `id`, the ids are `id.0`, `id.1`, and so on. Any other
+        error ends the call and has the index of its statement; the statements before it are made. A dry run tells what
+        each statement would do now. `each` takes neither `at_revision` nor `root_id`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run, Planned(at_revision, root_id))
@@ -81,6 +130,33 @@ class ChangeVerbs(OpenTenant):
         if made:
             log.debug("%s: changed by %s: %d of %d statements", self.tenant, by or "no actor", made, len(done))
         return done
+
+    def _change_each(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        at_revision: int | None = None,
+        root_id: str | None = None,
+    ) -> list[Outcome]:
+        if at_revision is not None or root_id is not None:
+            raise InvalidInput("each=True moves the root from statement to statement; omit at_revision and root_id")
+        if id is not None:
+            need_text("id", id)
+        found: list[Outcome] = []
+        for index, statement in enumerate(need_list("statements", statements)):
+            own = None if id is None else f"{id}.{index}"
+            try:
+                found.append(self.change(statement, by=by, as_role=as_role, id=own, dry_run=dry_run))
+            except (Refused, Invalid) as error:
+                found.append(error)
+            except GrantpathError as error:
+                error.index = index
+                raise
+        return found
 
     @following
     def given(self, statements: Iterable[str]) -> list[str | None]:

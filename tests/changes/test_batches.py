@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Change, Invalid, InvalidReference, Refused, Unknown
+from grantpath.engine import Authorizer, Change, Invalid, InvalidInput, InvalidReference, Refused, Unavailable, Unknown
 from grantpath.engine.change import authorize
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.change_step import ChangeStep
 from grantpath.engine.change.schedule import ReadWriteSet, levels
+from grantpath.graph.errors import Conflict, UnknownName
 
 from ..conftest import Tenants
 from ..oracle import oracle
@@ -255,6 +256,39 @@ def test_empty_batch_changes_nothing(tenant: Tenants) -> None:
     assert tenant(given=SMALL).change_all([], by="user:ann") == []
 
 
+# ---- each alone ------------------------------------------------------------------------------------------------------
+def test_each_statement_has_an_outcome_of_its_own(tenant: Tenants) -> None:
+    auth = tenant(given=[*SMALL, "owner user:bob of catalog:hr"])
+    statements = ["drop schema:hr.public", "add role:maker", "give it", "add user:bob", "drop schema:hr.public"]
+    would = auth.change_all(statements, by="user:bob", dry_run=True, each=True)
+    assert [type(each) for each in would] == [Change, Refused, InvalidInput, Conflict, Change]
+    outcomes = auth.change_all(statements, by="user:bob", id="mine", each=True)
+    assert [type(each) for each in outcomes] == [Change, Refused, InvalidInput, Conflict, Unknown]
+    assert str(outcomes[1]).startswith("'add role:maker' by user:bob is refused")
+    assert [each.id for each in auth.log(limit=1)] == ["mine.0"]
+    again = auth.change_all(statements[:1], by="user:bob", id="mine", each=True)
+    assert again[:1] == outcomes[:1] and isinstance(again[0], Change) and again[0].already
+    assert auth.change_all([], each=True) == []
+
+
+def test_failure_ends_a_call_for_each_statement(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = tenant(given=SMALL)
+    change = Authorizer.change
+
+    def failing(self: Authorizer, statement: str, **named: Any) -> Change:
+        if statement == "add user:lost":
+            raise Unavailable("the connection was lost", unknown=True)
+        return change(self, statement, **named)
+
+    monkeypatch.setattr(Authorizer, "change", failing)
+    with pytest.raises(Unavailable) as raised:
+        auth.change_all(["add user:cas", "add user:lost", "add user:dan"], each=True)
+    assert (raised.value.index, raised.value.unknown) == (1, True)
+    assert [each.statement for each in auth.log(limit=1)] == ["add user:cas"]
+    with pytest.raises(InvalidInput, match="omit at_revision and root_id"):
+        auth.change_all(["add user:x"], each=True, at_revision=1)  # type: ignore[call-overload]
+
+
 # ---- a dry run -------------------------------------------------------------------------------------------------------
 def test_dry_run_reports_the_outcome_and_changes_nothing(tenant: Tenants) -> None:
     auth = tenant(given=SMALL)
@@ -281,11 +315,11 @@ def test_dry_run_reports_the_outcome_and_changes_nothing(tenant: Tenants) -> Non
             Unknown,
             "catalog:nope does not exist; add it, or check the name",
         ),
-        (("user:own", "fly", "catalog:hr"), Unknown, "the operation fly is unknown in the policy gravitino"),
+        (("user:own", "fly", "catalog:hr"), UnknownName, "the operation fly is unknown in the policy gravitino"),
         (("user:own", "USE_CATALOG", "catalog:"), InvalidReference, ""),
         (("role:analyst", "USE_CATALOG", "catalog:hr"), Invalid, "role:analyst: the subject must be a user"),
         (("user:own", "USE_CATALOG"), Invalid, r"\('user:own', 'USE_CATALOG'\) is neither"),
-        (("user:own", "get_tag_for_object", "catalog:hr"), Invalid, ""),
+        (("user:own", "get_tag_for_object", "catalog:hr"), UnknownName, ""),
     ],
 )
 def test_wrong_check_of_a_batch_is_named_by_its_index(

@@ -65,6 +65,9 @@ QUESTIONS: list[Callable[[Authorizer], Any]] = [
     lambda auth: auth.reference("catalog:hr"),
     lambda auth: auth.change("add user:zoe", dry_run=True).added,
     lambda auth: auth.change_all(["add user:zoe", "add user:zoe"], dry_run=True)[0].added,
+    lambda auth: [
+        *map(str, auth.change_all(["add user:`", "drop role:analist", "drop user:`"], dry_run=True, each=True))
+    ],
     lambda auth: auth.check(BOB, SEEN, "catalog:hrr"),
     lambda auth: auth.check("bob", SEEN, "catalog:hr"),
     lambda auth: list(auth.who("use_nothing", "catalog:hr")),
