@@ -6,23 +6,28 @@ once in one thread. A change runs the code of Authorizer in a thread, because it
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from grantpath.engine.async_listing import AsyncListing
 from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing
+from grantpath.engine.decide.request import AnyCheck
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.async_store import AsyncStore
 from grantpath.graph.bridge import bridged
-from grantpath.graph.errors import Unavailable
+from grantpath.graph.errors import GrantpathError, Unavailable
 from grantpath.graph.reference import Reference
 
 if TYPE_CHECKING:
     from grantpath.engine.facts.replica import Replica
+    from grantpath.engine.past_root import AsOf
 
+Decisions = list[Decision]  # AsyncAuthorizer has a method `list`
+DecisionsOrErrors = list[Decision | GrantpathError]
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Verb = Callable[Concatenate[Authorizer, Given], Result]
@@ -104,7 +109,24 @@ class AsyncAuthorizer:
 
     # ---- questions -----------------------------------------------------------------------------------------------
     check = _asked(Authorizer.check)
-    check_many = _asked(Authorizer.check_many)
+
+    @overload
+    async def check_many(
+        self,
+        checks: Iterable[AnyCheck],
+        *,
+        each: Literal[False] = False,
+        at_least: int | None = None,
+        as_of: "AsOf | None" = None,
+    ) -> Decisions: ...
+    @overload
+    async def check_many(
+        self, checks: Iterable[AnyCheck], *, each: bool, at_least: int | None = None, as_of: "AsOf | None" = None
+    ) -> DecisionsOrErrors: ...
+    @wraps(Authorizer.check_many)
+    async def check_many(self, checks: Iterable[AnyCheck], **named: Any) -> Any:
+        return await self._ask(partial(self._inner.check_many, checks, **named))
+
     explain = _asked(Authorizer.explain)
     revocation = _asked(Authorizer.revocation)
     who = _listed(Authorizer.who)

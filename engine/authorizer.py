@@ -1,14 +1,14 @@
 """The public methods that answer questions. Others: change_verbs.py, effect_verbs.py, explanation_verbs.py,
 inspection_verbs.py, past_verbs.py."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from grantpath.engine.change.founding import create_by
 from grantpath.engine.decide import request
-from grantpath.engine.decide.batches import each_of, need_list
+from grantpath.engine.decide.batches import each_of, each_or_error, need_list
 from grantpath.engine.decide.decision import Decision
 from grantpath.engine.decide.listing import Listing, Page
 from grantpath.engine.decide.request import ResolvedQuestion
@@ -16,10 +16,12 @@ from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.list_sources import ListSources
 from grantpath.engine.tenants import opening, registry
+from grantpath.engine.tenants.asked import with_question
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
+from grantpath.graph.errors import GrantpathError
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import STALL_LIMIT
 
@@ -126,25 +128,60 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
             telemetry.decided(span, decision.revision, decision.allowed)
             return decision
 
-    @following
+    @overload
     def check_many(
-        self, checks: Iterable[request.AnyCheck], *, at_least: int | None = None, as_of: "AsOf | None" = None
-    ) -> list[Decision]:
+        self,
+        checks: Iterable[request.AnyCheck],
+        *,
+        each: Literal[False] = False,
+        at_least: int | None = None,
+        as_of: "AsOf | None" = None,
+    ) -> list[Decision]: ...
+    @overload
+    def check_many(
+        self,
+        checks: Iterable[request.AnyCheck],
+        *,
+        each: bool,
+        at_least: int | None = None,
+        as_of: "AsOf | None" = None,
+    ) -> list[Decision | GrantpathError]: ...
+    @following  # type: ignore[misc]  # mypy compares the overloads with what the decorator returns
+    def check_many(
+        self,
+        checks: Iterable[request.AnyCheck],
+        *,
+        each: bool = False,
+        at_least: int | None = None,
+        as_of: "AsOf | None" = None,
+    ) -> Any:
         """The decisions for at most 10,000 checks, in order, all at one revision, in one round trip.
 
         Each check is (subject, name, object) or a Check. An invalid one raises the same error as `check`, with its
-        index (from 0) in the text and as `.index`.
+        index (from 0) in the text and as `.index`. With `each`, each check is answered by itself: this error is then in
+        the list, in the place of the decision. Only the first such error suggests similar names.
         """
         with telemetry.span("check_many", self.tenant) as span:
             past = None if as_of is None else self._past(as_of, at_least)
-            resolve = partial(request.resolve_check, (past or self).policy, self.root)
-            asked = each_of("check", need_list("checks", checks), resolve)
-            if not asked:
-                return []
-            answers, row = self._answers([question for _, question in asked], at_least, past)
-            answered = zip(asked, answers, strict=True)
-            decisions = each_of("check", answered, lambda each: request.decision(past or self, *each[0], each[1], row))
-            telemetry.all_decided(span, row["revision"], [decision.allowed for decision in decisions])
+            state, given = past or self, need_list("checks", checks)
+            run: Callable[..., list[Any]] = each_or_error if each else each_of
+            asked = run("check", given, partial(request.resolve_check, state.policy, self.root))
+            valid = [one for one in asked if not isinstance(one, GrantpathError)]
+            if not valid:
+                return asked
+            answers, row = self._answers([question for _, question in valid], at_least, past)
+            answered = iter(answers)
+            tenant = request.OneSuggestion(self) if each and past is None else state
+
+            def decided(one: tuple[Check, ResolvedQuestion]) -> Decision:
+                return request.decision(tenant, *one, next(answered), row)
+
+            decisions = run("check", asked, decided)
+            allowed = [one.allowed for one in decisions if isinstance(one, Decision)]
+            telemetry.all_decided(span, row["revision"], allowed)
+            for one in decisions:
+                if isinstance(one, GrantpathError):
+                    with_question(one, Authorizer.check_many, (), {"checks": given})
             return decisions
 
     @following

@@ -83,7 +83,7 @@ def _print(session: CommandContext, report: "Report") -> None:
         for result in report.results:
             entry = asdict(result)
             del entry["explanation"]
-            results.append(entry)
+            results.append({**entry, "passed": result.passed})
         emit({"passed": report.passed, "failed": report.failed, "results": results})
         return
     console = out()

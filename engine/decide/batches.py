@@ -33,6 +33,22 @@ def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> l
     return done
 
 
+def each_or_error(
+    what: str, things: Iterable[One | GrantpathError], work: Callable[[One], Other]
+) -> list[Other | GrantpathError]:
+    """The result of `work` for each item of a batch, or its Invalid with the index, in its place. An item that is an
+    error already stays."""
+    done: list[Other | GrantpathError] = []
+    for thing in things:
+        try:
+            done.append(thing if isinstance(thing, GrantpathError) else work(thing))
+        except Invalid as error:
+            if error.code == "root_dropped":  # about the whole batch
+                raise
+            done.append(one_of(what, len(done), error))
+    return done
+
+
 def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:
     """A copy of the error that names the index of the batch item that it is about."""
     named = error.prefixed(f"{what} {index}: ")

@@ -3,7 +3,7 @@
 check, explain, who, which and Spark all use `resolve`, so that they report the same error first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from grantpath.engine.decide.evaluation import Evaluation
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
-from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput
+from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, Unknown
 from grantpath.graph.messages import indefinite, short
 from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who, check_of
@@ -200,6 +200,25 @@ def decision(
     made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
     made.__setstate__({**_STATE, "__dict__": fields})
     return made
+
+
+class OneSuggestion:
+    """A tenant that asks the database about the first missing name of a batch only: whether the root was dropped, and
+    which names are similar."""
+
+    def __init__(self, tenant: Names) -> None:
+        self._tenant, self._asked = tenant, False
+        self.policy, self.root, self.near = tenant.policy, tenant.root, tenant.near
+
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+        """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
+        missing = next((ref for ref in needed if ref not in known or ref in self.policy.hidden), None)
+        if missing is None:
+            return
+        if not self._asked:
+            self._asked = True
+            self._tenant.need_existing([missing], known)
+        raise Unknown(f"{short(missing)} does not exist", "; add it, or check the name", absent=missing)
 
 
 def evaluation(policy: Policy, root: Reference, check: Check) -> Evaluation:

@@ -162,3 +162,33 @@ def test_raised_errors_can_be_copied(auth: Authorizer) -> None:
         assert [each.as_dict() for each in copies(raised.value)] == [raised.value.as_dict()] * 7
     lost = pickle.loads(pickle.dumps(Unavailable("lost", unknown=True)))
     assert lost.unknown and lost.code == "outcome_unknown"
+
+
+def test_check_many_gives_each_error_in_its_place(auth: Authorizer, server: Connection) -> None:
+    checks: list[Any] = [
+        YES,
+        ("user:u", "USE_CATALOG", "catalog:cc"),
+        NO,
+        ("user:u", "USE_CATALOGUE", "catalog:c"),
+        ("x",),
+        (*YES[:2], "catalog:no"),
+    ]
+
+    async def on_a_loop() -> list[Any]:
+        store = AsyncStore(server, 60.0)
+        async with engine.AsyncAuthorizer(Authorizer(store, auth.tenant, auth.policy, auth.root), store) as loop:
+            return [*await loop.check_many(checks, each=True)]
+
+    modes = [auth.check_many(checks, each=True), with_replica(auth).check_many(checks, each=True)]
+    past = auth.check_many(checks, each=True, as_of=auth.revision_now())
+    for got in (*modes, asyncio.run(on_a_loop()), past):
+        kinds = [type(one).__name__ for one in got]
+        assert kinds == ["Decision", "Unknown", "Decision", "UnknownName", "Invalid", "Unknown"]
+        assert [bool(got[0]), bool(got[2])] == [True, False]
+        errors = [one for one in got if isinstance(one, GrantpathError)]
+        assert [one.index for one in errors] == [1, 3, 4, 5]
+        assert errors[0].question == {"verb": "check_many", "checks": list(checks[1])}
+        assert "catalog:cc" in str(errors[0]) and "(did you mean catalog:c?)" in str(errors[0])
+    assert auth.check_many([("x",)], each=True)[0].__class__ is engine.Invalid  # type: ignore[list-item]
+    with pytest.raises(GrantpathError):
+        auth.check_many(checks)

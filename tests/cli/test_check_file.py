@@ -136,7 +136,7 @@ def test_batches_are_bounded_and_the_file_is_read_as_they_are_asked(ask: Run, mo
 
     def counted(self: Authorizer, checks: list[object], **given: object) -> object:
         sizes.append(len(checks))
-        return many(self, checks, **given)  # type: ignore[arg-type]
+        return many(self, checks, **given)  # type: ignore[call-overload]
 
     monkeypatch.setattr(check_file, "BATCH", 4)
     monkeypatch.setattr(Authorizer, "check_many", counted)

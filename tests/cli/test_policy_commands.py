@@ -58,6 +58,7 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
         "expected": False,
         "got": True,
         "engine": "cypher",
+        "passed": False,
     }
     spoken = run("test", str(file))
     assert f"{file}:7 user:ann cannot alter_catalog" in spoken.out
