@@ -3,7 +3,7 @@
 // $rows  LIST OF MAP  ref, type, name (the last segment), labels, parent (its reference, or null if it is not an object of
 //                     the tree), exists (false: only a name with grants on it), holds
 //                     (roles that it holds from its creation)
-// Returns one row for each of $rows: ref STRING, granted LIST ([privilege, grantee]: the ALLOWs that were already on the name), held LIST OF
+// Returns one row for each of $rows: ref STRING, granted LIST ([ALLOW or DENY, privilege, grantee]: what was already on the name), held LIST OF
 // STRING (the roles that it held already)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', rows: [{ref: 'table:hr.public.extra', type: 'table', name: 'extra', labels: ['Securable', 'Table'], parent: 'schema:hr.public', exists: true, holds: []}]}
@@ -13,7 +13,7 @@ MERGE (entity:Entity {root: $root, ref: row.ref})
     entity.exists = CASE WHEN row.exists THEN null ELSE false END
   ON MATCH SET entity.exists = CASE WHEN row.exists THEN null ELSE entity.exists END
 SET entity:$(row.labels)
-WITH entity, row, COLLECT { MATCH (grantee)-[grant:ALLOW]->(entity) RETURN [grant.privilege, grantee.ref] } AS granted,
+WITH entity, row, COLLECT { MATCH (grantee)-[grant:ALLOW|DENY]->(entity) RETURN [type(grant), grant.privilege, grantee.ref] } AS granted,
   COLLECT { MATCH (entity)-[:HAS_ROLE]->(role) RETURN role.ref } AS held
 CALL (entity, row) {
   MATCH (parent:Entity {root: $root, ref: row.parent})

@@ -68,7 +68,17 @@ def record(
         if not step.changed:
             changes.append(Change(id=None, revision=writing.revision, question=MakeChange.of(step.text, actor)))
             continue
-        changes.append(Change(id=id_, revision=writing.next_revision(), question=MakeChange.of(step.text, actor)))
+        revision, question = writing.next_revision(), MakeChange.of(step.text, actor)
+        kept_grants, kept_memberships = step.kept
+        changes.append(
+            Change(
+                id=id_,
+                revision=revision,
+                question=question,
+                kept_grants=kept_grants,
+                kept_memberships=kept_memberships,
+            )
+        )
         delta = step.delta or Delta()
         entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor), "delta": delta})
     if not entries:

@@ -1,6 +1,7 @@
 """One change of a batch, and its actor."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.statement_rules import ResolvedStatement
@@ -21,10 +22,20 @@ def actor_names(actor: Actor | None) -> tuple[str | None, str | None]:
     return (actor.ref.text, actor.as_role) if actor else (None, None)
 
 
+class Kept(NamedTuple):
+    """How many grants on a name, and memberships of it, were stored before the entity was created."""
+
+    grants: int = 0
+    memberships: int = 0
+
+
+NOTHING_KEPT = Kept()
+
+
 @dataclass(eq=False)
 class ChangeStep:
     """One change of a batch, and its outcome. `mentioned`: the entity is added only if it does not exist; `delta`: the
-    facts that the change adds and removes."""
+    facts that the change adds and removes; `kept`: what a new entity takes over."""
 
     change: ResolvedStatement
     text: str
@@ -32,3 +43,4 @@ class ChangeStep:
     changed: bool = False
     error: GrantpathError | None = None
     delta: Delta | None = None
+    kept: Kept = NOTHING_KEPT

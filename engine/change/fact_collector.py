@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from grantpath.engine.change.change_step import ChangeStep
+from grantpath.engine.change.change_step import ChangeStep, Kept
 from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
 from grantpath.engine.policy.policy import Policy
 
@@ -48,8 +48,9 @@ class FactCollector:
         """A name that becomes an entity keeps its grants and memberships, so they are not added again."""
         step, ref = self._of.get(("add", row["ref"])), row["ref"]
         if step is not None:
-            for privilege, grantee in row["granted"]:
-                self._added[step].pop(("ALLOW", privilege, grantee, ref), None)
+            step.kept = Kept(len(row["granted"]), len(row["held"]))
+            for effect, privilege, grantee in row["granted"]:
+                self._added[step].pop((effect, privilege, grantee, ref), None)
             for role in row["held"]:
                 self._added[step].pop(("MEMBER", "", ref, role), None)
 

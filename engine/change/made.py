@@ -27,7 +27,9 @@ class Change(Frozen):
     `already`: the change was made earlier with this id, and nothing was done now. `hash`: the hash of its log entry,
     with which `verify_log` proves all entries up to that entry; None if the change changed nothing, was a dry run, or
     was pruned. A dry run sets `added` and `removed`: every fact that would be added or removed, as canonical
-    statements, including the facts that a drop removes with its object and the facts that a creator gets. Two changes
+    statements, including the facts that a drop removes with its object and the facts that a creator gets. An `add` of
+    a name that had grants or memberships before says how many as `kept_grants` and `kept_memberships`: they count from
+    now on, with what was meant when they were written. `note` says that as a text. Two changes
     with the same question, id and revision are equal.
     """
 
@@ -38,6 +40,15 @@ class Change(Frozen):
     hash: str | None = Field(default=None, repr=False)
     added: list[str] = Field(default_factory=list, repr=False)
     removed: list[str] = Field(default_factory=list, repr=False)
+    kept_grants: int = Field(default=0, repr=False)
+    kept_memberships: int = Field(default=0, repr=False)
+
+    @property
+    def note(self) -> str | None:
+        """What a name has already that this change creates; None if nothing."""
+        counts = ((self.kept_grants, "grant"), (self.kept_memberships, "membership"))
+        kept = " and ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counts if count)
+        return f"{self.question.statement}: this name has {kept} already, which count from now on" if kept else None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Change) and self._key() == other._key()

@@ -65,7 +65,10 @@ class Preconditions:
                 if entry is None or not entry.with_[key].new:
                     self._require(ref)
             if change.object.text in self.existing:
-                raise Conflict(f"{change.object} exists already; drop it first, or choose another name")
+                raise Conflict(
+                    f"{change.object} exists already: omit this statement, or choose another name (a drop would remove "
+                    "its grants and memberships, too)"
+                )
             self._require(self.policy.parent(change.object, self.root))
         elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
             self._require(change.object)

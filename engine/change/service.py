@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
-from grantpath.engine.change.change_step import Actor, ChangeStep
+from grantpath.engine.change.change_step import NOTHING_KEPT, Actor, ChangeStep
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
@@ -218,7 +218,7 @@ class ChangeService:
                 return earlier
             planned.need(self._tenant, writing.revision, writing.made)
             for step in steps:
-                step.changed, step.error, step.delta = False, None, None
+                step.changed, step.error, step.delta, step.kept = False, None, None, NOTHING_KEPT
             prechecked = PrecheckedWriting(writing, precheck)
             BatchApplier(prechecked, self._policy, self._root, actor).apply(steps, all_or_nothing=True)
             for index, step in enumerate(steps):

@@ -85,6 +85,34 @@ def test_name_is_removed_with_the_holder_of_its_last_grant(tenant: Tenants) -> N
     assert names(auth) == []
 
 
+def test_created_name_says_what_it_takes_over(tenant: Tenants) -> None:
+    auth = tenant("cdap")
+    given(auth, "add user:a", "add user:b", "add namespace:n", "allow READ on dataset:n.d to user:a")
+    given(auth, "allow WRITE on dataset:n.d to user:b")
+    statements = ["add dataset:n.e", "add dataset:n.d"]
+    for changes in (
+        auth.change_all(statements, dry_run=True),
+        auth.plan(statements).changes,
+        auth.change_all(statements),
+    ):
+        assert [(each.kept_grants, each.kept_memberships) for each in changes] == [(0, 0), (2, 0)]
+        assert [each.note for each in changes] == [
+            None,
+            "add dataset:n.d: this name has 2 grants already, which count from now on",
+        ]
+
+
+def test_created_user_says_that_it_has_memberships(tenant: Tenants) -> None:
+    auth = tenant("gravitino")
+    [hidden] = auth.policy.hidden
+    with auth.store.locked(auth.tenant, "a test"):
+        pass
+    given(auth, f"member user:late of {hidden}", "drop user:late")
+    assert auth.change("add user:late").note == (
+        "add user:late: this name has 1 membership already, which count from now on"
+    )
+
+
 def test_upgrade_that_moves_a_granted_name_is_refused(auth: Authorizer, edited: Edit) -> None:
     given(auth, "add user:u", "add namespace:n", "add folder:n", "allow READ on dataset:n.d to user:u")
     with pytest.raises(
