@@ -174,9 +174,9 @@ class AsyncAuthorizer:
         """The copy of the facts, for `open(..., replica=True)`."""
         return self._inner.replica
 
-    def reference(self, text: str) -> Reference:
-        """Parses a reference by this root's policy. Raises InvalidReference, Unknown."""
-        return self._inner.reference(text)
+    def reference(self, type: str, *names: str) -> str:
+        """The canonical reference of a type and raw names, like Authorizer.reference."""
+        return self._inner.reference(type, *names)
 
     # ---- life ----------------------------------------------------------------------------------------------------
     async def close(self) -> None:

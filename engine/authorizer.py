@@ -120,9 +120,9 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         Unknown, InvalidReference or Invalid if the question is not valid, Unavailable, Inconsistent.
         """
         with telemetry.span("check", self.tenant, name, subject=subject, object=object) as span:
-            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            check = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             past = None if as_of is None else self._past(as_of, at_least)
-            question = request.resolve((past or self).policy, self.root, words)
+            words, question = request.resolve_check((past or self).policy, self.root, check)
             [answer], row = self._answers([question], at_least, past)
             decision = request.decision(past or self, words, question, answer, row)
             telemetry.decided(span, decision.revision, decision.allowed)
@@ -181,7 +181,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
             telemetry.all_decided(span, row["revision"], allowed)
             for one in decisions:
                 if isinstance(one, GrantpathError):
-                    with_question(one, Authorizer.check_many, (), {"checks": given})
+                    with_question(one, Authorizer.check_many, (), {"checks": given}, self.policy, self.root)
             return decisions
 
     @following
@@ -192,16 +192,17 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         *,
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
-        after: str = "",
+        after: str | None = None,
         at: int | None = None,
         at_least: int | None = None,
         as_of: "AsOf | None" = None,
     ) -> Listing:
         """The users and service principals that can use `name` on `object`, in byte order, without duplicates.
 
-        For the next page, pass the last reference of this page as `after`, and its `Listing.revision` as `at`. All
-        references are of that revision; PageExpired is raised if the root has passed revision `at`, Inconsistent if it
-        changes while a long list is read. Raises the errors of `check`.
+        For the next page, pass the last reference of this page as `after`, and its `Listing.revision` as `at`. The
+        entity of `after` need not exist any more. All references are of that revision; PageExpired is raised if the
+        root has passed revision `at`, Inconsistent if it changes while a long list is read. Raises the errors of
+        `check`, and InvalidInput if the list cannot contain `after`.
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
             words = request.as_words(Who, with_, name=name, object=object)
@@ -217,7 +218,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         as_role: str | None = None,
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
-        after: str = "",
+        after: str | None = None,
         at: int | None = None,
         at_least: int | None = None,
         as_of: "AsOf | None" = None,

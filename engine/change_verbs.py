@@ -196,9 +196,9 @@ class ChangeVerbs(OpenTenant):
         """
         wanted = ReadLog.of(
             id=id,
-            actor=actor,
-            object=object,
-            subject=subject,
+            actor=self._canonical(actor),
+            object=self._canonical(object),
+            subject=self._canonical(subject),
             since=since,
             until=until,
             after=after,
@@ -206,10 +206,7 @@ class ChangeVerbs(OpenTenant):
             refused=refused,
             limit=limit,
         )
-        canonical = {"actor": actor, "object": object, "subject": subject}
-        return audit_log.read(
-            self.ask, wanted, {name: self._canonical(ref) for name, ref in canonical.items()}, self.root
-        )
+        return audit_log.read(self.ask, wanted, self.root)
 
     def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
         """Verifies that the log has not been altered, as far as its hash chain shows.
@@ -230,4 +227,4 @@ class ChangeVerbs(OpenTenant):
         return made
 
     def _canonical(self, text: str | None) -> str | None:
-        return None if text is None else self.reference(text).text
+        return None if text is None else self.policy.reference(text, self.root).text

@@ -1,6 +1,7 @@
 """The methods that compute the access that a change would give and take away, before it is made."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from grantpath.engine.change.change_plan import ChangePlan
@@ -11,6 +12,7 @@ from grantpath.engine.change_verbs import ChangeVerbs
 from grantpath.engine.decide.access_effects import Effects
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import canonical_statement
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput
@@ -73,10 +75,11 @@ class EffectVerbs(ChangeVerbs):
         """The effects of the facts that a dry run of a load or an upgrade lists. `at`: the revision of the dry run;
         `policy`: the new policy of an upgrade.
 
-        `added` and `removed` are canonical statements, complete and in the order of a delta. Raises Conflict if the
+        `added` and `removed` are statements, complete and in the order of a delta. Raises Conflict if the
         root is at another revision, or if a fact does not fit. Needs the extra `replica`.
         """
-        entry = {"added": [*added], "removed": [*removed]}
+        spelled = partial(canonical_statement, self.policy, self.root)
+        entry = {"added": [*map(spelled, added)], "removed": [*map(spelled, removed)]}
 
         def compared(version: "FactVersion") -> Effects:
             if version.revision != at:

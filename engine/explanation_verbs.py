@@ -100,10 +100,10 @@ class ExplanationVerbs(PastVerbs, EffectVerbs):
         """The decision of one check, and the answer about it, both read at the same revision."""
         named = {"subject": words["subject"], "object": words["object"]}
         with telemetry.span(verb, self.tenant, words["name"], **named) as span:
-            check = request.as_words(Check, with_, **words)
+            asked = request.as_words(Check, with_, **words)
             past = None if as_of is None else self._past(as_of, at_least)
             state = past or self
-            question = request.resolve(state.policy, self.root, check)
+            check, question = request.resolve_check(state.policy, self.root, asked)
 
             def read(ask: GuardedAsk) -> Found:
                 [row], marks = past.answers([question]) if past else request.answers(ask, [question], at_least)

@@ -58,7 +58,7 @@ class InspectionVerbs(PastVerbs):
         without_owner: bool = False,
         like: str | None = None,
         limit: int = USUAL,
-        after: str = "",
+        after: str | None = None,
         at: int | None = None,
         at_least: int | None = None,
     ) -> EntityPage:
@@ -82,7 +82,7 @@ class InspectionVerbs(PastVerbs):
         privilege: str | None = None,
         effect: Effect | None = None,
         limit: int = USUAL,
-        after: str = "",
+        after: str | None = None,
         at: int | None = None,
         at_least: int | None = None,
     ) -> GrantPage:
@@ -101,7 +101,7 @@ class InspectionVerbs(PastVerbs):
         *,
         all: bool = False,
         limit: int = USUAL,
-        after: str = "",
+        after: str | None = None,
         at: int | None = None,
         at_least: int | None = None,
     ) -> MembershipPage:
@@ -119,7 +119,7 @@ class InspectionVerbs(PastVerbs):
         *,
         all: bool = False,
         limit: int = USUAL,
-        after: str = "",
+        after: str | None = None,
         at: int | None = None,
         at_least: int | None = None,
     ) -> MembershipPage:

@@ -23,6 +23,8 @@ class ListSources(PastVerbs):
         past = None if as_of is None else self._past(as_of, page.least)
         policy = (past or self).policy
         question = request.resolve(policy, self.root, words)
+        words = request.canonical(words, question)
+        page = page.parsed(policy, self.root, policy.user_types if isinstance(words, Who) else [words.type])
         ask: Callable[..., Mapping[str, Any]] | None = None
         if past is not None:
             ask = past.listing(question)
@@ -32,7 +34,7 @@ class ListSources(PastVerbs):
             query, parameters = list_query(policy, self.root, question)
             ask = partial(self.ask, query, at_least=page.at_least, **parameters)
         chosen = partial(request.only_within, policy, self.root, question) if question.within else None
-        listing = Listing(self.tenant, words, ask, policy.hidden, page, chosen)
+        listing = Listing(self.tenant, words, ask, policy, page, chosen)
         span.set(revision=listing.revision)
         (past or self).need_existing(question.needed, listing.first["known"])
         return listing

@@ -68,8 +68,9 @@ class PastVerbs(OpenTenant):
         from grantpath.engine.since_reader import since
 
         with telemetry.span("since", self.tenant, name, subject=subject, object=object) as span:
-            words = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
-            request.resolve(self.policy, self.root, words)  # raise an error in the question before the facts are read
+            asked = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            # an error in the question is raised before the facts are read
+            words, _ = request.resolve_check(self.policy, self.root, asked)
             found = self.store.apart(lambda: since(self, PastReader.of(self, self.replica, ()), words))
             telemetry.decided(span, found.revision, found.allowed)
             return found

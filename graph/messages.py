@@ -1,22 +1,61 @@
-"""Helpers that format the text of messages."""
+"""Helpers that format the text of messages, and the printed form of texts with control characters."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 LONGEST = 80  # characters of a name or value in a message
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", "'": "\\'"}
+_LONG = {short: char for char, short in _SHORT.items()}
+_PRINTED = re.compile(r"\$'((?:[^\\']|\\.)*+)'\Z", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|.)", re.DOTALL)
+
+
+def printable(text: str) -> str:
+    """The text as it is printed: unchanged, or in the form $'...' of bash and zsh if it has unprintable characters.
+
+    A name must not control the terminal or add lines, and two names must not look alike. `read_printed` is the inverse:
+    no reference and no statement begins with $'.
+    """
+    return text if text.isprintable() else f"$'{''.join(map(_escaped, text))}'"
+
+
+def read_printed(text: str) -> str:
+    """The text that `printable` prints as this one; a text that it does not print is returned unchanged."""
+    printed = _PRINTED.match(text)
+    if printed is None:
+        return text
+    try:
+        read = _ESCAPE.sub(_char, printed[1])
+    except ValueError:  # beyond the last code point
+        return text
+    return read if printable(read) == text else text
+
+
+def _escaped(char: str) -> str:
+    if char in _SHORT:
+        return _SHORT[char]
+    code = ord(char)
+    if char.isprintable():
+        return char
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _char(escape: re.Match[str]) -> str:
+    code = next(filter(None, escape.groups()), None)
+    return _LONG.get(escape[0], escape[0]) if code is None else chr(int(code, 16))
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """A text for a message: shortened to `longest` characters, with unprintable characters escaped."""
-    cut = text if len(text) <= longest else text[: longest - 3] + "..."
-    return cut if cut.isprintable() else ascii(cut)[1:-1]
+    """A text for a message: shortened to `longest` characters, in its printed form."""
+    return printable(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def as_html(value: Any) -> str:
     """A value as HTML: control characters and mark-up in a name have no effect."""
     text = "" if value is None else str(value)
-    return escape("".join(char if char.isprintable() else ascii(char)[1:-1] for char in text))
+    return escape(printable(text))
 
 
 def indefinite(type_: str) -> str:

@@ -5,7 +5,7 @@ backtick inside the quotes is doubled. The name of a subject is always a single 
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from grantpath.graph.errors import InvalidReference
@@ -13,6 +13,8 @@ from grantpath.graph.messages import short
 
 MAX_SEGMENT_BYTES = 255
 MAX_REFERENCE_BYTES = 2000
+# The types whose name is one segment in every policy; a policy can have further subject types.
+ONE_SEGMENT = frozenset(["user", "group", "role", "service_principal"])
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 _SIMPLE = re.compile(r"([a-z][a-z0-9_]*):([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\Z")  # nothing is quoted
@@ -53,20 +55,29 @@ class Reference:
 
 
 def reference(type: str, *names: str) -> str:
-    """The reference of a type and raw names, each quoted if necessary: `reference("user", login)`,
+    """The canonical reference of a type and raw names, each quoted only if necessary: `reference("user", login)`,
     `reference("table", "hr", "public", "staff")`.
 
-    Use it for names that come from outside. `parse` returns exactly these names, whatever characters they contain, and
-    different names never give the same reference. f"user:{login}" has neither property, since backticks, dots and
-    spaces are syntax. A user, a group or a role has one name. Raises InvalidReference for a name that is empty,
+    Use it for names that come from outside. Parsing the result returns exactly these names, whatever characters they
+    contain, and different names never give the same reference. f"user:{login}" has neither property, since backticks,
+    dots and spaces are syntax. A user, a group, a role or a service_principal has one name. For the other subject
+    types of a policy use `Authorizer.reference`, which knows them. Raises InvalidReference for a name that is empty,
     contains a NUL character or an unpaired surrogate, or is longer than 255 bytes.
     """
+    return written(type, names, ONE_SEGMENT)
+
+
+def written(type: str, names: Sequence[str], one_segment: Collection[str]) -> str:
+    """The canonical reference of a type and raw names; `one_segment` are the types that have one name. Raises
+    InvalidReference."""
     if not isinstance(type, str) or not _TYPE.match(type):
         raise InvalidReference(f"{short(str(type))} is not a type; write it in lower_snake_case, e.g. table")
     if not names or not all(isinstance(name, str) for name in names):
         raise InvalidReference(f"{type}: expected one or more strings as names, got {short(repr(names))}")
-    text = Reference(type, names).text
-    parse(text)
+    if type in one_segment and len(names) > 1:
+        raise InvalidReference(f"{type}: expected one name, got {short(repr(names))}; pass one name, dots included")
+    text = Reference(type, tuple(names), type in one_segment).text
+    parse(text, one_segment)
     return text
 
 

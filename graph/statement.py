@@ -4,7 +4,7 @@ References stay text here: only a policy defines the types, and which of them ar
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -38,6 +38,26 @@ class Statement(_Words):
     privilege: str | None = None
     with_: dict[str, str] = {}
     text: str
+
+    def spelled(self, spell: Callable[[str], str]) -> "Statement":
+        """The statement with each reference as `spell` writes it, and the text that the parts then give."""
+        object_, subject = spell(self.object), None if self.subject is None else spell(self.subject)
+        with_ = {key: spell(ref) for key, ref in sorted(self.with_.items())}
+        effect = (self.effect or "").lower()
+        text = {
+            "add": f"add {object_}",
+            "drop": f"drop {object_}",
+            "member": f"member {subject} of {object_}",
+            "remove": f"remove {subject} from {object_}",
+            "owner": f"owner {subject} of {object_}",
+            "grant": f"{effect} {self.privilege} on {object_} to {subject}",
+            "revoke": f"revoke {effect} {self.privilege} on {object_} from {subject}",
+        }[self.kind]
+        if with_:
+            text += f" with {', '.join(f'{key}={ref}' for key, ref in with_.items())}"
+        if text == self.text:
+            return self
+        return self.model_copy(update={"object": object_, "subject": subject, "with_": with_, "text": text})
 
 
 class Check(_Words):

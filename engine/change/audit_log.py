@@ -85,22 +85,21 @@ class ReadLog(Frozen):
         times = {name: in_utc(given[name]) for name in ("since", "until") if given.get(name) is not None}
         return cls(limit=limit, **{**given, **times})
 
-    def parameters(self, canonical: Mapping[str, str | None], root: Reference) -> dict[str, Any]:
-        """The parameters of log.cypher or refusals.cypher, without the tenant, with canonical references.
+    def parameters(self, root: Reference) -> dict[str, Any]:
+        """The parameters of log.cypher or refusals.cypher, without the tenant.
 
         One entry more than the limit is read: it shows that more match.
         """
         first = 0 if self.refused else 1  # the lowest revision
         return {
-            **{name: getattr(self, name) for name in ("before", "id", "since", "until")},
-            **{name: canonical.get(name) for name in ("actor", "object", "subject")},
-            "former": f"{root.type}:" if canonical.get("object") == root.text else None,
+            **{name: getattr(self, name) for name in ("actor", "object", "subject", "before", "id", "since", "until")},
+            "former": f"{root.type}:" if self.object == root.text else None,
             "after": first - 1 if self.after is None else self.after,
             "limit": self.limit + 1,
         }
 
 
-class LogPage(Tabular):
+class LogPage(Tabular[Logged]):
     """The entries that were asked for, oldest first. `complete` is false if earlier ones match, too. `before` is then
     the revision of the first entry: pass it as `before` for the previous page."""
 
@@ -141,10 +140,10 @@ class Log(list[Logged]):
         return self._page._repr_html_()
 
 
-def read(ask: GuardedAsk, wanted: ReadLog, canonical: Mapping[str, str | None], root: Reference) -> Log:
+def read(ask: GuardedAsk, wanted: ReadLog, root: Reference) -> Log:
     """The newest entries that match, oldest first, with the present name `root` of the root object; `ask` runs a
     guarded query."""
-    row = ask("refusals" if wanted.refused else "log", **wanted.parameters(canonical, root))
+    row = ask("refusals" if wanted.refused else "log", **wanted.parameters(root))
     rows = row["refusals" if wanted.refused else "changes"]
     complete = len(rows) <= wanted.limit
     shown = rows if complete else rows[1:]

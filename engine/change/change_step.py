@@ -38,9 +38,13 @@ class ChangeStep:
     facts that the change adds and removes; `kept`: what a new entity takes over."""
 
     change: ResolvedStatement
-    text: str
     mentioned: bool = False
     changed: bool = False
     error: GrantpathError | None = None
     delta: Delta | None = None
     kept: Kept = NOTHING_KEPT
+
+    @property
+    def text(self) -> str:
+        """The statement, with canonical references."""
+        return self.change.text

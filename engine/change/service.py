@@ -17,7 +17,7 @@ from grantpath.engine.change.precheck import Precheck, PrecheckedWriting
 from grantpath.engine.decide.batches import need_list, one_of
 from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
+from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules, canonical_statement
 from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
@@ -85,7 +85,8 @@ class ChangeService:
         """The changes that were already made with the id. An earlier policy of the root may have accepted them."""
         if id_ is None or not all(isinstance(text, str) for text in texts):
             return None
-        request = Request(id_, texts, actor, self._root)
+        spelled = [canonical_statement(self._policy, self._root, text) for text in texts]
+        request = Request(id_, spelled, actor, self._root)
         try:
             return self._store.write(self._tenant, request.earlier)
         except Invalid:  # the id belongs to another request
@@ -94,8 +95,8 @@ class ChangeService:
     def _step(self, statement: str, actor: Actor | None) -> ChangeStep:
         parsed = _parsed(statement)
         if actor:
-            return ChangeStep(self._rules.resolve_guarded(parsed), statement)
-        return ChangeStep(self._rules.resolve(parsed, as_fact=True), statement)
+            return ChangeStep(self._rules.resolve_guarded(parsed))
+        return ChangeStep(self._rules.resolve(parsed, as_fact=True))
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, without authorization; users and groups that they mention are added. Returns the error
@@ -179,12 +180,13 @@ class ChangeService:
 
     def _fact(self, text: str, mentioned: bool = False) -> ChangeStep:
         """The step of a statement that needs no authorization."""
-        return ChangeStep(self._rules.resolve(_parsed(text), as_fact=True), text, mentioned)
+        return ChangeStep(self._rules.resolve(_parsed(text), as_fact=True), mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
             if as_role is not None:
-                raise Invalid(f"as {short(as_role)}: an active role needs an actor; name the acting user with `by`")
+                role = self._policy.reference(as_role, self._root)
+                raise Invalid(f"as {role}: an active role needs an actor; name the acting user with `by`")
             return None
         ref = self._policy.reference(by, self._root)
         return Actor(ref, None if as_role is None else active_role(self._policy, self._root, as_role))

@@ -17,13 +17,15 @@ from grantpath.engine.cli.context import (
     second_objects,
 )
 from grantpath.engine.cli.effects_view import show_effects
-from grantpath.engine.cli.output import emit_model, lines, note, out, printable, styled
+from grantpath.engine.cli.output import emit_model, lines, note, out, shell_word, styled
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
     from grantpath.engine.decide.decision import Decision
     from grantpath.engine.decide.listing import Listing
     from grantpath.engine.decide.revocation import Revocation
+    from grantpath.graph.statement import Check
 
 PANEL = "Ask"
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
@@ -42,7 +44,7 @@ File = Annotated[
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
 After = Annotated[
-    str, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
+    str | None, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
 ]
 
 
@@ -108,7 +110,7 @@ def check(
     if session.json:
         emit_model(decision)
     else:
-        show_decision(decision, f"{subject} {name} on {ref}")
+        show_decision(decision)
     return 0 if decision else 1
 
 
@@ -145,7 +147,7 @@ def explain(
     if session.json:
         emit_model(explanation)
     else:
-        show_decision(explanation.decision, f"{subject} {name} on {ref}")
+        show_decision(explanation.decision)
         lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
         if not explanation.complete:
             more = "the list is cut" if every else "--all has the paths of every deciding fact"
@@ -177,11 +179,12 @@ def revocation(
     if session.json:
         emit_model(found)
     else:
-        _show_revocation(found, f"{subject} {name} on {ref}")
+        _show_revocation(found)
     return 0 if found.statements is not None else 1
 
 
-def _show_revocation(found: "Revocation", question: str) -> None:
+def _show_revocation(found: "Revocation") -> None:
+    question = asked(found.question)
     console, proof = out(), "proved smallest" if found.proved_smallest else "not proved smallest"
     if not found.allowed:
         console.print(styled("not allowed", "bold red"), styled(f" {question}"), sep="")
@@ -204,7 +207,7 @@ def who(
     ref: Ref,
     with_: With = [],  # noqa: B006
     limit: Limit = None,
-    after: After = "",
+    after: After = None,
     at: At = None,
     at_least: AtLeast = None,
     as_of: AsOf = None,
@@ -236,7 +239,7 @@ def which(
     with_: With = [],  # noqa: B006
     as_: As = None,
     limit: Limit = None,
-    after: After = "",
+    after: After = None,
     at: At = None,
     at_least: AtLeast = None,
     as_of: AsOf = None,
@@ -262,9 +265,14 @@ def which(
         _list(session, found)
 
 
-def show_decision(decision: "Decision", question: str) -> None:
+def asked(check: "Check") -> str:
+    """A check in a line: its subject, name and object."""
+    return f"{printable(check.subject)} {check.name} on {printable(check.object)}"
+
+
+def show_decision(decision: "Decision") -> None:
     """Prints a decision as text: the verdict, and the reasons or what is missing."""
-    console = out()
+    console, question = out(), asked(decision.question)
     if decision:
         console.print(styled("allowed", "bold green"), styled(f" {question}"), sep="")
     else:
@@ -282,5 +290,5 @@ def _list(session: CommandContext, listing: "Listing") -> None:
         print(printable(ref))
     more = "" if found.complete else "; there are more"
     if found.answer and not found.complete:
-        more = f"; more with --after {printable(found.answer[-1])!r} --at {found.revision}"
+        more = f"; more with --after {shell_word(found.answer[-1])} --at {found.revision}"
     note(f"{len(found.answer):,} at revision {found.revision}{more}")

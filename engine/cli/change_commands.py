@@ -13,6 +13,7 @@ from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.effects_view import show_effects
 from grantpath.engine.cli.output import emit, out, show_lists, styled
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
+from grantpath.graph.messages import read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.change.made import Change
@@ -138,7 +139,8 @@ def _drops_root(authorizer: "CommandAuthorizer", text: str) -> bool:
 
     try:
         statement = parse_statement(text)
-        return statement.kind == "drop" and authorizer.reference(statement.object) == authorizer.root
+        dropped = authorizer.policy.reference(statement.object, authorizer.root)
+        return statement.kind == "drop" and dropped == authorizer.root
     except Invalid:
         return False  # the change itself reports the error
 
@@ -146,8 +148,9 @@ def _drops_root(authorizer: "CommandAuthorizer", text: str) -> bool:
 def read_statements(file: str) -> list[tuple[int, str]]:
     """The statements of a file (-: standard input), each with its line number. Raises InvalidInput.
 
-    Only spaces, tabs and carriage returns around a statement are removed. Other white space is invisible and can be
-    part of a name, so a line that begins or ends with it is an error.
+    A line can be a statement in its printed form. Only spaces, tabs and carriage returns around a statement are
+    removed. Other white space is invisible and can be part of a name, so a line that begins or ends with it is an
+    error.
     """
     from grantpath.engine.policy.yaml_reader import read_text
 
@@ -164,7 +167,7 @@ def read_statements(file: str) -> list[tuple[int, str]]:
                 )
     if not found:
         raise InvalidInput(f"{file} has no statement; write one per line, e.g. add user:bob")
-    return found
+    return [(at, read_printed(line)) for at, line in found]
 
 
 def _read_input() -> str:

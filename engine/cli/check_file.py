@@ -11,8 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grantpath.engine.cli.context import CommandContext, past
-from grantpath.engine.cli.output import note, printable
+from grantpath.engine.cli.output import note
 from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.messages import printable, read_printed
 from grantpath.graph.statement import MAX_LINE, Check, parse_asked
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class _Answers:
 
     def _shown(self, line: _CheckLine, decision: "Decision") -> str:
         if not self.session.json:
-            return printable(f"{'allowed' if decision else 'not allowed'}: {_words(line.check)}")
-        asked = line.check
+            return f"{'allowed' if decision else 'not allowed'}: {_words(decision.question)}"
+        asked = decision.question
         question: dict[str, Any] = {"subject": asked.subject, "name": asked.name, "object": asked.object}
         question |= {"as_role": asked.as_role, "with": asked.with_}
         answer = {"line": line.number, **question, "allowed": decision.allowed, "revision": decision.revision}
@@ -101,9 +102,10 @@ def check_file(
 
 def _words(check: Check) -> str:
     """The whole check; the text of a decision shortens long names."""
-    role = f" as {check.as_role}" if check.as_role else ""
-    pairs = ", ".join(f"{key}={ref}" for key, ref in check.with_.items())
-    return f"{check.subject}{role} {check.name} on {check.object}{f' with {pairs}' if pairs else ''}"
+    role = f" as {printable(check.as_role)}" if check.as_role else ""
+    pairs = ", ".join(f"{key}={printable(ref)}" for key, ref in check.with_.items())
+    object_ = f"{printable(check.object)}{f' with {pairs}' if pairs else ''}"
+    return f"{printable(check.subject)}{role} {check.name} on {object_}"
 
 
 @contextmanager
@@ -141,6 +143,7 @@ def _lines(file: IO[bytes], shown: str) -> Iterator[_CheckLine]:
             raise InvalidInput(f"{shown}, line {number}: it is longer than {MAX_LINE:,} characters; shorten it")
         try:
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
+            text = read_printed(text)
             if text.strip() and not text.lstrip().startswith("#"):
                 yield _CheckLine(number, check_from_json(text) if text.lstrip().startswith("{") else parse_asked(text))
         except UnicodeDecodeError:

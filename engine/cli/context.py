@@ -15,6 +15,7 @@ from grantpath.engine.cli.output import WIDE, quietly, starting
 from grantpath.engine.cli.settings import Setting, applied
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.inputs import need_seconds
+from grantpath.graph.messages import read_printed
 
 # A command imports its part of the engine when it runs: `--help` would be slow otherwise.
 if TYPE_CHECKING:
@@ -245,6 +246,13 @@ def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: l
         ) from None
 
 
+def _read(value: Any) -> Any:
+    """The value of an argument; a text in its printed form is read back."""
+    if isinstance(value, list):
+        return [_read(each) for each in value]
+    return read_printed(value) if type(value) is str else value
+
+
 def command(app: typer.Typer, panel: str, example: str, name: str | None = None) -> Callable[[Any], Any]:
     """Registers a function (session, its own arguments) -> exit code or None as a command with the shared options."""
 
@@ -253,6 +261,7 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
 
         @wraps(function)
         def run(context: typer.Context, **given: Any) -> None:
+            given = {name: _read(value) for name, value in given.items()}
             shared = {name: given.pop(name) for name, _, _ in SHARED}
             before: CommandContext = context.find_root().obj or CommandContext()
             with before.but(**shared).running() as session:

@@ -1,6 +1,5 @@
 """The commands that show what is in a root: show, list, grants, members, memberships, can."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +18,8 @@ from grantpath.engine.cli.context import (
     past,
     second_objects,
 )
-from grantpath.engine.cli.output import emit_model, note, out, page, printable, styled
+from grantpath.engine.cli.output import emit_model, note, out, page, shell_word, styled
+from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -35,7 +35,12 @@ Subject = Annotated[
 ]
 Every = Annotated[bool, typer.Option("--all", help="also those through other groups and roles")]
 Limit = Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of results")]
-After = Annotated[str, typer.Option(metavar="TEXT", help="only entries after this one, the last of the previous page")]
+After = Annotated[
+    str | None, typer.Option(metavar="REF", help="only entries after this one, the last of the previous page")
+]
+AfterGrant = Annotated[
+    str | None, typer.Option(metavar="GRANT", help="only grants after this one, the last of the previous page")
+]
 
 
 class EffectOption(StrEnum):
@@ -81,7 +86,7 @@ def list_entities(
     without_owner: Annotated[bool, typer.Option("--without-owner", help="only those without an owner")] = False,
     like: Annotated[str | None, typer.Option(metavar="TEXT", help="only those with this text in their name")] = None,
     limit: Limit = 1_000,
-    after: After = "",
+    after: After = None,
     at: At = None,
     at_least: AtLeast = None,
 ) -> None:
@@ -117,7 +122,7 @@ def grants(
         EffectOption | None, typer.Option(case_sensitive=False, help="only grants with this effect")
     ] = None,
     limit: Limit = 1_000,
-    after: After = "",
+    after: AfterGrant = None,
     at: At = None,
     at_least: AtLeast = None,
 ) -> None:
@@ -149,7 +154,7 @@ def members(
     ref: Container,
     every: Every = False,
     limit: Limit = 1_000,
-    after: After = "",
+    after: After = None,
     at: At = None,
     at_least: AtLeast = None,
 ) -> None:
@@ -167,7 +172,7 @@ def memberships(
     subject: Subject,
     every: Every = False,
     limit: Limit = 1_000,
-    after: After = "",
+    after: After = None,
     at: At = None,
     at_least: AtLeast = None,
 ) -> None:
@@ -218,7 +223,7 @@ def _show(view: "EntityView") -> None:
     exists = "" if view.exists else ", does not exist yet"
     console.print(styled(view.ref, "bold"), styled(f" {view.type}{exists}{', built in' * view.builtin}"), sep="")
     children = [f"{number:,} {type_}" for type_, number in view.children.items()]
-    counts, ref = view.counts, shlex.quote(view.ref)
+    counts, ref = view.counts, shell_word(view.ref)
     sections: list[tuple[str, Sequence[str]]] = [
         ("parents", view.parents),
         ("children", [", ".join(children)] if children else []),
@@ -278,5 +283,5 @@ def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _closing(found: "EntityPage | GrantPage | MembershipPage") -> None:
-    more = "" if found.complete else f"; more with --after {printable(found.after or '')!r} --at {found.revision}"
+    more = "" if found.complete else f"; more with --after {shell_word(found.after or '')} --at {found.revision}"
     note(f"{len(found.answer):,} at revision {found.revision}{more}")

@@ -50,8 +50,9 @@ from grantpath.engine.cli.context import (
     Timeout,
     Uri,
 )
-from grantpath.engine.cli.output import emit_error, printable
+from grantpath.engine.cli.output import emit_error
 from grantpath.graph.errors import GrantpathError, InvalidInput, Refused
+from grantpath.graph.messages import printable
 from grantpath.graph.private_files import create_private, make_private
 
 HELP = """Who can do what, and why: a graph of grants in Neo4j, mirrored into Spark for bulk questions.

@@ -1,6 +1,7 @@
 """Output of the commands: answers to standard output, everything else to standard error; JSON on request."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.errors import GrantpathError
+from grantpath.graph.messages import printable
 from grantpath.graph.progress import ReportCount, ReportLine
 
 if TYPE_CHECKING:  # imported when something is printed: it takes long
@@ -81,13 +83,13 @@ def emit_model(answer: "BaseModel") -> None:
     print(answer.model_dump_json(), flush=True)
 
 
-def printable(text: str) -> str:
-    """The text with control characters escaped: a name must not control the terminal or add lines."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+def shell_word(text: str) -> str:
+    """The text as one word of bash and zsh, for a command that a person can paste."""
+    return shlex.quote(text) if text.isprintable() else printable(text)
 
 
 def styled(text: str, style: str = "") -> "Text":
-    """Text for the console, with control characters escaped."""
+    """Text for the console, in its printed form."""
     from rich.text import Text
 
     return Text(printable(text), style)

@@ -17,7 +17,8 @@ from grantpath.engine.cli.change_commands import (
 )
 from grantpath.engine.cli.consent import Yes
 from grantpath.engine.cli.context import As, CommandContext, command
-from grantpath.engine.cli.output import emit_model, printable
+from grantpath.engine.cli.output import emit_model
+from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
     from grantpath.engine.change.change_plan import ChangePlan

@@ -2,7 +2,7 @@
 
 import typer
 
-from grantpath.engine.cli.ask_commands import PANEL, Name, Ref, Subject
+from grantpath.engine.cli.ask_commands import PANEL, Name, Ref, Subject, asked
 from grantpath.engine.cli.context import As, CommandContext, With, command, second_objects
 from grantpath.engine.cli.output import emit_model, lines, out, styled
 
@@ -31,6 +31,6 @@ def since(
         emit_model(found)
     else:
         verdict = styled("allowed", "bold green") if found else styled("not allowed", "bold red")
-        out().print(verdict, styled(f" {subject} {name} on {ref}"), sep="")
+        out().print(verdict, styled(f" {asked(found.question)}"), sep="")
         lines(out(), "since", found.reasons, "green" if found else "yellow")
     return 0 if found else 1

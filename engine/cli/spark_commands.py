@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.context import AsOf, CommandContext, command
-from grantpath.engine.cli.output import counting, emit, note, out, printable, reporting, styled
+from grantpath.engine.cli.output import counting, emit, note, out, reporting, styled
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import printable
 from grantpath.graph.progress import ReportLine
 
 if TYPE_CHECKING:

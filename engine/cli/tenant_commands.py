@@ -19,9 +19,10 @@ from grantpath.engine.cli.context import (
     Uri,
     command,
 )
-from grantpath.engine.cli.output import WIDE, counting, emit, out, printable, reporting, styled
+from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import Unknown
+from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

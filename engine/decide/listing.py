@@ -1,15 +1,18 @@
 """The results of `who` and `which`: references in byte order, all of one revision, read page by page."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from grantpath.engine.decide.notebook import SHOWN, table_html
-from grantpath.engine.decide.tabular import Tabular, TypedColumn
-from grantpath.graph.errors import Inconsistent, InvalidInput, PageExpired
+from grantpath.engine.decide.tabular import ReferenceTable, TypedColumn
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, PageExpired
 from grantpath.graph.inputs import need_number, need_text
+from grantpath.graph.messages import indefinite, short
+from grantpath.graph.reference import Reference, parse
 from grantpath.graph.statement import Which, Who
 from grantpath.graph.transaction import Row
 
@@ -17,15 +20,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = 50_000
+CURSOR = "pass the last entry of the previous page, or None for the first page"
 
 
 @dataclass(frozen=True)
 class Page:
-    """The requested part of a list: at most `limit` references after `after`, at revision `at`, or at a revision that
-    is at least `least`. Raises InvalidInput if the values are not valid."""
+    """The requested part of a list: at most `limit` references after `after` (None: from the first one on), at revision
+    `at`, or at a revision that is at least `least`. Raises InvalidInput if the values are not valid."""
 
     limit: int | None
-    after: str
+    after: str | None
     at: int | None
     least: int | None
 
@@ -34,9 +38,25 @@ class Page:
             need_number("limit", self.limit)
             if self.limit < 0:
                 raise InvalidInput(f"limit={self.limit}: the limit must be 0 or more, or None for all")
-        need_text("after", self.after)
+        if self.after is not None:
+            need_text("after", self.after)
+            if not self.after:
+                raise InvalidInput(f"after='' is not an entry of the list; {CURSOR}")
         if self.at is not None:
             need_number("at", self.at)
+
+    def parsed(self, policy: Policy, root: Reference, types: Collection[str]) -> Self:
+        """The page with the canonical text of `after`, a reference of one of these types, which the list can contain.
+        The entity need not exist any more. Raises InvalidInput."""
+        if self.after is None:
+            return self
+        try:
+            ref = policy.reference(self.after, root)
+        except Invalid as error:
+            raise InvalidInput(f"after={short(self.after)}: {error}; {CURSOR}") from None
+        if ref.type not in types:
+            raise InvalidInput(f"after={short(ref.text)}: the list cannot contain {indefinite(ref.type)}; {CURSOR}")
+        return replace(self, after=ref.text)
 
     @property
     def at_least(self) -> int | None:
@@ -52,13 +72,16 @@ class Page:
             )
 
 
-class ReferencePage(Tabular):
+class ReferencePage(ReferenceTable[str]):
     """The references of one page of a list, in byte order. `after` is the last one if more follow: pass it as `after`
     for the next page, and `revision` as `at`."""
 
     question: Who | Which
     answer: tuple[str, ...]
     after: str | None
+
+    def references(self) -> Iterable[str]:
+        return self.answer
 
     def columns(self) -> Mapping[str, TypedColumn]:
         return {"ref": TypedColumn("text", self.answer)}
@@ -77,19 +100,20 @@ class Listing:
         tenant: str,
         question: Who | Which,
         ask: Callable[..., Row],
-        hidden: Collection[str],
+        policy: Policy,
         page: Page,
         chosen: Callable[[Sequence[str]], list[str]] | None = None,
     ) -> None:
-        """`ask` returns at most `limit` references after `after`. The references in `hidden`, and those that `chosen`
-        does not return, are omitted. Raises PageExpired if the root has passed the revision of the page."""
+        """`ask` returns at most `limit` references after `after`. The references that the policy hides, and those that
+        `chosen` does not return, are omitted. Raises PageExpired if the root has passed the revision of the page."""
         self.question = question
         self._tenant = tenant
         self._ask = ask
-        self._hidden = hidden
+        self._hidden = policy.hidden
+        self._one_segment = policy.names.one_segment
         self._chosen = chosen
         self._limit, self._after, self._at = page.limit, page.after, page.at
-        self._first = ask(after=page.after, limit=self._size(None if page.limit is None else page.limit + 1))
+        self._first = ask(after=page.after or "", limit=self._size(None if page.limit is None else page.limit + 1))
         self.revision = int(self._first["revision"])
         page.check_revision(tenant, self.revision)
 
@@ -109,6 +133,11 @@ class Listing:
 
     def __iter__(self) -> Iterator[str]:
         return islice(self.with_next(), self._limit)
+
+    def __contains__(self, ref: object) -> bool:
+        """Whether the list has this reference, in any spelling. Raises InvalidReference, and the errors of the
+        iteration."""
+        return parse(ref, self._one_segment).text in iter(self)  # type: ignore[arg-type]
 
     def read(self) -> ReferencePage:
         """All references, with the question, and whether more follow. Raises the errors of the iteration."""
@@ -136,7 +165,7 @@ class Listing:
         after = None if complete else answer[-1] if answer else self._after
         return ReferencePage(
             revision=self.revision, complete=complete, question=self.question, answer=answer, after=after
-        )
+        ).knowing(self._one_segment)
 
     def with_next(self) -> Iterator[str]:
         """The references and, if there is a limit, the one after them: it shows that more follow."""

@@ -20,7 +20,7 @@ from grantpath.graph.statement import Check, Which, Who, check_of
 Places = Mapping[str, Reference]  # place name in facts: entity
 AnyCheck = Check | tuple[str, str, str]
 _STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
-Words = TypeVar("Words", Check, Who, Which)
+Words = TypeVar("Words", bound=Check | Who | Which)
 
 
 class ResolvedQuestion(NamedTuple):
@@ -60,14 +60,16 @@ def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) 
 
 
 def resolve_check(policy: Policy, root: Reference, check: AnyCheck) -> tuple[Check, ResolvedQuestion]:
-    """A Check from a Check or a tuple, and its question. Raises Invalid for anything else, and as `resolve`."""
+    """A canonical Check from a Check or a tuple, and its question. Raises Invalid for anything else, and as
+    `resolve`."""
     if not isinstance(check, Check):
         try:
             subject, name, object_ = check
             check = check_of(subject, name, object_)
         except (TypeError, ValueError):
             raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
-    return check, resolve(policy, root, check)
+    question = resolve(policy, root, check)
+    return canonical(check, question), question
 
 
 def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> ResolvedQuestion:
@@ -106,6 +108,19 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     )
 
 
+def canonical(words: Words, question: ResolvedQuestion) -> Words:
+    """The words of a resolved question with canonical references. Answers have these, so that they can be compared."""
+    found: dict[str, Any] = {"with_": {key: ref.text for key, ref in question.second_objects.items()}}
+    if not isinstance(words, Which):
+        assert question.object is not None, "only `which` has no object"
+        found["object"] = question.object.text
+    if not isinstance(words, Who):
+        assert question.subject is not None, "only `who` has no subject"
+        found |= {"subject": question.subject.text, "as_role": question.as_role}
+    same = all(getattr(words, name) == value for name, value in found.items())
+    return words if same else words.model_copy(update=found)  # type: ignore[return-value]
+
+
 def places(
     policy: Policy,
     root: Reference,
@@ -125,9 +140,9 @@ def places(
 
 def active_role(policy: Policy, root: Reference, text: str) -> str:
     """The role that a subject acts with. Raises Invalid if `text` cannot name one, InvalidReference, Unknown."""
-    if not policy.active_roles:
-        raise Invalid(f"as {short(text)}: the policy {policy.name} has no active roles; omit the role")
     ref = policy.reference(text, root)
+    if not policy.active_roles:
+        raise Invalid(f"as {ref}: the policy {policy.name} has no active roles; omit the role")
     if policy.file.types[ref.type].kind != "role":
         raise Invalid(f"as {ref}: {indefinite(ref.type)} is not a role; name a role")
     return ref.text

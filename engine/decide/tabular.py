@@ -1,15 +1,16 @@
 """Lists of answers as tables: columns for pyarrow and for notebooks."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 
 from grantpath.engine.decide.notebook import table_html
 from grantpath.graph.extras import need_extra
 from grantpath.graph.frozen import Frozen
+from grantpath.graph.reference import ONE_SEGMENT, parse
 
 if TYPE_CHECKING:  # `to_arrow` imports pyarrow when it is called, because the import takes long and needs an extra
     import pyarrow as pa
@@ -24,12 +25,29 @@ class TypedColumn:
     values: Sequence[Any]
 
 
-class Tabular(Frozen):
-    """An answer that is a list: one page or the whole list, at one revision."""
+Entry = TypeVar("Entry")
+
+
+class Tabular(Frozen, Generic[Entry]):
+    """An answer that is a list: one page or the whole list, at one revision. It can be used like the tuple `answer`: it
+    iterates the entries, and has a length, indexes and `in`."""
 
     revision: int  # the revision of the root that was read
     complete: bool  # whether no further page follows
     question: BaseModel
+    answer: tuple[Entry, ...]
+
+    def __iter__(self) -> Iterator[Entry]:  # type: ignore[override]
+        return iter(self.answer)
+
+    def __len__(self) -> int:
+        return len(self.answer)
+
+    def __getitem__(self, at: int) -> Entry:
+        return self.answer[at]
+
+    def __contains__(self, entry: object) -> bool:
+        return entry in self.answer
 
     @abstractmethod
     def columns(self) -> Mapping[str, TypedColumn]:
@@ -65,6 +83,35 @@ class Tabular(Frozen):
     def _repr_html_(self) -> str:
         columns = {name: [*map(_cell, column.values)] for name, column in self.columns().items()}
         return table_html(columns, self.revision, self.complete)
+
+
+class ReferenceTable(Tabular[Entry]):
+    """An answer whose entries are references, or are about one each. `in` takes an entry or a reference.
+
+    References are compared, not texts: a page that the authorizer returned knows the policy's types with one segment,
+    and one that was read from JSON knows those of `reference`. Raises InvalidReference for a text that is not a
+    reference.
+    """
+
+    _one_segment: frozenset[str] = PrivateAttr(ONE_SEGMENT)
+
+    @abstractmethod
+    def references(self) -> Iterable[str]:
+        """The canonical references of the entries."""
+
+    def knowing(self, one_segment: frozenset[str]) -> Self:
+        """The same answer, which knows these types with one segment."""
+        self._one_segment = one_segment
+        return self
+
+    def __contains__(self, entry: object) -> bool:
+        if isinstance(entry, str):
+            return parse(entry, self._one_segment).text in self.references()
+        return super().__contains__(entry)
+
+    def __eq__(self, other: object) -> bool:
+        """Answers are equal if their fields are."""
+        return isinstance(other, ReferenceTable) and type(other) is type(self) and other.__dict__ == self.__dict__
 
 
 def _cell(value: Any) -> Any:

@@ -46,6 +46,8 @@ def abilities(view: RootView, question: ListAbilities, at_least: int | None) -> 
         name: any(one["allowed"] for one in answer["acting"]) for name, answer in zip(asked, answers, strict=True)
     }
     answer = tuple(Ability(name=name, allowed=allowed.get(name), needs=lacking[name]) for name in takes)
+    words = {"subject": subject.text, "object": object_.text, "as_role": role}
+    question = question.model_copy(update={**words, "with_": {key: ref.text for key, ref in given.items()}})
     return Abilities(question=question, answer=answer, revision=row["revision"])
 
 

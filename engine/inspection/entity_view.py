@@ -23,7 +23,7 @@ def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -
     row = ask("show_entity", at_least=at_least, ref=ref.text, hidden=policy.hidden)
     view.need_existing([ref.text], row["known"])
     entity, revision = row["entity"], row["revision"]
-    page = PageRequest(SHOWN)
+    page, question = PageRequest(SHOWN), question.model_copy(update={"ref": ref.text})
     return EntityView(
         question=question,
         revision=revision,
@@ -35,8 +35,8 @@ def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -
         children={type_: int(number) for type_, number in entity["children"]},
         owner=entity["owner"],
         counts=EdgeCounts(**{name: entity[name] for name in EdgeCounts.model_fields}),
-        members=lookup.membership_page(view, ask, ListMembers(container=ref.text, all=True), ref.text, page),
-        memberships=lookup.membership_page(view, ask, ListMemberships(member=ref.text, all=True), ref.text, page),
-        grants_on=lookup.grant_page(view, ask, ListGrants(on=ref.text), ref.text, None, page),
-        grants_to=lookup.grant_page(view, ask, ListGrants(to=ref.text), None, ref.text, page),
+        members=lookup.membership_page(view, ask, ListMembers(container=ref.text, all=True), ref, page),
+        memberships=lookup.membership_page(view, ask, ListMemberships(member=ref.text, all=True), ref, page),
+        grants_on=lookup.grant_page(view, ask, ListGrants(on=ref.text), page),
+        grants_to=lookup.grant_page(view, ask, ListGrants(to=ref.text), page),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from grantpath.engine.decide.listing import CURSOR
 from grantpath.engine.inspection.models import (
     EntityPage,
     Grant,
@@ -15,9 +16,11 @@ from grantpath.engine.inspection.models import (
     MembershipPage,
 )
 from grantpath.engine.inspection.root_view import Ask, PageRequest, RootView, subject_of
+from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.inputs import need_text
 from grantpath.graph.messages import indefinite, short
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import parse_statement
 
 Entry = TypeVar("Entry")
@@ -36,6 +39,8 @@ def entities(view: RootView, question: ListEntities, page: PageRequest) -> Entit
         need_text("like", question.like)
     under = None if question.under is None else policy.reference(question.under, view.root).text
     owner = None if question.owned_by is None else subject_of(view, question.owned_by).text
+    question = question.model_copy(update={"under": under, "owned_by": owner})
+    page = page.parsed(policy, view.root, [question.type])
     revision, entries, after = _read(
         view,
         view.ask,
@@ -43,7 +48,7 @@ def entities(view: RootView, question: ListEntities, page: PageRequest) -> Entit
         "list_entities",
         str,
         str,
-        after=page.after,
+        after=page.after or "",
         needed=_named(under, owner),
         type=question.type,
         # every entity of another type than the root's counts as below the root, even a user, which is not in the tree
@@ -52,20 +57,20 @@ def entities(view: RootView, question: ListEntities, page: PageRequest) -> Entit
         without_owner=question.without_owner,
         like=question.like or "",
     )
-    return EntityPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+    found = EntityPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+    return found.knowing(view.policy.names.one_segment)
 
 
 def grants(view: RootView, question: ListGrants, page: PageRequest) -> GrantPage:
     """The grants that match. Raises Unknown, InvalidReference, Invalid, InvalidInput, Inconsistent."""
     on = None if question.on is None else view.policy.reference(question.on, view.root).text
     to = None if question.to is None else subject_of(view, question.to).text
-    return grant_page(view, view.ask, question, on, to, page)
+    return grant_page(view, view.ask, question.model_copy(update={"on": on, "to": to}), page)
 
 
-def grant_page(
-    view: RootView, ask: Ask, question: ListGrants, on: str | None, to: str | None, page: PageRequest
-) -> GrantPage:
-    """One page of grants, read by `ask`; `on` and `to` are canonical references."""
+def grant_page(view: RootView, ask: Ask, question: ListGrants, page: PageRequest) -> GrantPage:
+    """One page of grants, read by `ask`; the references of the question are canonical."""
+    on, to = question.on, question.to
     revision, entries, after = _read(
         view,
         ask,
@@ -85,19 +90,22 @@ def grant_page(
 
 def members(view: RootView, question: ListMembers, page: PageRequest) -> MembershipPage:
     """The members of a group or role. Raises Unknown, InvalidReference, Invalid, InvalidInput, Inconsistent."""
-    return membership_page(view, view.ask, question, subject_of(view, question.container).text, page)
+    container = subject_of(view, question.container)
+    return membership_page(view, view.ask, question.model_copy(update={"container": container.text}), container, page)
 
 
 def memberships(view: RootView, question: ListMemberships, page: PageRequest) -> MembershipPage:
     """The groups and roles that a subject belongs to. Raises as `members`."""
-    return membership_page(view, view.ask, question, subject_of(view, question.member).text, page)
+    member = subject_of(view, question.member)
+    return membership_page(view, view.ask, question.model_copy(update={"member": member.text}), member, page)
 
 
 def membership_page(
-    view: RootView, ask: Ask, question: ListMembers | ListMemberships, ref: str, page: PageRequest
+    view: RootView, ask: Ask, question: ListMembers | ListMemberships, ref: Reference, page: PageRequest
 ) -> MembershipPage:
-    """One page of the members of `ref`, or of its memberships, read by `ask`."""
+    """One page of the members of `ref`, or of its memberships, read by `ask`; the question is canonical."""
     members = isinstance(question, ListMembers)
+    begin = page.parsed(view.policy, view.root, _listed_types(view.policy, ref.type, members, question.all))
     revision, entries, after = _read(
         view,
         ask,
@@ -105,11 +113,28 @@ def membership_page(
         "list_members" if members else "list_memberships",
         _membership,
         lambda each: each.member if members else each.container,
-        after=page.after,
-        ref=ref,
+        after=begin.after or "",
+        ref=ref.text,
         all=question.all,
     )
-    return MembershipPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+    found = MembershipPage(question=question, answer=entries, complete=after is None, after=after, revision=revision)
+    return found.knowing(view.policy.names.one_segment)
+
+
+def _listed_types(policy: Policy, type_: str, members: bool, all: bool) -> set[str]:
+    """The types of the members of an entity of this type, or of the groups and roles that it can belong to; with `all`
+    also through others."""
+    found, waiting = set[str](), [type_]
+    while waiting:
+        at = waiting.pop()
+        next_ = policy.file.members.get(at, []) if members else _containers(policy, at)
+        waiting += [each for each in next_ if all and each not in found]
+        found.update(next_)
+    return found
+
+
+def _containers(policy: Policy, type_: str) -> list[str]:
+    return [container for container, members in policy.file.members.items() if type_ in members]
 
 
 def _membership(path: list[str]) -> Membership:
@@ -148,12 +173,15 @@ def _privilege(view: RootView, text: str) -> str:
     return name
 
 
-def _grant_key(view: RootView, after: str) -> list[str]:
-    """`after`, the statement of the last grant of a page, as a key. Raises InvalidInput, Unknown, InvalidReference."""
-    if not after:
+def _grant_key(view: RootView, after: str | None) -> list[str]:
+    """`after`, the statement of the last grant of a page, as a key. Raises InvalidInput."""
+    if after is None:
         return [""] * 4
-    grant = parse_statement(after)
-    if grant.kind != "grant" or not (grant.subject and grant.privilege and grant.effect):
-        raise InvalidInput(f"after={short(after)} is not a grant; write the last grant of the previous page")
-    on, to = (view.policy.reference(ref, view.root).text for ref in (grant.object, grant.subject))
-    return [on, to, view.policy.names.canonical(grant.privilege), grant.effect]
+    try:
+        grant = parse_statement(after)
+        if grant.kind != "grant" or grant.with_ or not (grant.subject and grant.privilege and grant.effect):
+            raise InvalidInput("it is not a grant")
+        on, to = view.policy.reference(grant.object, view.root), subject_of(view, grant.subject)
+        return [on.text, to.text, _privilege(view, grant.privilege), grant.effect]
+    except Invalid as error:
+        raise InvalidInput(f"after={short(after)}: {error}; {CURSOR}") from None

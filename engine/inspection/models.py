@@ -1,11 +1,11 @@
 """The questions and answers about what is in a root. They are frozen; `model_dump_json()` gives their JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
 from grantpath.engine.decide.notebook import verdict_html
-from grantpath.engine.decide.tabular import Tabular, TypedColumn
+from grantpath.engine.decide.tabular import ReferenceTable, Tabular, TypedColumn
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.messages import indefinite
 from grantpath.graph.statement import Effect
@@ -88,25 +88,26 @@ class Membership(Frozen):
         return len(self.path) == 2
 
 
-class _Page(Tabular):
-    after: str | None  # the last entry if more follow: pass it as `after` for the next page, and `revision` as `at`
-
-
-class EntityPage(_Page):
+class EntityPage(ReferenceTable[str]):
     """One page of references, in byte order."""
 
     question: ListEntities
     answer: tuple[str, ...]
+    after: str | None  # the last entry if more follow: pass it as `after` for the next page, and `revision` as `at`
+
+    def references(self) -> Iterable[str]:
+        return self.answer
 
     def columns(self) -> Mapping[str, TypedColumn]:
         return {"ref": TypedColumn("text", self.answer)}
 
 
-class GrantPage(_Page):
+class GrantPage(Tabular[Grant]):
     """One page of grants, sorted by object, subject, privilege and effect."""
 
     question: ListGrants
     answer: tuple[Grant, ...]
+    after: str | None  # the statement of the last grant if more follow, as in EntityPage
 
     def columns(self) -> Mapping[str, TypedColumn]:
         return {
@@ -117,11 +118,16 @@ class GrantPage(_Page):
         }
 
 
-class MembershipPage(_Page):
-    """One page of memberships, in the byte order of the members or of the containers."""
+class MembershipPage(ReferenceTable[Membership]):
+    """One page of memberships, in the byte order of the members or of the containers; `in` takes one of these, too."""
 
     question: ListMembers | ListMemberships
     answer: tuple[Membership, ...]
+    after: str | None  # the reference of the last entry if more follow, as in EntityPage
+
+    def references(self) -> Iterable[str]:
+        members = isinstance(self.question, ListMembers)
+        return (each.member if members else each.container for each in self.answer)
 
     def columns(self) -> Mapping[str, TypedColumn]:
         return {
@@ -188,7 +194,7 @@ class Ability(Frozen):
     needs: dict[str, str] = Field({})
 
 
-class Abilities(Tabular):
+class Abilities(Tabular[Ability]):
     """Every privilege and operation that can be asked about the object, in byte order: privileges come first."""
 
     complete: bool = True

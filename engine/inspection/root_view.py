@@ -40,7 +40,7 @@ class PageRequest(Page):
     """A page of a list that is always read page by page: its limit is from 1 to MOST. Raises InvalidInput."""
 
     limit: int = USUAL
-    after: str = ""
+    after: str | None = None
     at: int | None = None
     least: int | None = None
 

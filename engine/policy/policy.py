@@ -276,7 +276,7 @@ class Policy:
         """The reference of an operator: a user or a service principal. Raises InvalidReference, Unknown, Invalid."""
         ref = self.reference(text, root)
         if ref.type not in self.user_types:
-            raise Invalid(f"{short(text)} cannot be the operator; name a {' or '.join(self.user_types)}")
+            raise Invalid(f"{ref} cannot be the operator; name a {' or '.join(self.user_types)}")
         return ref.text
 
     # ---- changes ---------------------------------------------------------------------------------------------

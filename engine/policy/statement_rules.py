@@ -1,20 +1,22 @@
 """Rules that make a change invalid for every actor and follow from the policy alone; others need the graph."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid
 from grantpath.graph.messages import indefinite
 from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Statement
+from grantpath.graph.statement import Statement, parse_statement
 
 Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedStatement:
-    """A statement with its names resolved, and the kind of relationship that it changes."""
+    """A statement with its names resolved, and the kind of relationship that it changes. `text` has canonical
+    references."""
 
     kind: str
     object: Reference
@@ -38,6 +40,22 @@ class ResolvedStatement:
         if self.kind == "owner":
             return "OWNS"
         return "ALLOW" if self.effect == "ALLOW" else "DENY" if self.effect == "DENY" else "NONE"
+
+
+def canonical_reference(policy: Policy, root: Reference, text: str) -> str:
+    """The canonical form of a reference; a text that is not valid under the policy is returned unchanged."""
+    try:
+        return policy.reference(text, root).text
+    except Invalid:
+        return text
+
+
+def canonical_statement(policy: Policy, root: Reference, text: str) -> str:
+    """The statement with canonical references; a text that is not valid is returned unchanged, as far as it is not."""
+    try:
+        return parse_statement(text).spelled(partial(canonical_reference, policy, root)).text
+    except Invalid:
+        return text
 
 
 class Rules:
@@ -67,6 +85,7 @@ class Rules:
         object_ = self.policy.reference(statement.object, self.root)
         subject = self.policy.reference(statement.subject, self.root) if statement.subject else None
         second_objects = {key: self.policy.reference(ref, self.root) for key, ref in statement.with_.items()}
+        text = statement.spelled(lambda ref: self.policy.reference(ref, self.root).text).text
         privilege = self.policy.names.canonical(statement.privilege) if statement.privilege else None
         kind, effect = statement.kind, statement.effect
         if privilege and effect == "ALLOW" and self.policy.names.privileges[privilege].membership:
@@ -75,9 +94,7 @@ class Rules:
         contains = subject is not None and (
             subject.type in self.policy.file.members or subject.text in self.policy.builtins
         )
-        resolved = ResolvedStatement(
-            kind, object_, subject, effect, privilege, second_objects, statement.text, contains
-        )
+        resolved = ResolvedStatement(kind, object_, subject, effect, privilege, second_objects, text, contains)
         self._check(resolved, as_fact)
         return resolved
 

@@ -12,7 +12,7 @@ from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
 from grantpath.graph.errors import InvalidReference
 from grantpath.graph.messages import indefinite
 from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import parse
+from grantpath.graph.reference import ONE_SEGMENT, parse
 
 if TYPE_CHECKING:
     from grantpath.engine.policy.compiler import Expander
@@ -47,6 +47,11 @@ def _check_types(names: PolicyIndex) -> None:
             raise PolicyProblem(("types", type_), f"{type_!r} is a reserved label of the graph; choose another name")
         if entry.kind != "object" and entry.in_ != names.root:
             raise PolicyProblem(("types", type_, "in"), f"a {entry.kind} must be in the root; write `in: {names.root}`")
+        if entry.kind == "object" and type_ in ONE_SEGMENT:
+            raise PolicyProblem(
+                ("types", type_),
+                f"{type_!r} is the name of a subject type, whose names are one segment; give it a `kind`, or rename it",
+            )
         for owner in entry.owned_by:
             _need_subject(names, owner, ("types", type_, "owned_by"))
     _each_type_once(names, ("in_effect",), names.file.in_effect)
@@ -243,9 +248,12 @@ def _check_creating(names: PolicyIndex) -> None:
 def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> None:
     key = ("builtin", reference)
     try:
-        type_ = parse(reference, names.one_segment).type
+        ref = parse(reference, names.one_segment)
     except InvalidReference as error:
         raise PolicyProblem(key, str(error)) from None
+    if ref.text != reference:
+        raise PolicyProblem(key, f"{reference} has unnecessary quotes; write {ref.text}")
+    type_ = ref.type
     _need_subject(names, type_, key)
     for held in entry.holds:
         if held not in names.file.builtin:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,16 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.scenarios.scenario_file import Expected, Line, Scenario, read_scenarios
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.tenant_state import TenantState, read_state
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, Refused, ServerError, Unavailable
+from grantpath.graph.errors import (
+    GrantpathError,
+    Inconsistent,
+    Invalid,
+    InvalidInput,
+    Refused,
+    ServerError,
+    Unavailable,
+)
+from grantpath.graph.reference import Reference
 from grantpath.graph.statement import Check, Which, Who
 from grantpath.graph.store import Store
 
@@ -79,8 +88,8 @@ def run(
 ) -> Report:
     """Runs scenarios. `bulk` is the Spark engine: it answers all questions of the run, about all states, at once.
 
-    Raises Unavailable, Inconsistent, ServerError and InvalidPolicy, and Invalid if Spark must answer but `bulk` is
-    missing. Other errors of a line are its result.
+    Raises Unavailable, Inconsistent, ServerError and InvalidPolicy, Invalid if Spark must answer but `bulk` is missing,
+    and InvalidInput if an expected answer is not a reference. Other errors of a line are its result.
     """
     runner = _Runner(store, engine)
     for at, scenario in enumerate(scenarios):
@@ -111,6 +120,7 @@ class _Runner:
         """Runs one scenario in a new tenant, which is removed afterwards."""
         policy = self._policy(scenario)
         root = policy.root(scenario.root)
+        scenario = _canonical(scenario, policy, root)
         tenant = f"{root.text}~{uuid.uuid4().hex}"
         with self._tenant(tenant, policy, scenario) as authorizer:
             if self._given(scenario, authorizer):
@@ -190,6 +200,21 @@ class _Runner:
     def _next(self) -> int:
         self._place += 1
         return self._place
+
+
+def _canonical(scenario: Scenario, policy: Policy, root: Reference) -> Scenario:
+    """The scenario with canonical references in its expected answers. Raises InvalidInput with file and line."""
+
+    def parsed(line: Line) -> Line:
+        if not isinstance(line.expected, list):
+            return line
+        try:
+            expected = {policy.reference(ref, root).text for ref in line.expected}
+        except Invalid as error:
+            raise InvalidInput(f"{scenario.file}:{line.number}: answer: {error}") from None
+        return replace(line, expected=sorted(expected))
+
+    return replace(scenario, then=[parsed(line) for line in scenario.then])
 
 
 def _result(scenario: Scenario, line: Line, got: Expected, engine: str, explanation: str) -> Result:

@@ -16,7 +16,7 @@ from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.inputs import need_number
 from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference
+from grantpath.graph.reference import Reference, written
 from grantpath.graph.store import Store
 
 UPGRADING = "policy upgrade"  # during an upgrade, a text that begins with this is stored at the root
@@ -42,7 +42,7 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
             except GrantpathError as error:
                 in_time = isinstance(error, Inconsistent | Invalid) and time.monotonic() <= deadline
                 if view is None or not in_time or not self._must_repeat(view, error):
-                    with_question(error, verb, given, named)
+                    with_question(error, verb, given, named, (view or self).policy, self.root)
                     raise
 
     return run  # type: ignore[return-value]
@@ -100,9 +100,16 @@ class OpenTenant:
             self.follow()
         return True
 
-    def reference(self, text: str) -> Reference:
-        """Parses a reference by this root's policy. Raises InvalidReference, Unknown."""
-        return self.policy.reference(text, self.root)
+    def reference(self, type: str, *names: str) -> str:
+        """The canonical reference of a type and raw names, each quoted only if necessary, by this root's policy:
+        `auth.reference("user", login)`, `auth.reference("table", "hr", "public", "staff")`.
+
+        Use it for names that come from outside: parsing the result returns exactly these names, whatever characters
+        they contain. Answers contain this text. Raises InvalidReference if a name is not possible or their number does
+        not fit the type, Unknown if the policy does not define the type.
+        """
+        self.policy.names.check_type(type)
+        return self.policy.reference(written(type, names, self.policy.names.one_segment), self.root).text
 
     def operator(self, by: str | None) -> str | None:
         """The canonical reference of an operator, for the log. Raises InvalidReference, Unknown, Invalid."""

@@ -74,7 +74,7 @@ def open_root(
 def _meant(store: Store, root: str) -> str:
     """The key of the only root with this name if `root` has no type; a missing root is returned unchanged."""
     if ":" in root:
-        return root
+        return registry.canonical_name(root)
     fitting = registry.named_like(registry.names(store), root)
     if len(fitting) > 1:
         raise Unknown(f"{short(root)} can mean {' or '.join(fitting)}; write the type, too", code="root_unknown")

@@ -36,8 +36,17 @@ def missing(root: str, known: Mapping[str, bool]) -> Unknown:
 
 
 def named_like(known: Iterable[str], root: str) -> list[str]:
-    """The known roots that `root` may mean, as a key or as a name without its type."""
-    return [key for key in known if root in (key, name_of(key))]
+    """The known roots that `root` may mean, as a key or as a name without its type, in any spelling."""
+    wanted = canonical_name(root)
+    return [key for key in known if wanted in (key, name_of(key))]
+
+
+def canonical_name(root: str) -> str:
+    """The key of a root, or its name without the type, without unnecessary quotes; other texts are unchanged."""
+    try:
+        return parse(root).text if ":" in root else name_of(parse(f"root:{root}").text)
+    except InvalidReference:
+        return root
 
 
 class Reads(Protocol):

@@ -62,7 +62,7 @@ def readable(policy: Policy) -> Asked:
 
 def ask(graph: Authorizer, asked: Asked, check: Check) -> bool:
     """The decision of privilege.cypher, after a check that its paths lead to it."""
-    parameters = asked[check.name, graph.reference(check.object).type]
+    parameters = asked[check.name, graph.policy.reference(check.object, graph.root).type]
     rows = cypher.load("privilege").run(
         lambda text, given: graph.store.transaction(lambda tx: [list(row.values()) for row in tx.run(text, given)]),
         root=graph.tenant,
@@ -127,7 +127,7 @@ def test_privilege_query_agrees_with_check(tenant: Tenants, closing: Closing, na
 
 
 def _about(asked: Asked, graph: Authorizer, there: list[str], name: str) -> list[Check]:
-    type_ = graph.reference(name).type
+    type_ = graph.policy.reference(name, graph.root).type
     users = [ref for ref in there if ref.startswith("user:")]
     pairs = [(user, each) for user in users for each, of in asked if of == type_]
     return [Check(subject=user, name=each, object=name) for user, each in pairs[:: max(1, len(pairs) // 20)]]

@@ -68,7 +68,7 @@ def test_nodes_have_the_type_and_the_name_of_their_reference(explained: tuple[Tw
     twin, explanations = explained
     nodes = {node for each in explanations for path in each.typed_paths for node in path.nodes}
     for node in nodes:
-        ref = twin.graph.reference(node.ref)
+        ref = twin.graph.policy.reference(node.ref, twin.graph.root)
         assert (node.type, node.name) == (ref.type, ref.segments[-1])
     assert len(nodes) > 2
 

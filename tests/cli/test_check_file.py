@@ -75,7 +75,7 @@ def test_names_are_quoted_as_in_statements_and_printed_on_one_line(ask: Run) -> 
     line = ask(f"user:`a b` load_table {STAFF}\n").out
     assert line == f"not allowed: user:`a b` load_table on {STAFF}\n"
     printed = ask(json.dumps({"subject": ODD, "name": "load_table", "object": STAFF})).out
-    assert (printed.count("\n"), printed.startswith("allowed: user:`a 'quoted'")) == (1, True)
+    assert (printed.count("\n"), printed.startswith("allowed: $'user:`a \\'quoted\\'")) == (1, True)
 
 
 def test_second_objects_and_roles_belong_to_the_line(ask: Run) -> None:

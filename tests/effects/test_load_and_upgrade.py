@@ -124,7 +124,7 @@ def test_effects_of_an_upgrade_are_the_difference_of_everything(
 
 
 def _is_inside(auth: Authorizer, ref: str, place: str) -> bool:
-    chain = auth.policy.chain(auth.reference(ref), auth.root)
+    chain = auth.policy.chain(auth.policy.reference(ref, auth.root), auth.root)
     return any(each.text == place for _, each in chain[1:])
 
 

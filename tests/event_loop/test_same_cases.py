@@ -62,7 +62,7 @@ QUESTIONS: list[Callable[[Authorizer], Any]] = [
     lambda auth: auth.members("role:analyst"),
     lambda auth: auth.memberships(BOB),
     lambda auth: auth.can(BOB, "catalog:hr"),
-    lambda auth: auth.reference("catalog:hr"),
+    lambda auth: auth.reference("catalog", "hr"),
     lambda auth: auth.change("add user:zoe", dry_run=True).added,
     lambda auth: auth.change_all(["add user:zoe", "add user:zoe"], dry_run=True)[0].added,
     lambda auth: [

@@ -52,7 +52,10 @@ class World:
 
     def above(self, ref: str) -> list[str]:
         """The places above an entity, the nearest first."""
-        return [each.text for _, each in self.policy.chain(self.auth.reference(ref), self.auth.root)[1:]]
+        return [
+            each.text
+            for _, each in self.policy.chain(self.auth.policy.reference(ref, self.auth.root), self.auth.root)[1:]
+        ]
 
     def subjects(self, count: int) -> list[str]:
         all_ = [ref for ref in self.existing if self.entities[ref].type in self.policy.names.subject_types]

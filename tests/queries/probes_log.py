@@ -123,7 +123,7 @@ def _renamed(scratch: Tenants, refused: bool) -> list[list[int]]:
 
 def _after(graph: Authorizer, done: Pruned | None) -> list[object]:
     """The result of a pruning, and the log after it."""
-    row = graph.ask("log", **ReadLog(limit=9).parameters({}, graph.root))
+    row = graph.ask("log", **ReadLog(limit=9).parameters(graph.root))
     told = [
         [each.revision for each in graph.log()],
         row["begins"],
