@@ -1,6 +1,7 @@
 // check.cypher: is each subject allowed to do what it asks for? A batch of checks on one state of the graph.
 // Returns one row: answers LIST OF MAP (index; known: those of `needed` that exist; acting, with one entry for all
-// principals together, or one for each role: role, allowed, found: fact, by), revision, begun, revision_after,
+// principals together, or one for each role: role, allowed, found: fact, by: the principals that have it; if they are
+// those of this fact of another check, as_in, the index of that check, in place of by), revision, begun, revision_after,
 // begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it differs if the tenant
 // was recreated)
 // $root        STRING       'metalake:ml'
@@ -22,13 +23,12 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
+  // the checks of one subject together: what they share is read once, however many they are
   UNWIND $checks AS check
-  WITH check, $conditions[toInteger(check.condition)] AS clauses
-  CALL (check) {
-    UNWIND check.needed AS ref MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
-    RETURN collect(ref) AS known
-  }
-  CALL (check, clauses) {
+  WITH {subject: check.subject, one_role: check.one_role, as_role: check.as_role} AS check, collect(check) AS checks
+  CALL (check, checks) {
+    UNWIND checks AS each RETURN each.index AS index, null AS acting
+  UNION ALL
     // 1 who acts: the subject with its groups and roles, all together or with one role at a time
     MATCH (subject:Entity {root: $root, ref: check.subject})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
     WITH subject, collect(DISTINCT principal) AS effective WHERE coalesce(subject.exists, true)
@@ -38,39 +38,72 @@ CALL () {
       WHEN check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref] THEN [null] ELSE [] END AS role
     CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(each) RETURN collect(DISTINCT each) AS roles }
     WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE [subject] + roles END AS principals
-    OPTIONAL CALL (check, subject, principals) {
-      // 2 what is granted to them and owned by them on each place, read from the end that has fewer edges
-      UNWIND check.places AS place MATCH (entity:Entity {root: $root, ref: place.ref})
-      UNWIND CASE WHEN size(principals) * 4 < COUNT { (entity)<-[:ALLOW|DENY|OWNS]-() }
-        THEN COLLECT { UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(entity) RETURN grant }
-        ELSE [(principal)-[grant:ALLOW|DENY|OWNS]->(entity) WHERE principal IN principals | grant] END AS grant
-      WITH place, grant WHERE coalesce(grant.privilege, 'OWNS') IN place.privileges
-      RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.name AS fact, startNode(grant).ref AS by
-    UNION ALL
-      // the properties of each place that matter; IS and HOLDS: the subject is the place, or belongs to it
-      UNWIND check.places AS place UNWIND place.properties AS property
-      MATCH (entity:Entity {root: $root, ref: place.ref})
-      WHERE CASE property WHEN 'EXISTS' THEN coalesce(entity.exists, true) WHEN 'BUILTIN' THEN entity.builtin
-        WHEN 'IS' THEN entity = subject ELSE entity IN principals END
-      RETURN property + ' ' + place.name AS fact, null AS by
+    CALL (checks, subject, principals) {
+      // 2 the places of all these checks, each once, with the checks that ask for it
+      UNWIND checks AS each UNWIND each.places AS place
+      WITH place, collect(each.index) AS indexes
+      WITH place.ref AS ref, collect({place: place, indexes: indexes}) AS asked
+      MATCH (entity:Entity {root: $root, ref: ref})
+      CALL (subject, principals, asked, entity) {
+        // what is granted to them and owned by them there, read from the end that has fewer edges, and who has it
+        WITH reduce(all = [], each IN asked | all + each.place.privileges) AS wanted
+        UNWIND CASE WHEN size(principals) * 4 < COUNT { (entity)<-[:ALLOW|DENY|OWNS]-() }
+          THEN COLLECT { UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(entity) RETURN grant }
+          ELSE [(principal)-[grant:ALLOW|DENY|OWNS]->(entity) WHERE principal IN principals | grant] END AS grant
+        WITH grant WHERE coalesce(grant.privilege, 'OWNS') IN wanted
+        WITH type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS granted, coalesce(grant.privilege, 'OWNS') AS privilege,
+          collect(startNode(grant).ref) AS by
+        UNWIND [each IN asked WHERE privilege IN each.place.privileges] AS each
+        RETURN granted + each.place.name AS fact, collect(by)[0] AS by, collect(each.indexes) AS askers
+      UNION ALL
+        // the properties of the place that matter; IS and HOLDS: the subject is the place, or belongs to it
+        UNWIND asked AS each UNWIND each.place.properties AS property
+        WITH each, property WHERE CASE property WHEN 'EXISTS' THEN coalesce(entity.exists, true) WHEN 'BUILTIN' THEN entity.builtin
+          WHEN 'IS' THEN entity = subject ELSE entity IN principals END
+        RETURN property + ' ' + each.place.name AS fact, [] AS by, [each.indexes] AS askers
+      }
+      RETURN fact, by, askers
     UNION ALL
       // rarely needed: what is granted to them below a place, and a grant on everything that exists there
-      UNWIND check.below AS place UNWIND principals AS principal
-      MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})
-      RETURN DISTINCT 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' + place.name AS fact, principal.ref AS by
+      CALL (checks, principals) {
+        UNWIND checks AS each UNWIND each.below AS below
+        WITH below, collect(each.index) AS indexes
+        MATCH (place:Entity {root: $root, ref: below.ref})
+        RETURN place, {name: below.name, indexes: indexes} AS asked, null AS granted
+      UNION ALL
+        UNWIND CASE WHEN any(each IN checks WHERE each.below <> []) THEN principals ELSE [] END AS principal
+        MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
+        WITH place, grant.privilege AS privilege, inner.type AS type, collect(DISTINCT principal) AS by
+        RETURN place, null AS asked, {fact: 'ALLOW ' + privilege + ' ' + type + ' below ', by: by} AS granted
+      }
+      WITH place, collect(asked) AS asked, collect(granted) AS granted
+      UNWIND asked AS each UNWIND granted AS grant
+      RETURN grant.fact + each.name AS fact, [principal IN grant.by | principal.ref] AS by, [each.indexes] AS askers
     UNION ALL
-      UNWIND check.every AS every MATCH (place:Entity {root: $root, ref: every.ref}) WHERE NOT EXISTS {
+      UNWIND checks AS each UNWIND each.every AS every
+      WITH every, collect(each.index) AS indexes
+      MATCH (place:Entity {root: $root, ref: every.ref}) WHERE NOT EXISTS {
         (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
           (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
-      RETURN every.fact AS fact, null AS by
+      RETURN every.fact AS fact, [] AS by, [indexes] AS askers
+    UNION ALL
+      RETURN null AS fact, null AS by, [[each IN checks | each.index]] AS askers
     }
-    WITH role, collect(fact) AS facts, collect(CASE WHEN fact IS NOT NULL THEN {fact: fact, by: by} END) AS found
-    RETURN collect({role: coalesce(role.ref, check.as_role), found: found, allowed:
+    UNWIND askers AS indexes UNWIND indexes AS index
+    WITH role, index, collect(fact) AS facts, collect(CASE WHEN fact IS NOT NULL
+      THEN CASE index WHEN askers[0][0] THEN {fact: fact, by: by} ELSE {fact: fact, as_in: askers[0][0]} END END) AS found,
+      $conditions[toInteger($checks[toInteger(index)].condition)] AS clauses
+    RETURN index, {role: coalesce(role.ref, check.as_role), found: found, allowed:
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
-        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))}) AS acting
+        any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))} AS acting
   }
-  RETURN collect({index: check.index, known: known, acting: acting}) AS answers
+  WITH index, collect(acting) AS acting
+  CALL (index) {
+    UNWIND $checks[toInteger(index)].needed AS ref MATCH (entity:Entity {root: $root, ref: ref}) WHERE coalesce(entity.exists, true)
+    RETURN collect(ref) AS known
+  }
+  RETURN collect({index: index, known: known, acting: acting}) AS answers
 }
 MATCH (after:Revision {root: $root})
 RETURN answers, revision, begun, after.revision AS revision_after, after.begun AS begun_after,

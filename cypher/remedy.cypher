@@ -11,7 +11,7 @@
 // Returns one row: held LIST OF STRING (the principals of $types that the subject belongs to, the direct ones
 // first), existing LIST OF
 // STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close a cycle), found LIST OF
-// MAP (fact, by: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
+// MAP (fact, by LIST OF STRING: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
 // (fact, refs: the descendants that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of the
 // tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // In Neo4j Browser run this line first, then the whole file:
@@ -52,7 +52,8 @@ CALL () {
   CALL (later) {
     UNWIND $places AS place
     MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref: place.ref}) WHERE principal IN later
-    RETURN collect({fact: type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at, by: principal.ref}) AS found
+    WITH type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, collect(principal.ref) AS by
+    RETURN collect({fact: fact, by: by}) AS found
   }
   RETURN found, [principal IN later | principal.ref] AS reached
 }

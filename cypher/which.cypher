@@ -51,17 +51,18 @@ CALL () {
       UNWIND $places AS shared MATCH (place:Entity {root: $root, ref: shared.ref})
       UNWIND ['', CASE WHEN coalesce(place.exists, true) THEN 'EXISTS ' END, CASE WHEN place.builtin THEN 'BUILTIN ' END,
         CASE WHEN place IN principals THEN 'HOLDS ' END] AS property RETURN place, property
-    UNION
+    UNION ALL
       UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
       WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
       WHERE property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref] RETURN place, property
-    UNION
+    UNION ALL
       UNWIND principals AS place UNWIND CASE place WHEN subject THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
       WITH place, property WHERE property + place.type IN $facts RETURN place, property
-    UNION
+    UNION ALL
       UNWIND $builtin AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
       RETURN place, 'BUILTIN ' AS property
     }
+    WITH DISTINCT place, property // one row for all who are granted the same on a place
     // a fact is named by the type of its place; facts of shared places hold for every object, so they move to the top
     UNWIND [place.type] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
     WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
@@ -76,7 +77,16 @@ CALL () {
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
     // a place whose verdict differs from the inherited one decides for everything inside; the deepest such place wins
     WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1] OR (place = top AND verdicts[0])
-    UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) RETURN object }
+    RETURN collect([place, depth, allowed]) AS deciding
+  }
+  // roles that lose nothing inside of what they have are one; from here on no row has the principals, because Neo4j counts
+  // what a row refers to in the memory of each row that it sorts
+  WITH top, collect(DISTINCT deciding) AS roles
+  UNWIND [role IN roles WHERE any(each IN role WHERE NOT each[2])] + [COLLECT {
+    UNWIND roles AS role WITH role WHERE all(each IN role WHERE each[2]) UNWIND role AS each RETURN DISTINCT [each[0], 1, true] }] AS deciding
+  CALL (top, deciding) {
+    UNWIND deciding AS each WITH each[0] AS place, each[1] AS depth, each[2] AS allowed
+    UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object
     WITH object, max([depth, allowed])[1] AS allowed
     WHERE allowed AND object.ref > $after AND coalesce(object.exists, true) RETURN object.ref AS ref

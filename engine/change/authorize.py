@@ -52,7 +52,7 @@ class _Checks:
     def answers(self, ask: AskByName) -> list[Any]:
         """By index, the roles with which the actor can act, each with its decision."""
         row = ask("check", checks=request.numbered(self.checks), conditions=self.conditions)[0]
-        return [answer["acting"] for answer in request.in_order(row["answers"], len(self.checks))]
+        return [answer["acting"] for answer in request.check_answers(row["answers"], len(self.checks))]
 
 
 class Authorizing:

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
+from typing import Any
 
 from grantpath.engine.policy.clauses import Atom, Clauses, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.reference import Reference
 
-FoundFacts = Mapping[Fact, Sequence[str | None]]
+FoundFacts = Mapping[Fact, Sequence[str]]  # by fact: the principals that have it; empty for a fact without a grant
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +46,18 @@ class Evaluation:
         facts = facts_of(self.clauses)
         return {fact.text: fact for fact in (*facts, *filter(None, (fact.denial for fact in facts)))}
 
-    def by_fact(self, found: Iterable[Mapping[str, str | None]]) -> dict[Fact, list[str | None]]:
-        """By fact: the principals that have it. Found facts that no clause contains are omitted.
+    def by_fact(self, found: Iterable[Mapping[str, Any]]) -> dict[Fact, list[str]]:
+        """By fact: the principals that have it; none for a fact without a grant. Facts that no clause contains are
+        omitted.
 
         Facts are in the order of their texts, and principals in the order of their references: each source finds them
         in another order, and the order decides which of several reasons is named.
         """
-        facts: dict[Fact, list[str | None]] = {}
-        for each in sorted(found, key=lambda each: (each["fact"] or "", each["by"] or "")):
-            fact = self._by_text.get(each["fact"] or "")
+        facts: dict[Fact, list[str]] = {}
+        for each in sorted(found, key=itemgetter("fact")):
+            fact = self._by_text.get(each["fact"])
             if fact is not None:
-                facts.setdefault(fact, []).append(each["by"])
+                facts[fact] = sorted({*facts.get(fact, ()), *each["by"]})
         return facts
 
 

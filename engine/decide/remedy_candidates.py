@@ -167,7 +167,7 @@ def _with_a_new_role(
     )
 
 
-def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequence[str | None]]:
+def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequence[str]]:
     """The facts that will be true for the candidate, including those of the roles that it will hold."""
     found = dict(context.found)
     principals = {evaluation.subject.text, *context.reached}
@@ -186,5 +186,5 @@ def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequenc
             case _:
                 continue
         if true:
-            found[fact] = [None]
+            found[fact] = []
     return found

@@ -198,7 +198,7 @@ def answers(
 ) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
     """The answers to a batch of checks, in the order of the questions, and the row that contains them."""
     row = ask("check", at_least=at_least, **batch_parameters(questions))
-    return in_order(row["answers"], len(questions)), row
+    return check_answers(row["answers"], len(questions)), row
 
 
 def decision(
@@ -305,6 +305,25 @@ def every_parameters(fact: Fact) -> dict[str, Any]:
 def numbered(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The entries of a batch with their indexes: the database does not guarantee the order of its answers."""
     return [{"index": index, **entry} for index, entry in enumerate(entries)]
+
+
+def check_answers(answers: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """The answers of check.cypher in the order of its `count` checks. Raises Inconsistent if one is missing.
+
+    The principals of a fact that several checks share are sent once; here each of these checks gets the same list.
+    """
+    ordered = in_order(answers, count)
+    facts = [
+        (index, acting["role"], found)
+        for index, answer in enumerate(ordered)
+        for acting in answer["acting"]
+        for found in acting["found"]
+    ]
+    sent = {(index, role, found["fact"]): found["by"] for index, role, found in facts if "by" in found}
+    for _, role, found in facts:
+        if "by" not in found:
+            found["by"] = sent[found.pop("as_in"), role, found["fact"]]
+    return ordered
 
 
 def in_order(answers: Iterable[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:

@@ -260,5 +260,5 @@ def _found(evaluation: Evaluation, acted: Iterable[Mapping[str, Any]]) -> dict[F
     found: dict[Fact, set[str]] = {}
     for one in acted:
         for fact, by in evaluation.by_fact(one["found"]).items():
-            found.setdefault(fact, set()).update(each for each in by if each)
+            found.setdefault(fact, set()).update(by)
     return {fact: sorted(by) for fact, by in found.items()}

@@ -29,13 +29,11 @@ class FoundFacts:
         """`granted` may also contain facts of other principals; they are omitted."""
         self._granted, self._others, self._principals, self._refs = granted, others, principals, refs
 
-    def __iter__(self) -> Iterator[dict[str, str | None]]:
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         for fact, by in (*self._granted.facts(), *self._others):
-            if by is None:
-                yield {"fact": fact.text, "by": None}
-            for each in by or ():
-                if each in self._principals:
-                    yield {"fact": fact.text, "by": self._refs[each]}
+            own = [self._refs[each] for each in by or () if each in self._principals]
+            if own or by is None:
+                yield {"fact": fact.text, "by": own}
 
 
 class MemoryChecks:

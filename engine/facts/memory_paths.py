@@ -177,10 +177,10 @@ class MemoryPaths:
             "existing": [ref for ref in names if version.exists(ref)],
             "cycles": [each for each in joining if self._belongs(each["container"], each["member"])],
             "found": [
-                {"fact": f"{label} {place['at']}", "by": refs[principal]}
+                {"fact": f"{label} {place['at']}", "by": [refs[each] for each in own]}
                 for place in places
                 for label, by in version.granted_on(place["ref"]).items()
-                for principal in later.intersection(members(by))
+                if (own := later.intersection(members(by)))
             ],
             "reached": [refs[each] for each in later],
             "inside": [

@@ -151,8 +151,11 @@ def _roles(world: Twin, subject: str) -> list[str | None]:
 def _found(world: Twin, subject: str, **asked: Any) -> list[str]:
     """The facts of the only acting principal."""
     [acting] = _acting(world, subject, **asked)
-    found = [f"{each['fact'].strip()} by {each['by']}".removesuffix(" by None") for each in acting["found"]]
-    return sorted(found)
+    return sorted(
+        f"{each['fact'].strip()} by {by}" if by else each["fact"].strip()
+        for each in acting["found"]
+        for by in each["by"] or [None]
+    )
 
 
 def _acting(world: Twin, subject: str, **asked: Any) -> list[dict[str, Any]]:

@@ -63,8 +63,8 @@ LAKEHOUSE = [
         "found",
         {"roles": ["role:lower", "role:banned"], "places": _places("table:c.s.t", "schema:c.s")},
         [
-            {"fact": "ALLOW SELECT_TABLE table", "by": "role:upper"},
-            {"fact": "DENY SELECT_TABLE schema", "by": "role:banned"},
+            {"fact": "ALLOW SELECT_TABLE table", "by": ["role:upper"]},
+            {"fact": "DENY SELECT_TABLE schema", "by": ["role:banned"]},
         ],
     ),
 ]
@@ -73,7 +73,7 @@ DELTASTREAM = [
         "user:u",
         "found",
         {"roles": ["role:one"], "places": _places("relation:d.s.r")},
-        [{"fact": "ALLOW SELECT relation", "by": "role:one"}, {"fact": "OWNS relation", "by": "role:one"}],
+        [{"fact": "ALLOW SELECT relation", "by": ["role:one"]}, {"fact": "OWNS relation", "by": ["role:one"]}],
     ),
 ]
 HALF, TALL, OTHERS = (

@@ -10,7 +10,7 @@ from .test_query_files import header
 
 DECIDING = ["check", "who", "which"]
 READ = [*DECIDING]
-LONGEST = 60  # lines of a body, comments included
+LONGEST = 90  # lines of a body, comments included
 DEEPEST = 5  # braces around a line
 # words of this project's own, and the words for them: principal, place, property, privilege
 OWN_WORDS = r"\b(hats?|holders?|held|spots?|marks?|edges?|at|named|whoever|somebody|anybody|everyone)\b"
@@ -96,7 +96,7 @@ def test_which_below_is_which_with_facts_from_below() -> None:
     own = body("which_below")
     first = next(at for at, line in enumerate(own) if "// rarely needed" in line) - 1
     last = next(at for at, line in enumerate(own) if "left(every.fact" in line)
-    assert own[first].strip() == "UNION"
+    assert own[first].strip() == "UNION ALL"
     # the parameter has another name: the parameters of which_below must be an error in which, not a shorter list
     same = [line.replace("$builtin_types", "$builtin") for line in own[:first] + own[last + 1 :]]
     assert same == body("which")

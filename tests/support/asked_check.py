@@ -52,14 +52,13 @@ class AskedCheck:
     def _acting_as(self, who: Ref, role: str | None, principals: set[Ref]) -> dict[str, Any]:
         situation = Situation(self.world, who, principals, self.places)
         found = [
-            {"fact": str(fact), "by": by}
+            {"fact": str(fact), "by": self._by(str(fact), principals)}
             for fact in facts_of(self.evaluation.clauses)
             if situation.true(fact)
-            for by in self._by(str(fact), principals)
         ]
         return {"role": role, "found": found, "allowed": situation.allows(self.evaluation.clauses)}
 
-    def _by(self, fact: str, principals: set[Ref]) -> list[str | None]:
+    def _by(self, fact: str, principals: set[Ref]) -> list[str]:
         match fact.split(" "):
             case ["ALLOW" | "DENY" as effect, privilege, at]:
                 place = self.places[at]
@@ -70,4 +69,4 @@ class AskedCheck:
                 ]
             case ["OWNS", at]:
                 return [str(self.world.owners[self.places[at]])]
-        return [None]
+        return []

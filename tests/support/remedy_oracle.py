@@ -47,7 +47,7 @@ class RefusedCheck(AskedCheck):
         held = world.reach(who) if who in world.existing else set()
         later = {each for role in asked["roles"] for each in world.reach(world.resolve(role))}
         found = [
-            {"fact": fact, "by": by}
+            {"fact": fact, "by": [by]}
             for place in asked["places"]
             for fact, by in self._edges(world.resolve(place["ref"]), place["at"], later)
         ]

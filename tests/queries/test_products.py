@@ -1,0 +1,179 @@
+"""No query multiplies two lists: with m groups and n grants on one place, its work grows like m + n, not like m x n.
+
+PROFILE counts the db hits and rows of every query that a question sends.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer
+from grantpath.engine.decide.list_query import list_query
+from grantpath.engine.decide.request import resolve
+from grantpath.engine.transfer import importer
+from grantpath.graph.connection import Connection
+from grantpath.graph.statement import Which
+
+from ..conftest import Tenants
+from ..support import closing_lines
+from ..support.many_paths import write
+from ..support.sizes import size
+
+pytestmark = pytest.mark.trust
+
+SMALL, LARGE = 75, 300  # groups of one user, and grants of each privilege on one catalog
+GROWTH = 6.0  # at most this many times the work for 4 times the groups and grants; a product needs 16 times
+TABLES = 2_000
+WIDE, MANY_TABLES = size(3_000, 1_000), size(100_000, 5_000)
+PRIVILEGES = ("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE")
+USER, TABLE = "user:bob", "table:c.s0.t0"
+SLOWEST = 20.0  # seconds, on a slow machine; check_many took 30 s, and which ended at the memory limit
+
+
+def build(auth: Authorizer, folder: Path, wide: int, tables: int) -> Authorizer:
+    """One user in `wide` groups, each with each privilege on one catalog with this many tables."""
+    groups = [f"group:g{number}" for number in range(wide)]
+    names = [f"c.s{number % 10}.t{number}" for number in range(tables)]
+    importer.load(
+        auth,
+        write(
+            folder,
+            subjects=[(ref,) for ref in [USER, "user:ann", *groups]],
+            objects=[
+                ("catalog:c",),
+                *((f"schema:c.s{number}",) for number in range(10)),
+                *((f"table:{name}",) for name in names),
+            ],
+            members=[(USER, group) for group in groups],
+            owners=[("catalog:c", "user:ann")],
+            grants=[("ALLOW", privilege, "catalog:c", group) for group in groups for privilege in PRIVILEGES],
+        ),
+    )
+    return auth
+
+
+def verbs(auth: Authorizer) -> dict[str, Callable[[], object]]:
+    """The questions about a subject."""
+    many = [
+        (USER, name, f"table:c.s{number % 10}.t{number}")
+        for number in range(10)
+        for name in ("load_table", "drop_table")
+    ]
+    return {
+        "check": lambda: auth.check(USER, "load_table", TABLE),
+        "check_many": lambda: auth.check_many(many),
+        "which": lambda: list(auth.which("table", USER, "load_table")),
+        "who": lambda: list(auth.who("load_table", TABLE)),
+        "explain": lambda: auth.explain(USER, "load_table", TABLE, all=True),
+        "explain no": lambda: auth.explain(USER, "drop_table", TABLE),
+        "revocation": lambda: auth.revocation(USER, "load_table", TABLE),
+        "can": lambda: auth.can(USER, TABLE),
+    }
+
+
+class Work:
+    """The work of each query that is sent, by PROFILE: db hits and rows of all operators."""
+
+    def __init__(self, driver: neo4j.Driver) -> None:
+        self._driver = driver
+
+    def of(self, text: str, parameters: Mapping[str, Any]) -> int:
+        profile = self._driver.execute_query("PROFILE " + text, dict(parameters)).summary.profile
+        assert profile is not None
+        return _work(profile)
+
+    def memory(self, text: str, parameters: Mapping[str, Any]) -> int:
+        """The bytes that Neo4j counts for a query."""
+        profile = self._driver.execute_query("PROFILE " + text, dict(parameters)).summary.profile
+        assert profile is not None
+        return int(profile["args"]["GlobalMemory"])
+
+    def sent(self, ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+        """By query: the work of all that a question sends."""
+        sent: dict[str, int] = {}
+        run = cypher.Query.run
+
+        def noted(query: cypher.Query, send: Any, **parameters: Any) -> Any:
+            sent[query.name] = sent.get(query.name, 0) + self.of(query.text, parameters)
+            return run(query, send, **parameters)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(cypher.Query, "run", noted)
+            ask()
+        return sent
+
+
+def _work(profile: Mapping[str, Any]) -> int:
+    own = int(profile["args"].get("DbHits", 0)) + int(profile["args"].get("Rows", 0))
+    return own + sum(map(_work, profile.get("children", [])))
+
+
+@pytest.fixture(scope="module")
+def work(server: Connection) -> Iterator[Work]:
+    login = (server.user, server.password)
+    with neo4j.GraphDatabase.driver(server.uri, auth=login, notifications_min_severity="OFF") as driver:
+        yield Work(driver)
+
+
+@pytest.fixture(scope="module")
+def pair(module_tenant: Tenants, tmp_path_factory: pytest.TempPathFactory) -> list[Authorizer]:
+    """The same root with few and with more groups and grants."""
+    folder = tmp_path_factory.mktemp("tables")
+    return [build(module_tenant("lakehouse"), folder / str(wide), wide, TABLES) for wide in (SMALL, LARGE)]
+
+
+@pytest.mark.parametrize("verb", ["check", "check_many", "which", "who", "explain", "explain no", "revocation", "can"])
+def test_no_question_multiplies_groups_by_grants(
+    verb: str, pair: list[Authorizer], work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = (work.sent(verbs(auth)[verb], monkeypatch) for auth in pair)
+    assert small
+    assert {name: (few, large[name]) for name, few in small.items() if large[name] > GROWTH * few} == {}
+
+
+def test_a_batch_reads_what_its_checks_share_once(
+    pair: list[Authorizer], work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, many = (work.sent(verbs(pair[1])[verb], monkeypatch)["check"] for verb in ("check", "check_many"))
+    assert many < 4 * one  # 20 checks of one user
+
+
+def test_rows_of_objects_do_not_have_the_groups(pair: list[Authorizer], work: Work) -> None:
+    words = Which(type="table", subject=USER, name="load_table")
+    name, parameters = list_query(pair[1].policy, pair[1].root, resolve(pair[1].policy, pair[1].root, words))
+    given = {"root": pair[1].tenant, **parameters, "after": "", "limit": TABLES}
+    assert work.memory(cypher.load(name).text, given) < 5e6  # each of 2,000 rows with 300 groups: 40 MB
+
+
+@pytest.mark.slow
+def test_many_groups_and_grants_are_answered_soon(
+    module_tenant: Tenants, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    auth = build(module_tenant("lakehouse"), tmp_path / "tables", WIDE, MANY_TABLES)
+    checks = [(USER, "load_table", f"table:c.s{number % 10}.t{number}") for number in range(500)]
+    ways: dict[str, Callable[[], object]] = {
+        "check_many": lambda: all(auth.check_many(checks)),
+        "which": lambda: len(list(auth.which("table", USER, "load_table"))) == MANY_TABLES,
+        "who": lambda: list(auth.who("load_table", TABLE)) == ["user:ann", USER],
+        "explain": lambda: auth.explain(USER, "load_table", TABLE).paths,
+    }
+    took = {name: min(_seconds(ask) for _ in range(3)) for name, ask in ways.items()}
+    with ThreadPoolExecutor(10) as pool:  # at the same time they do not exceed the memory of the server
+        assert all(pool.map(lambda ask: ask(), [*ways.values()] * 3))
+    figures = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in took.items())
+    closing_lines.lines(pytestconfig).append(
+        f"one user in {WIDE:,} groups, as many grants on a catalog of {MANY_TABLES:,} tables: {figures}"
+    )
+    assert max(took.values()) < SLOWEST
+
+
+def _seconds(ask: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    assert ask()
+    return time.perf_counter() - start
